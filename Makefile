@@ -1,0 +1,39 @@
+# Each target makes the virtual environment that it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+JOBS ?=
+
+.PHONY: demo ljspeech test check format bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/tts-prep demo demo
+
+ljspeech: $(INSTALLED)
+	@test -n "$(CORPUS)" && test -n "$(STORE)" || { echo "usage: make ljspeech CORPUS=folder STORE=folder [JOBS=n]" >&2; exit 2; }
+	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" $(if $(JOBS),--jobs $(JOBS))
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/command.py
+	$(BIN)/python benchmarks/loader.py
+
+clean:
+	rm -rf $(VENV) build dist demo *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/work
+
+$(INSTALLED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@

@@ -1,0 +1,246 @@
+"""Time the whole command against the scripts that do the same, and print a markdown table.
+
+    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--torch-python PYTHON]
+
+Every round runs each contender once, in turn, on the same corpus and into a new folder; threads are pinned to one a
+process for all. The ratios are taken inside of a round, so that a slow minute of the machine strikes both sides.
+Everything is written below benchmarks/work/. The corpus has just been written or read, so it comes from memory.
+
+Only the standard library is imported here: a process starts with its parent's peak of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import wave
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WORK = HERE / "work"
+WARM_UP_HOURS = 0.01
+
+PINNED = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One row of the table: how to make the mels of a corpus below an output folder with so many jobs."""
+
+    key: str
+    name: str
+    python: str
+    command: Callable[[Path, Path, int], list[str]]
+    packages: tuple[str, ...]
+    count: Callable[[Path], int]
+
+
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+
+
+def count_npy(output: Path) -> int:
+    return sum(1 for _ in output.glob("*.npy"))
+
+
+def count_store(output: Path) -> int:
+    totals: dict[str, int] = json.loads((output / "manifest.json").read_text(encoding="utf-8"))["totals"]
+    return totals["utterances"]
+
+
+def script(name: str) -> Callable[[Path, Path, int], list[str]]:
+    return lambda corpus, output, jobs: [str(HERE / name), str(corpus), str(output), "--jobs", str(jobs)]
+
+
+def list_contenders(torch_python: str | None) -> list[Contender]:
+    """Return the rows, ours first; another peer is another entry here."""
+    contenders = [
+        Contender(
+            key="store",
+            name="tts-prep",
+            python=sys.executable,
+            command=lambda corpus, output, jobs: (
+                ["-m", "tts_prep", "ljspeech", str(corpus), str(output), "--jobs", str(jobs)]
+            ),
+            packages=("numpy", "scipy", "numba", "h5py", "soundfile", "joblib", "phonemizer", "espeakng-loader"),
+            count=count_store,
+        ),
+        Contender(
+            key="librosa",
+            name="librosa + joblib + .npy",
+            python=sys.executable,
+            command=script("baseline_librosa.py"),
+            packages=("librosa", "numpy", "scipy", "numba", "soundfile", "joblib"),
+            count=count_npy,
+        ),
+    ]
+    if torch_python:
+        contenders.append(
+            Contender(
+                key="torch",
+                name="torch.stft + joblib + .npy",
+                python=torch_python,
+                command=script("baseline_torch.py"),
+                packages=("torch", "librosa", "numpy", "soundfile", "joblib"),
+                count=count_npy,
+            )
+        )
+    return contenders
+
+
+def run(contender: Contender, corpus: Path, output: Path, jobs: int, expected: int) -> Run:
+    """Run a contender into a new folder; leave with its last words where it fails or makes too little."""
+    shutil.rmtree(output, ignore_errors=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    # What the run before has left to the disk is not this one's to wait for.
+    os.sync()
+    with (WORK / "last.log").open("w+b") as log:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            [contender.python, *contender.command(corpus, output, jobs)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **PINNED},
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        words = log.read().decode(errors="replace")[-2000:]
+    if process.returncode != 0:
+        sys.exit(f"{contender.name}: exit status {process.returncode}\n{words}")
+    made = contender.count(output)
+    if made != expected:
+        sys.exit(f"{contender.name}: made {made:,} of {expected:,} utterances\n{words}")
+    # Of the process and the children that it has waited for: kilobytes on Linux, bytes on macOS.
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, peak)
+
+
+def synthesise(folder: Path, hours: float, texts: Path | None) -> None:
+    options = ["--texts", str(texts)] if texts else []
+    subprocess.run(
+        [sys.executable, str(HERE / "synthesise.py"), str(folder), "--hours", str(hours), *options],
+        check=True,
+        stdout=sys.stderr,
+        # A script's own folder is on the path, the repository above it is not.
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])},
+    )
+
+
+def measure_corpus(corpus: Path) -> tuple[int, float]:
+    """Return the utterances of a corpus and their seconds, by the headers of the recordings."""
+    utterances, seconds = 0, 0.0
+    with (corpus / "metadata.csv").open(encoding="utf-8") as rows:
+        for row in rows:
+            with wave.open(str(corpus / "wavs" / f"{row.split('|')[0]}.wav"), "rb") as recording:
+                seconds += recording.getnframes() / recording.getframerate()
+            utterances += 1
+    return utterances, seconds
+
+
+def describe_machine() -> str:
+    """Return cores, vector units and memory; nothing that names the machine."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    facts = [f"{cores} cores", f"{platform.system()} {platform.machine()}"]
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        flags = next((line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), "").split()
+        facts.append(", ".join(flag for flag in ("avx2", "avx512f") if flag in flags) or "no avx2")
+    if hasattr(os, "sysconf"):
+        facts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory")
+    return "; ".join(facts)
+
+
+def describe_versions(contender: Contender) -> str:
+    program = (
+        "import json, platform, sys\n"
+        "from importlib.metadata import version\n"
+        "print(json.dumps([['Python', platform.python_version()]] + [[p, version(p)] for p in sys.argv[1:]]))"
+    )
+    output = subprocess.run(
+        [contender.python, "-c", program, *contender.packages], check=True, capture_output=True, text=True
+    ).stdout
+    return ", ".join(f"{name} {version}" for name, version in json.loads(output))
+
+
+def make_table(contenders: list[Contender], runs: dict[str, list[Run]], audio_seconds: float) -> list[str]:
+    lines = [
+        "| | seconds: median (min to max) | times real time | CPU seconds | peak memory of the largest process "
+        "| its seconds to tts-prep's |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    ours = [run.seconds for run in runs[contenders[0].key]]
+    for contender in contenders:
+        times = [run.seconds for run in runs[contender.key]]
+        ratios = [their / our for their, our in zip(times, ours, strict=True)]
+        median = statistics.median(times)
+        lines.append(
+            f"| {contender.name} | {median:.2f} ({min(times):.2f} to {max(times):.2f}) | {audio_seconds / median:,.0f} "
+            f"| {statistics.median(run.cpu_seconds for run in runs[contender.key]):.1f} "
+            f"| {max(run.peak_bytes for run in runs[contender.key]) / 2**20:,.0f} MiB "
+            f"| {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the whole command against the scripts that do the same.")
+    parser.add_argument("--hours", type=float, default=1.0, help="audio to synthesise")
+    parser.add_argument("--texts", type=Path, help="a metadata.csv whose texts the synthetic corpus takes")
+    parser.add_argument("--corpus", type=Path, help="a corpus in the shape of LJ Speech, instead of a synthetic one")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--torch-python", metavar="PYTHON", help="an environment with torch, for a third row")
+    parser.add_argument("--only", nargs="+", metavar="KEY", help="rows beside tts-prep's: librosa, torch")
+    arguments = parser.parse_args()
+
+    contenders = list_contenders(arguments.torch_python)
+    if arguments.only:
+        contenders = contenders[:1] + [c for c in contenders[1:] if c.key in arguments.only]
+    WORK.mkdir(exist_ok=True)
+    corpus = arguments.corpus
+    if corpus is None:
+        corpus = WORK / f"corpus-{arguments.hours:g}h"
+        synthesise(corpus, arguments.hours, arguments.texts)
+    utterances, audio_seconds = measure_corpus(corpus)
+
+    # Bytecode, compiled kernels and library files are to be in their caches for every contender alike.
+    warm_up = WORK / "corpus-warm-up"
+    synthesise(warm_up, WARM_UP_HOURS, arguments.texts)
+    warm_up_utterances, _ = measure_corpus(warm_up)
+    for contender in contenders:
+        run(contender, warm_up, WORK / "warm-up", arguments.jobs, warm_up_utterances)
+
+    runs: dict[str, list[Run]] = {contender.key: [] for contender in contenders}
+    for number in range(arguments.runs):
+        for contender in contenders:
+            result = run(contender, corpus, WORK / contender.key, arguments.jobs, utterances)
+            runs[contender.key].append(result)
+            print(f"round {number + 1}: {contender.name}: {result.seconds:.2f} s", file=sys.stderr)
+
+    print(
+        f"{utterances:,} utterances, {audio_seconds / 3600:.2f} hours of audio, {arguments.jobs} jobs, "
+        f"{arguments.runs} rounds in turn.\n"
+    )
+    print("\n".join(make_table(contenders, runs, audio_seconds)))
+    print(f"\nMachine: {describe_machine()}.\n")
+    for contender in contenders:
+        print(f"- {contender.name}: {describe_versions(contender)}")
+
+
+if __name__ == "__main__":
+    main()

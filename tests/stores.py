@@ -1,0 +1,145 @@
+"""Small stores with known contents, made without audio through the format package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.format.checksum import file_sha256
+from tts_prep.format.columns import write_number, write_texts
+from tts_prep.format.datasets import create_file, write_dataset
+from tts_prep.format.index import build_index
+from tts_prep.format.layout import CATEGORY, FAILURES, INDEX, shard_name
+from tts_prep.format.manifest import FileEntry, Manifest, write_manifest
+from tts_prep.format.shard import ShardHeader, write_header
+from tts_prep.format.statistics import MelStatistics
+
+N_MELS = 5
+HOP_LENGTH = 256
+SAMPLE_RATE = 22_050
+SYMBOLS = ("<pad>", "a", "b", "c", "é")
+SILENCE = tuple(-11.5 - i for i in range(N_MELS))
+
+
+@dataclass
+class Row:
+    """What one utterance of a store should read as."""
+
+    id: str
+    text: str
+    phoneme_text: str
+    speaker: str
+    gender: str
+    seconds: float
+    mel: npt.NDArray[Any]
+    phonemes: npt.NDArray[np.int32]
+    waveform: npt.NDArray[Any]
+
+
+def make_rows(n_frames: Sequence[int], *, mel_dtype: str = "float32", wav_dtype: str = "int16") -> list[Row]:
+    """Make random utterances of given lengths in frames."""
+    rng = np.random.default_rng(len(n_frames))
+    rows = []
+    for i, frames in enumerate(n_frames):
+        samples = (frames - 1) * HOP_LENGTH + 17
+        phonemes = rng.integers(1, len(SYMBOLS), 1 + frames // 3).astype(np.int32)
+        waveform = rng.integers(-32_767, 32_768, samples)
+        rows.append(
+            Row(
+                id=f"LJ{i:03d}-é",
+                text=f'He said "{i}".',
+                phoneme_text="".join(SYMBOLS[k] for k in phonemes),
+                speaker=("ljspeech", "zoë", "p225")[i % 3],
+                gender="fm"[i % 2],
+                seconds=samples / SAMPLE_RATE,
+                mel=rng.normal(size=(frames, N_MELS)).astype(mel_dtype),
+                phonemes=phonemes,
+                waveform=(waveform if wav_dtype == "int16" else waveform / 32_768).astype(wav_dtype),
+            )
+        )
+    return rows
+
+
+def write_store(path: Path, rows: Sequence[Row], *, n_shards: int = 2, waveform: bool = False) -> Path:
+    """Write rows to a store of several shards, in order, and return its path."""
+    (path / "shards").mkdir(parents=True)
+    arrays: dict[str, dict[str, Any]] = {
+        "mel": {
+            "dtype": str(rows[0].mel.dtype) if rows else "float32",
+            "row_shape": [N_MELS],
+            "sample_rate": SAMPLE_RATE,
+            "hop_length": HOP_LENGTH,
+            "silence": list(SILENCE),
+        },
+        "phonemes": {"dtype": "int32", "row_shape": []},
+    }
+    if waveform:
+        arrays["waveform"] = {"dtype": str(rows[0].waveform.dtype), "row_shape": []}
+    vocabulary = {"symbols": list(SYMBOLS), "pad": 0}
+    shards = []
+    for number, part in enumerate(np.array_split(np.arange(len(rows)), n_shards)):
+        shard = path / shard_name(number)
+        shards.append(shard)
+        statistics = {
+            speaker: MelStatistics.of(
+                np.concatenate([rows[i].mel for i in part if rows[i].speaker == speaker])
+            ).as_dict()
+            for speaker in {rows[i].speaker for i in part}
+        }
+        header = ShardHeader(number, f"key {number}", {}, {}, arrays, vocabulary, len(part), 0.0, statistics, ())
+        _write_shard(shard, [rows[i] for i in part], header)
+    write_failures = path / FAILURES
+    write_failures.write_text("", encoding="utf-8")
+    build_index(path, shards)
+    sizes = [len(part) for part in np.array_split(np.arange(len(rows)), n_shards)]
+    write_manifest(
+        path,
+        Manifest(
+            configuration={},
+            fingerprint="f" * 64,
+            plan="e" * 64,
+            software={},
+            arrays=arrays,
+            vocabulary=vocabulary,
+            speakers=tuple(sorted({row.speaker for row in rows})),
+            mel_statistics={"count": 1, "mean": [0.0] * N_MELS, "std": [1.0] * N_MELS},
+            totals={},
+            shards=tuple(_entry(path, shard_name(i), count) for i, count in enumerate(sizes)),
+            index=_entry(path, INDEX, len(rows)),
+            failures=_entry(path, FAILURES, 0),
+        ),
+    )
+    return path
+
+
+def _entry(store: Path, file: str, rows: int) -> FileEntry:
+    return FileEntry(file, (store / file).stat().st_size, rows, file_sha256(store / file))
+
+
+def _write_shard(path: Path, rows: Sequence[Row], header: ShardHeader) -> None:
+    with create_file(path) as file:
+        write_header(file, header)
+        columns = file.create_group("columns")
+        for name, length, empty in (
+            ("mel", "n_frames", np.empty((0, N_MELS), header.arrays["mel"]["dtype"])),
+            ("phonemes", "n_phonemes", np.empty(0, np.int32)),
+            ("waveform", "n_samples", np.empty(0, np.int16)),
+        ):
+            if name not in header.arrays:
+                continue
+            parts = [getattr(row, name) for row in rows]
+            write_dataset(file, name, np.concatenate(parts) if parts else empty)
+            lengths = [len(part) for part in parts]
+            write_number(columns, f"{name}_start", np.cumsum([0, *lengths])[:-1], "<i8")
+            write_number(columns, length, lengths, "<i4")
+        write_number(columns, "seconds", [row.seconds for row in rows], "<f8")
+        write_number(columns, "pitch", [100.0 + i for i in range(len(rows))], "<f8")
+        for name in ("id", "text", "phoneme_text"):
+            write_texts(columns, name, [getattr(row, name) for row in rows])
+        for name in ("speaker", "gender"):
+            write_texts(columns, name, [getattr(row, name) for row in rows], CATEGORY)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TEXTS
+
+from tts_prep.cli.main import cli, main
+from tts_prep.cli.quantities import bytes_text, duration_text
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run a command in this process; return exit status, stdout, stderr."""
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(exit_.value.code or 0), out, err
+
+
+def test_a_corpus_becomes_a_store_and_the_closing_lines_say_so(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
+    assert (status, err) == (0, "")
+    first, second = out.splitlines()
+    assert first.startswith(f"{tmp_path / 'store'}: {len(TEXTS)} utterances, ")
+    assert "× real time" in second
+    status, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
+    assert (status, out.splitlines()[1]) == (0, "the store was whole already; nothing was made")
+
+
+def test_what_was_left_out_is_the_last_line(
+    capsys: pytest.CaptureFixture[str], own_corpus: Path, tmp_path: Path
+) -> None:
+    (own_corpus / "wavs" / "S-0002.wav").unlink()
+    status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1)
+    assert status == 0
+    assert out.splitlines()[-1].startswith("left out: 1 of the corpus's rows (audio 1), listed in ")
+    assert "S-0002.wav: no such file" in out
+
+
+def test_too_many_failures_are_exit_status_1(
+    capsys: pytest.CaptureFixture[str], own_corpus: Path, tmp_path: Path
+) -> None:
+    (own_corpus / "wavs" / "S-0002.wav").unlink()
+    status, out, err = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1, "--max-failures", 0)
+    assert (status, out) == (1, "")
+    assert err.startswith("tts-prep: error: 1 of 7 rows failed so far, more than --max-failures 0 allows")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["ljspeech"], 2, "Missing argument 'CORPUS'; see 'tts-prep ljspeech --help'"),
+        (["ljspeech", "nowhere", "store"], 1, "nowhere: no such folder; expected an LJ Speech corpus"),
+        (["ljspeech", "nowhere", "store", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
+        (
+            ["ljspeech", "nowhere", "store", "--preset", "x"],
+            2,
+            "preset: there is none named 'x'; 'tts-prep presets' lists them",
+        ),
+        (["ljspeech", "nowhere", "store", "--frontend", "x"], 2, "frontend: expected one of espeak"),
+        (["ljspeech", "nowhere", "store", "--max-failures", "x"], 2, "max-failures: expected a number such as 20"),
+        (["ljspeech", "nowhere", "store", "--colour"], 2, "No such option"),
+        (["lsjpeech"], 2, "No such command 'lsjpeech'"),
+        (["info", "nowhere"], 1, "nowhere: no such folder; expected a store made by tts-prep"),
+        (["verify", "nowhere"], 1, "nowhere: no such folder; expected a store made by tts-prep"),
+    ],
+)
+def test_a_fault_is_one_line_on_stderr_and_an_exit_status(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, out, err = run(capsys, *arguments)
+    assert (found, out) == (status, "")
+    assert err.startswith("tts-prep: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_debug_adds_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "info", "nowhere", "--debug")
+    assert status == 1
+    assert "Traceback" in err
+    assert err.splitlines()[-1].startswith("tts-prep: error: nowhere")
+
+
+def test_info_says_what_is_in_a_store(capsys: pytest.CaptureFixture[str], store: Path) -> None:
+    status, out, _ = run(capsys, "info", store)
+    assert status == 0
+    assert f"utterances  {len(TEXTS)}, " in out
+    status, out, _ = run(capsys, "info", store, "--json")
+    value = json.loads(out)
+    assert value["totals"]["utterances"] == len(TEXTS)
+    assert (
+        value["bytes"]
+        == sum(p.stat().st_size for p in store.rglob("*") if p.is_file()) - (store / "manifest.json").stat().st_size
+    )
+
+
+def test_verify_accepts_a_good_store_and_names_every_changed_file(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    run(capsys, "ljspeech", corpus, store, "--jobs", 1, "--shard-utterances", 2)
+    assert run(capsys, "verify", store)[0] == 0
+    shard = bytearray((store / "shards/00001.h5").read_bytes())
+    shard[len(shard) // 2] ^= 1
+    (store / "shards/00001.h5").write_bytes(shard)
+    (store / "shards/00002.h5").unlink()
+    (store / "index.h5").write_bytes((store / "index.h5").read_bytes()[:-1])
+    status, out, err = run(capsys, "verify", store)
+    assert status == 1
+    assert [line.split(":")[0] for line in out.splitlines()] == ["index.h5", "shards/00001.h5", "shards/00002.h5"]
+    assert err.endswith("3 of 6 files are not as they were made\n")
+
+
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in cli.commands:
+        status, out, _ = run(capsys, name, "--help")
+        assert status == 0
+        assert "Example:" in out, name
+        assert f"tts-prep {name} " in out
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "tts_prep", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("tts-prep ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(7.44, "7.4 s"), (59.94, "59.9 s"), (60, "1 min 0 s"), (723, "12 min 3 s"), (86100, "23 h 55 min")],
+)
+def test_durations_are_readable(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.44e9, "2.4 GB")])
+def test_sizes_are_readable(size: float, text: str) -> None:
+    assert bytes_text(size) == text

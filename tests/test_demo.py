@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tts_prep.demo.corpus import make_demo_corpus, read_sentences
+from tts_prep.errors import CorpusError
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "corpus"
+    assert make_demo_corpus(folder) == 36
+    return folder
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_corpus_has_the_layout_of_lj_speech(corpus: Path) -> None:
+    text = (corpus / "metadata.csv").read_bytes().decode("utf-8")
+    assert text.endswith("\n")
+    assert "\r" not in text
+    rows = [line.split("|") for line in text.splitlines()]
+    assert [row[0] for row in rows] == [f"DEMO-{n:04d}" for n in range(1, 37)]
+    assert all(len(row) == 3 and all(row) for row in rows)
+    assert sorted(path.stem for path in (corpus / "wavs").iterdir()) == [row[0] for row in rows]
+
+
+def test_recordings_are_mono_pcm16_at_22050_hz_and_audible(corpus: Path) -> None:
+    seconds = []
+    for path in sorted((corpus / "wavs").iterdir()):
+        info = soundfile.info(path)
+        assert (info.samplerate, info.channels, info.format, info.subtype) == (22_050, 1, "WAV", "PCM_16")
+        waveform, _ = soundfile.read(path, dtype="int16")
+        assert 5_000 < np.abs(waveform.astype(int)).max() <= 32_767
+        seconds.append(info.duration)
+    assert min(seconds) < 1.5
+    assert max(seconds) > 9
+    assert 120 < sum(seconds) < 360
+
+
+def test_sentences_are_varied() -> None:
+    sentences = read_sentences()
+    words = [len(text.split()) for text, _ in sentences]
+    assert (min(words), max(words)) == (3, 30)
+    assert len({text for text, _ in sentences}) == 36
+    printed = "".join(text for text, _ in sentences)
+    assert set("123,.;:?!—\"'“”()-") <= set(printed)
+    assert not any(character.isdigit() for _, normalized in sentences for character in normalized)
+
+
+def test_corpus_is_the_same_bytes_elsewhere(corpus: Path, tmp_path: Path) -> None:
+    make_demo_corpus(tmp_path)
+    assert content(tmp_path) == content(corpus)
+
+
+def test_a_second_run_keeps_the_files_that_are_right_and_repairs_the_others(corpus: Path) -> None:
+    before = content(corpus)
+    (corpus / "wavs" / "DEMO-0003.wav").write_bytes(b"RIFF")
+    (corpus / "wavs" / "DEMO-0005.wav").unlink()
+    for path in corpus.rglob("*.*"):
+        os.utime(path, (1, 1))
+    assert make_demo_corpus(corpus) == 36
+    assert content(corpus) == before
+    rewritten = {path.name for path in corpus.rglob("*.*") if path.stat().st_mtime > 1}
+    assert rewritten == {"DEMO-0003.wav", "DEMO-0005.wav"}
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CorpusError, match="cannot write the demo corpus: Not a directory; choose another folder"):
+        make_demo_corpus(tmp_path / "file" / "corpus")

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from conftest import speech_like
+
+from tts_prep.errors import AudioError
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+
+
+def write(path: Path, samples: np.ndarray, rate: int = 22050, **options: str) -> Path:
+    soundfile.write(path, samples, rate, **options)
+    return path
+
+
+def test_sixteen_bits_come_exactly(tmp_path: Path) -> None:
+    samples = np.array([0, 1, -1, 32767, -32768, 1234], np.int16)
+    waveform = read_waveform(write(tmp_path / "a.wav", samples), 22050)
+    assert waveform.dtype == np.float32
+    np.testing.assert_array_equal(waveform, samples / np.float64(32768))
+
+
+def test_the_first_channel_is_kept_or_the_mean_as_asked(tmp_path: Path) -> None:
+    left, right = np.array([0.5, 0.25, -0.5]), np.array([0.25, 0.75, 0.5])
+    path = write(tmp_path / "a.wav", np.stack([left, right], axis=1))
+    np.testing.assert_array_equal(read_waveform(path, 22050), left)
+    np.testing.assert_array_equal(read_waveform(path, 22050, ReadingConfig("mean")), [0.375, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
+def test_another_sample_rate_is_resampled_and_a_tone_stays_a_tone(tmp_path: Path, rate: int) -> None:
+    def tone(sample_rate: int) -> np.ndarray:
+        return 0.5 * np.sin(2 * np.pi * 440 * np.arange(sample_rate) / sample_rate)
+
+    waveform = read_waveform(write(tmp_path / "a.wav", tone(rate), rate, subtype="FLOAT"), 22050)
+    assert abs(len(waveform) - 22050) <= 1
+    np.testing.assert_allclose(waveform[2000:20000], tone(22050)[2000:20000], atol=2e-4)
+
+
+def riff(data_bytes: int, claimed: int) -> bytes:
+    fmt = struct.pack("<HHIIHH", 1, 1, 22050, 44100, 2, 16)
+    samples = (np.arange(data_bytes // 2) % 100).astype("<i2").tobytes()
+    return (
+        b"RIFF" + struct.pack("<I", min(36 + claimed, 2**32 - 1)) + b"WAVE" + b"fmt " + struct.pack("<I", 16) + fmt
+        + b"data" + struct.pack("<I", claimed) + samples
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "a.wav: empty file"),
+        (b"this is text, not audio, whatever its name says", "a.wav: cannot be read as audio"),
+        (riff(2000, 4000), "a.wav: truncated, 2,000 bytes of samples, the header says 4,000"),
+        (riff(2000, 2**32 - 1), "a.wav: truncated, 2,000 bytes of samples, the header says 4,294,967,295"),
+        (riff(0, 0), "a.wav: no samples"),
+    ],
+    ids=["empty", "text", "truncated", "claims 4 GB", "no samples"],
+)
+def test_a_broken_file_is_an_error_that_says_what_was_found(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.wav").write_bytes(content)
+    with pytest.raises(AudioError) as error:
+        read_waveform(tmp_path / "a.wav", 22050)
+    assert message in str(error.value)
+
+
+def test_half_a_flac_file_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.flac", speech_like(1.0, 0))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(AudioError, match="truncated|cannot be read"):
+        read_waveform(path, 22050)
+
+
+def test_a_missing_file_a_folder_and_an_impossible_name_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match="no such file"):
+        read_waveform(tmp_path / "none.wav", 22050)
+    with pytest.raises(AudioError, match="cannot be opened"):
+        read_waveform(tmp_path, 22050)
+    with pytest.raises(AudioError, match="cannot be opened"):
+        read_waveform(tmp_path / "a\0b.wav", 22050)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_samples_that_are_no_numbers_are_an_error(tmp_path: Path, value: float) -> None:
+    samples = speech_like(0.1, 0)
+    samples[100] = value
+    with pytest.raises(AudioError, match="NaN or infinite"):
+        read_waveform(write(tmp_path / "a.wav", samples, subtype="FLOAT"), 22050)
+
+
+def test_digital_silence_is_an_error_and_one_quiet_sample_is_not(tmp_path: Path) -> None:
+    samples = np.zeros(3000, np.int16)
+    with pytest.raises(AudioError, match="digital silence"):
+        read_waveform(write(tmp_path / "a.wav", samples), 22050)
+    samples[5] = 1
+    assert read_waveform(write(tmp_path / "b.wav", samples), 22050).max() == 1 / 32768

@@ -1,0 +1,3 @@
+"""Prepare text-to-speech corpora once, load them fast ever after."""
+
+__version__ = "0.1.0"

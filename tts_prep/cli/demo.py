@@ -1,0 +1,46 @@
+"""``tts-prep demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tts_prep.cli.options import FOLDER
+
+
+@click.command()
+@click.argument("folder", type=FOLDER)
+def demo(folder: Path) -> None:
+    r"""Show the whole way, from recordings to padded batches, in FOLDER.
+
+    espeak-ng speaks a few dozen sentences into FOLDER/corpus, in the shape of LJ Speech; they become FOLDER/store; and
+    the batches of a first epoch are listed. Nothing is downloaded.
+
+    \b
+    Example:
+      tts-prep demo demo
+    """
+    import numpy as np
+
+    from tts_prep.cli.info import info
+    from tts_prep.cli.ljspeech import ljspeech
+    from tts_prep.demo.corpus import make_demo_corpus
+    from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+    corpus, store = folder / "corpus", folder / "store"
+    context = click.get_current_context()
+    count = make_demo_corpus(corpus)
+    click.echo(f"{corpus}: {count} sentences, spoken by espeak-ng\n")
+    click.secho(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan")
+    context.invoke(ljspeech, corpus=corpus, store=store)
+    click.secho(f"\n$ tts-prep info {store}", fg="cyan")
+    context.invoke(info, store=store)
+    click.secho("\nthe batches of a first epoch, of at most 4,000 padded frames each", fg="cyan")
+    dataset = UtteranceDataset(store)
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=4000, seed=0)
+    for number, batch in enumerate(DataLoader(dataset, batch_sampler=sampler)):
+        padding = 1 - np.sum(batch.mel_lengths) / (batch.mel.shape[0] * batch.mel.shape[1])
+        click.echo(
+            f"{number:>3}  mel {batch.mel.shape!s:<16} phonemes {batch.phonemes.shape!s:<12} padding {padding:.1%}"
+        )

@@ -1,0 +1,69 @@
+"""The command ``tts-prep``: its subcommands, and how errors leave it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from tts_prep import __version__
+from tts_prep.cli.demo import demo
+from tts_prep.cli.info import info
+from tts_prep.cli.ljspeech import ljspeech
+from tts_prep.cli.presets import presets
+from tts_prep.cli.verify import verify
+from tts_prep.errors import ConfigurationError, TtsPrepError
+
+_DEBUG = "--debug"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")
+def cli() -> None:
+    """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
+
+
+for command in (ljspeech, info, verify, presets, demo):
+    command.params.append(
+        click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
+    )
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong usage.
+
+    Errors are one line on stderr, with a traceback only where ``--debug`` is given.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "tts-prep"
+        _fail(f"{error.format_message().rstrip('.')}; see '{path} --help'", 2, arguments)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _fail("interrupted; run the same command again to go on where it stopped", 1, [])
+    except ConfigurationError as error:
+        _fail(str(error), 2, arguments)
+    except TtsPrepError as error:
+        _fail(str(error), 1, arguments)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell. Python would complain once more at its end.
+        sys.stderr.close()
+        sys.exit(1)
+
+
+def _fail(message: str, status: int, arguments: Sequence[str]) -> NoReturn:
+    if _DEBUG in arguments:
+        traceback.print_exc()
+    click.echo(f"tts-prep: error: {' '.join(message.split())}", err=True)
+    sys.exit(status)

@@ -1,0 +1,69 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FOLDER = click.Path(path_type=Path)
+
+
+SETTINGS = {
+    "audio": {
+        **{name: name for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin", "fmax")},
+        **{name: name for name in ("channel", "trim_db")},
+    },
+    "text": {"frontend": "frontend", "language": "language"},
+    "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
+}
+"""Table → setting → the option that sets it, for `tts_prep.preprocess.settings.configure`."""
+
+
+def corpus_options(function: F) -> F:
+    """Add what every command that makes a store takes."""
+    integer, number, file = click.IntRange(min=1), click.FLOAT, click.Path(path_type=Path)
+    options = (
+        click.option(
+            "--preset", metavar="NAME", help="Mel recipe; 'tts-prep presets' lists them.  [default: parakeet]"
+        ),
+        click.option(
+            "--vocoder-config", type=file, metavar="FILE", help="Mel recipe of a HiFi-GAN or BigVGAN config.json."
+        ),
+        click.option("--config", type=file, metavar="FILE", help="Settings in TOML, over the recipe."),
+        click.option("--sample-rate", type=integer, metavar="HZ", help="Resample to this rate."),
+        click.option("--n-fft", type=integer, metavar="N", help="Samples in a transform."),
+        click.option("--win-length", type=integer, metavar="N", help="Samples in a window."),
+        click.option("--hop-length", type=integer, metavar="N", help="Samples from frame to frame."),
+        click.option("--n-mels", type=integer, metavar="N", help="Mel bins."),
+        click.option("--fmin", type=number, metavar="HZ", help="Lower end of the filter bank."),
+        click.option("--fmax", type=number, metavar="HZ", help="Upper end of the filter bank."),
+        click.option("--channel", type=click.Choice(["first", "mean"]), help="Of several channels.  [default: first]"),
+        click.option(
+            "--trim-db", type=number, metavar="DB", help="Cut ends that are so many dB below the loudest part."
+        ),
+        click.option("--frontend", metavar="NAME", help="Text frontend.  [default: espeak]"),
+        click.option("--language", metavar="CODE", help="Language of the texts.  [default: en-us]"),
+        click.option("--dtype", type=click.Choice(["float32", "float16"]), help="Of stored mels.  [default: float32]"),
+        click.option("--waveform", type=click.Choice(["int16", "float32"]), help="Keep the waveform too, as this."),
+        click.option(
+            "--shard-utterances", type=integer, metavar="N", help="Most utterances in a shard.  [default: 128]"
+        ),
+        click.option("--limit", type=integer, metavar="N", help="Take the first N rows only."),
+        click.option("--jobs", "-j", type=integer, metavar="N", help="Worker processes.  [default: one a processor]"),
+        click.option(
+            "--max-failures",
+            default="1%",
+            show_default=True,
+            metavar="N|P%",
+            help="Give up when more rows than this fail.",
+        ),
+        click.option("--overwrite", is_flag=True, help="Replace a store that is there."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function

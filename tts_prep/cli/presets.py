@@ -1,0 +1,47 @@
+"""``tts-prep presets``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    r"""List the mel presets, or describe the one called NAME.
+
+    What is printed for one preset is a file for --config that says the same.
+
+    \b
+    Example:
+      tts-prep presets hifigan
+    """
+    from dataclasses import asdict
+
+    from tts_prep.preprocess.audio.presets import DESCRIPTIONS, get_preset
+
+    if name is None:
+        for preset in DESCRIPTIONS.values():
+            config = preset.config
+            click.echo(
+                f"{preset.name:<25}{config.sample_rate:>6} Hz  {config.n_fft}/{config.win_length}/{config.hop_length}  "
+                f"{config.n_mels:>3} bins  {config.fmin:g}–{config.fmax:g} Hz"
+            )
+        return
+    preset = get_preset(name)
+    click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}\n\n[audio]")
+    settings = asdict(preset.config)
+    compression = settings.pop("compression")
+    for table, values in (("", settings), ("\n[audio.compression]", compression)):
+        if table:
+            click.echo(table)
+        for key, value in values.items():
+            click.echo(f"{key} = {_toml(value)}")
+
+
+def _toml(value: object) -> str:
+    if value is None:
+        return '"none"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,0 +1,48 @@
+"""Progress of a run: a bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from tqdm import tqdm
+
+from tts_prep.cli.quantities import duration_text
+from tts_prep.preprocess.pipeline import Progress
+
+_PLAIN_INTERVAL = 10.0
+"""Seconds between two lines where the output is not a terminal."""
+
+
+@contextmanager
+def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
+    """Yield a callback that shows progress on a stream."""
+    started = time.monotonic()
+    if not stream.isatty():
+        last = started
+
+        def show(progress: Progress) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= _PLAIN_INTERVAL:
+                last = now
+                print(f"{progress.done:,} of {progress.total:,} utterances, {_text(progress, started)}", file=stream)
+
+        yield show
+        return
+    with tqdm(file=stream, unit="utt", dynamic_ncols=True, leave=False, smoothing=0.1) as bar:
+
+        def update(progress: Progress) -> None:
+            bar.total = progress.total
+            bar.set_postfix_str(_text(progress, started), refresh=False)
+            bar.update(progress.done - bar.n)
+
+        yield update
+
+
+def _text(progress: Progress, started: float) -> str:
+    speed = progress.seconds / max(1e-9, time.monotonic() - started)
+    failed = f", {progress.failures:,} failed" if progress.failures else ""
+    return f"{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time{failed}"

@@ -1,0 +1,1 @@
+"""A small corpus that needs no download: public-domain sentences, spoken by espeak-ng."""

@@ -1,0 +1,58 @@
+"""The faults that tts-prep reports.
+
+Every message says where, what was found, what was expected and what to do, in one line: it is printed as it is
+by the command line and stands as it is in ``failures.jsonl``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TtsPrepError(Exception):
+    """The root of every error that tts-prep raises on purpose."""
+
+
+class ConfigurationError(TtsPrepError, ValueError):
+    """A setting has a value that cannot be used."""
+
+
+class CorpusError(TtsPrepError):
+    """A corpus cannot be read at all: a folder or a file of its layout is missing or empty."""
+
+
+class UtteranceError(TtsPrepError):
+    """One utterance cannot be used; the others can.
+
+    The pipeline turns it into one line of ``failures.jsonl``, under the name of the stage.
+    """
+
+    stage: ClassVar[str] = "corpus"
+
+
+class AudioError(UtteranceError):
+    """The recording of an utterance is missing, unreadable or unusable."""
+
+    stage = "audio"
+
+
+class TextError(UtteranceError):
+    """The text of an utterance gives no phonemes, or symbols outside of the vocabulary."""
+
+    stage = "text"
+
+
+class StoreError(TtsPrepError):
+    """A folder is not a store, not a whole one, or one made with other settings."""
+
+
+class CorruptStoreError(StoreError):
+    """A file of a store is not what the manifest, the index or the format says."""
+
+
+class TooManyFailuresError(TtsPrepError):
+    """More utterances failed than the run allows."""
+
+
+class SamplingError(TtsPrepError, ValueError):
+    """A sampler cannot make batches from these lengths with these settings."""

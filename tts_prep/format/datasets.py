@@ -1,0 +1,134 @@
+"""Contiguous, page-aligned HDF5 datasets: made by the writer, located by the reader, then mapped without HDF5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.layout import PAGE
+
+Array = npt.NDArray[Any]
+
+
+def create_file(path: Path) -> h5py.File:
+    """Create an HDF5 file whose bytes depend on nothing but what is written to it."""
+    return h5py.File(
+        path,
+        "w",
+        libver=("v110", "v110"),
+        alignment_threshold=1,
+        alignment_interval=PAGE,
+        # Object headers and links side by side, not each on a page of its own.
+        meta_block_size=4 * PAGE,
+    )
+
+
+def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.Dataset:
+    """Create a contiguous dataset, without storage when it has no elements."""
+    return group.create_dataset(name, shape=shape, dtype=np.dtype(dtype).newbyteorder("<"), track_times=False)
+
+
+def write_dataset(group: h5py.Group, name: str, values: Array) -> None:
+    """Create a contiguous dataset and fill it."""
+    create_dataset(group, name, values.shape, values.dtype)[...] = values
+
+
+def write_string(group: h5py.Group, name: str, text: str) -> None:
+    """Write a scalar fixed-length UTF-8 string, which every HDF5 tool shows as text."""
+    data = text.encode("utf-8")
+    dtype = h5py.string_dtype("utf-8", max(1, len(data)))
+    group.create_dataset(name, data=np.array(data, dtype=dtype), track_times=False)
+
+
+def read_string(group: h5py.Group, name: str) -> str:
+    """Read a string written by `write_string`."""
+    dataset = group.get(name)
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape != () or dataset.dtype.kind != "S":
+        raise CorruptStoreError(f"{group.file.filename}: expected a fixed-length string named '{name}', found none")
+    return bytes(dataset[()]).decode("utf-8")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[h5py.File]:
+    """Open an HDF5 file of a store; whatever HDF5 says of a broken one becomes a `CorruptStoreError`."""
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            yield file
+    except FileNotFoundError:
+        raise CorruptStoreError(f"{path}: no such file, but the store needs it") from None
+    except (OSError, RuntimeError, KeyError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CorruptStoreError(f"{path}: cannot be read as HDF5 ({reason}); run 'tts-prep verify'") from error
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a contiguous dataset lies in its file.
+
+    Attributes:
+        offset: in bytes from the start of the file; −1 where the dataset has no elements.
+        shape: the dataset's shape.
+        dtype: little-endian.
+    """
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """The length of the dataset in bytes."""
+        return self.dtype.itemsize * int(np.prod(self.shape, dtype=object))
+
+
+def locate(group: h5py.Group, name: str) -> Location:
+    """Find a dataset's bytes; refuse any dataset that does not lie in one piece in this very file.
+
+    Raises:
+        CorruptStoreError: it is missing, not contiguous, external, virtual or linked to another file.
+    """
+    where = f"{group.file.filename}: dataset '{group.name.rstrip('/')}/{name}'"
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise CorruptStoreError(f"{where}: expected a dataset in this file, found none or a link")
+    dataset = group[name]
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+        raise CorruptStoreError(f"{where}: expected a dataset, found another kind of object")
+    plist = dataset.id.get_create_plist()
+    if plist.get_layout() != h5py.h5d.CONTIGUOUS or plist.get_external_count():
+        raise CorruptStoreError(f"{where}: expected contiguous storage in this file, found another kind")
+    if dataset.dtype.kind not in "iuf" or dataset.dtype.byteorder == ">":
+        raise CorruptStoreError(f"{where}: expected little-endian numbers, found {dataset.dtype}")
+    offset = dataset.id.get_offset()
+    return Location(-1 if offset is None or dataset.size == 0 else int(offset), dataset.shape, dataset.dtype)
+
+
+def map_dataset(path: Path, location: Location) -> Array:
+    """Map a dataset's bytes, read-only, as an array of its shape and dtype.
+
+    The file's size is checked first, so that a truncated file is an error here and not a bus error later.
+
+    Raises:
+        CorruptStoreError: the file is missing or shorter than the dataset.
+    """
+    if location.size == 0:
+        return np.empty(location.shape, location.dtype)
+    try:
+        size = path.stat().st_size
+        end = location.offset + location.size
+        if location.offset < 0 or end > size:
+            raise CorruptStoreError(
+                f"{path}: {size:,} bytes, expected at least {end:,}; run 'tts-prep verify' and make the store again"
+            )
+        mapped = np.memmap(path, location.dtype, "r", location.offset, location.shape)
+    except OSError as error:
+        raise CorruptStoreError(f"{path}: cannot be mapped ({error.strerror}); was the store moved?") from error
+    # A plain array over the same pages: slices of np.memmap objects cost microseconds each.
+    return np.asarray(mapped)

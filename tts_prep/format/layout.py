@@ -1,0 +1,81 @@
+"""Names, versions and dtypes of the store format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+STORE_FORMAT: Final = "tts-prep store"
+SHARD_FORMAT: Final = "tts-prep shard"
+VERSION: Final = (1, 0)
+
+MANIFEST: Final = "manifest.json"
+INDEX: Final = "index.h5"
+SHARDS: Final = "shards"
+FAILURES: Final = "failures.jsonl"
+PARTIAL_SUFFIX: Final = ".partial"
+
+PAGE: Final = 4096
+"""Every dataset starts at a multiple of this many bytes."""
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """What the format fixes of one array: which dtypes it may have, and which index columns locate a row of it."""
+
+    name: str
+    dtypes: tuple[str, ...]
+    start_column: str
+    length_column: str
+
+
+ARRAYS: Final = {
+    array.name: array
+    for array in (
+        ArrayLayout("mel", ("float32", "float16"), "mel_start", "n_frames"),
+        ArrayLayout("phonemes", ("int32",), "phonemes_start", "n_phonemes"),
+        ArrayLayout("waveform", ("int16", "float32"), "waveform_start", "n_samples"),
+    )
+}
+
+NUMBER: Final = "number"
+TEXT: Final = "text"
+CATEGORY: Final = "category"
+
+FIXED_COLUMNS: Final = {
+    "id": TEXT,
+    "text": TEXT,
+    "phoneme_text": TEXT,
+    "shard": NUMBER,
+    "mel_start": NUMBER,
+    "n_frames": NUMBER,
+    "phonemes_start": NUMBER,
+    "n_phonemes": NUMBER,
+    "waveform_start": NUMBER,
+    "n_samples": NUMBER,
+    "seconds": NUMBER,
+    "speaker": CATEGORY,
+}
+"""The columns that the format names, and their kinds; a corpus may not use these names for its own columns."""
+
+NUMBER_DTYPES: Final = {
+    "shard": "<i4",
+    "mel_start": "<i8",
+    "n_frames": "<i4",
+    "phonemes_start": "<i8",
+    "n_phonemes": "<i4",
+    "waveform_start": "<i8",
+    "n_samples": "<i4",
+    "seconds": "<f8",
+}
+"""Dtypes of the numeric columns that the format names; those of a corpus are float64."""
+
+
+def shard_name(number: int) -> str:
+    """Return the path of a shard, relative to its store."""
+    return f"{SHARDS}/{number:05d}.h5"
+
+
+def version_text(version: tuple[int, int] = VERSION) -> str:
+    """Return a version as it stands in files, ``"MAJOR.MINOR"``."""
+    return f"{version[0]}.{version[1]}"

@@ -1,0 +1,89 @@
+"""What a training run needs to know about a store besides its utterances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.layout import MANIFEST
+from tts_prep.format.manifest import Manifest
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoreMetadata:
+    """What holds for every utterance of a store.
+
+    Attributes:
+        sample_rate: of the audio that the mels were made from, Hz.
+        hop_length: samples between two frames.
+        n_mels: bins of a frame.
+        silence: [n_mels] float32, the frame of digital silence.
+        mel_mean: [n_mels] float64, over all frames of the store.
+        mel_std: [n_mels] float64, population standard deviation over all frames.
+        symbols: the vocabulary; the position is the id.
+        pad_id: the id that pads phonemes.
+        speakers: the speaker of each code.
+        has_waveform: whether the store keeps waveforms.
+    """
+
+    sample_rate: int
+    hop_length: int
+    n_mels: int
+    silence: npt.NDArray[np.float32]
+    mel_mean: npt.NDArray[np.float64]
+    mel_std: npt.NDArray[np.float64]
+    symbols: tuple[str, ...]
+    pad_id: int
+    speakers: tuple[str, ...]
+    has_waveform: bool
+
+
+def parse_metadata(store: Path, manifest: Manifest) -> StoreMetadata:
+    """Take from a manifest what training needs.
+
+    Raises:
+        CorruptStoreError: a key is missing or has the wrong type or length.
+    """
+    try:
+        mel = manifest.arrays["mel"]
+        shapes = {name: list(array["row_shape"]) for name, array in manifest.arrays.items()}
+        n_mels = shapes["mel"][0] if len(shapes["mel"]) == 1 else 0
+        if not n_mels or any(shapes[name] for name in ("phonemes", "waveform") if name in ("phonemes", *shapes)):
+            raise ValueError(f"the rows of the arrays cannot have the shapes {shapes}")
+        symbols = tuple(manifest.vocabulary["symbols"])
+        pad_id = manifest.vocabulary["pad"]
+        if type(pad_id) is not int or not 0 <= pad_id < len(symbols):
+            raise ValueError(f"the pad id {pad_id!r} is not one of {len(symbols)} symbols")
+        return StoreMetadata(
+            sample_rate=_positive(mel["sample_rate"]),
+            hop_length=_positive(mel["hop_length"]),
+            n_mels=n_mels,
+            silence=_vector(mel["silence"], n_mels, np.float32),
+            mel_mean=_vector(manifest.mel_statistics["mean"], n_mels, np.float64),
+            mel_std=_vector(manifest.mel_statistics["std"], n_mels, np.float64),
+            symbols=symbols,
+            pad_id=pad_id,
+            speakers=tuple(manifest.speakers),
+            has_waveform="waveform" in manifest.arrays,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorruptStoreError(f"{store / MANIFEST}: a key is missing or cannot be used ({error!r})") from error
+
+
+def _positive(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise ValueError(f"expected a positive integer, found {value!r}")
+    return value
+
+
+def _vector(values: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    vector = np.array(values, dtype)
+    if vector.shape != (n,):
+        raise ValueError(f"expected {n} numbers, one per mel bin, found the shape {list(vector.shape)}")
+    vector.flags.writeable = False
+    return vector

@@ -1,0 +1,187 @@
+"""Sequences of different lengths, padded into one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.datasets import Array
+
+Lengths = npt.NDArray[np.int64]
+
+
+def pad_sequences(
+    sequences: Sequence[npt.ArrayLike], pad_value: npt.ArrayLike, dtype: npt.DTypeLike, axis: int = 0
+) -> tuple[Array, Lengths]:
+    """Copy sequences into one new array, each filled up at its end.
+
+    Every element of the result is written once: a sequence, or padding.
+
+    Args:
+        sequences: at least one, of equal shapes except along the axis.
+        pad_value: a number, or whatever broadcasts against the padding.
+        dtype: of the result.
+        axis: the one along which the lengths differ.
+
+    Returns:
+        [B, …] and the lengths [B].
+
+    Raises:
+        ConfigurationError: there is no sequence, or the shapes do not fit together.
+    """
+    arrays = [np.asarray(sequence) for sequence in sequences]
+    if not arrays:
+        raise ConfigurationError("cannot make a batch of no sequences; is the dataset empty?")
+    n_dimensions = arrays[0].ndim
+    if not -n_dimensions <= axis < n_dimensions:
+        raise ConfigurationError(f"cannot pad axis {axis} of a sequence of the shape {list(arrays[0].shape)}")
+    axis %= n_dimensions
+    shape = list(arrays[0].shape)
+    rest = shape[:axis] + shape[axis + 1 :]
+    for i, array in enumerate(arrays):
+        found = array.shape
+        if len(found) != n_dimensions or [*found[:axis], *found[axis + 1 :]] != rest:
+            raise ConfigurationError(
+                f"sequence {i} of the batch has the shape {list(found)}, sequence 0 {shape}; "
+                f"only axis {axis} may differ"
+            )
+    lengths = [array.shape[axis] for array in arrays]
+    shape[axis] = max(lengths)
+    batch = np.empty((len(arrays), *shape), dtype)
+    before = (slice(None),) * axis
+    for row, array, length in zip(batch, arrays, lengths, strict=True):
+        if array.size:  # an empty list has the dtype float64
+            np.copyto(row[(*before, slice(length))], array, casting="same_kind")
+        if length < shape[axis]:
+            row[(*before, slice(length, None))] = pad_value
+    return batch, np.array(lengths, np.int64)
+
+
+@overload
+def batch_text_id(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_id: int = 0,
+    dtype: npt.DTypeLike = np.int64,
+    *,
+    return_lengths: Literal[False] = False,
+) -> Array: ...
+@overload
+def batch_text_id(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_id: int = 0,
+    dtype: npt.DTypeLike = np.int64,
+    *,
+    return_lengths: Literal[True],
+) -> tuple[Array, Lengths]: ...
+def batch_text_id(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_id: int = 0,
+    dtype: npt.DTypeLike = np.int64,
+    *,
+    return_lengths: bool = False,
+) -> Any:
+    """Pad sequences of ids, each [T], to [B, T]; on request return their lengths [B] as well.
+
+    Raises:
+        ConfigurationError: there is no sequence, or one is not [T].
+    """
+    return _pad_last(minibatch, pad_id, dtype, (1,), -1, return_lengths)
+
+
+@overload
+def batch_wav(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: float = 0.0,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[False] = False,
+) -> Array: ...
+@overload
+def batch_wav(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: float = 0.0,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[True],
+) -> tuple[Array, Lengths]: ...
+def batch_wav(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: float = 0.0,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: bool = False,
+) -> Any:
+    """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T]; on request return their lengths [B] as well.
+
+    Values are converted, not scaled: an int16 sample of 32,767 becomes 32,767.0.
+
+    Raises:
+        ConfigurationError: there is no waveform, or their channels differ.
+    """
+    return _pad_last(minibatch, pad_value, dtype, (1, 2), -1, return_lengths)
+
+
+@overload
+def batch_spec(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[False] = False,
+) -> Array: ...
+@overload
+def batch_spec(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[True],
+) -> tuple[Array, Lengths]: ...
+def batch_spec(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: bool = False,
+) -> Any:
+    """Pad spectrograms, each [F, T], to [B, F, T], or where time-major each [T, F] to [B, T, F].
+
+    Channels may stand before both: [C, F, T] becomes [B, C, F, T].
+
+    Args:
+        minibatch: the spectrograms.
+        pad_value: a number, or one for every bin, [F].
+        time_major: whether the spectrograms, and so the batch, have time before frequency.
+        dtype: of the batch.
+        return_lengths: whether to return the lengths in frames [B] as well.
+
+    Raises:
+        ConfigurationError: there is no spectrogram, or their bins or channels differ.
+    """
+    pad = np.asarray(pad_value)
+    if pad.ndim and not time_major:
+        pad = pad[:, np.newaxis]
+    return _pad_last(minibatch, pad, dtype, (2, 3), -2 if time_major else -1, return_lengths)
+
+
+def _pad_last(
+    sequences: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+    dimensions: tuple[int, ...],
+    axis: int,
+    return_lengths: bool,
+) -> Any:
+    for i, sequence in enumerate(sequences):
+        if np.ndim(sequence) not in dimensions:
+            expected = " or ".join(str(n) for n in dimensions)
+            raise ConfigurationError(f"sequence {i} of the batch: expected {expected} axes, found {np.ndim(sequence)}")
+    batch, lengths = pad_sequences(sequences, pad_value, dtype, axis)
+    return (batch, lengths) if return_lengths else batch

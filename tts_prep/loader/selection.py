@@ -1,0 +1,72 @@
+"""Which rows of a store a dataset shows, in which order: a range while that is enough, else an array."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.datasets import Array
+
+Rows: TypeAlias = "range | npt.NDArray[np.int64]"
+Positions: TypeAlias = "Sequence[int] | Sequence[bool] | npt.NDArray[Any]"
+
+
+def row_at(rows: Rows, position: int) -> int:
+    """Return the row at a position, negative ones counted from the end.
+
+    Raises:
+        IndexError: there is no such position.
+    """
+    i = operator.index(position)
+    if not -len(rows) <= i < len(rows):
+        raise IndexError(f"utterance {i}: there are {len(rows):,}")
+    return int(rows[i])
+
+
+def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
+    """Return the rows at a slice, at positions (negative ones from the end, repeats allowed) or where a mask is true.
+
+    Raises:
+        IndexError: a position does not exist.
+        ConfigurationError: neither integers nor as many booleans as there are rows.
+    """
+    if isinstance(positions, slice):
+        return rows[positions]
+    wanted = np.asarray(positions)
+    if wanted.dtype == np.bool_:
+        if wanted.shape != (len(rows),):
+            raise ConfigurationError(f"expected a mask of {len(rows):,} booleans, found the shape {list(wanted.shape)}")
+        wanted = np.flatnonzero(wanted)
+    elif wanted.size == 0:
+        wanted = np.empty(0, np.int64)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+        raise ConfigurationError(
+            f"expected a slice, a list of positions or a mask, found {wanted.dtype} of shape {list(wanted.shape)}"
+        )
+    wanted = wanted.astype(np.int64, copy=False)
+    if wanted.size:
+        low, high = int(wanted.min()), int(wanted.max())
+        if low < -len(rows) or high >= len(rows):
+            raise IndexError(f"utterance {high if high >= len(rows) else low}: there are {len(rows):,}")
+        if low < 0:
+            wanted = np.where(wanted < 0, wanted + len(rows), wanted)
+    # A copy in either case: the caller may go on writing to the array it gave.
+    selected = wanted * rows.step + rows.start if isinstance(rows, range) else rows[wanted]
+    selected.flags.writeable = False
+    return selected
+
+
+def gather(values: Array, rows: Rows) -> Array:
+    """Return the values of rows, read-only: a view where the rows are a range, else a copy."""
+    if isinstance(rows, range):
+        if not rows:
+            return values[:0]
+        return values[slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)]
+    gathered: npt.NDArray[Any] = values[rows]
+    gathered.flags.writeable = False
+    return gathered

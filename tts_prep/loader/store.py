@@ -1,0 +1,210 @@
+"""An open store: its manifest and index, and whatever of it has been mapped so far."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.checksum import file_sha256
+from tts_prep.format.columns import CategoryColumn, Column
+from tts_prep.format.datasets import Array, Location, map_dataset
+from tts_prep.format.index import Index, open_index
+from tts_prep.format.layout import ARRAYS, MANIFEST
+from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.loader.metadata import StoreMetadata, parse_metadata
+
+_MOST_ARRAYS = 20_000
+"""Shard arrays mapped at a time, at most; Linux allows 65,530 maps a process."""
+
+
+class Store:
+    """Open a store for reading; no array and no column is read by that.
+
+    Columns and arrays are mapped when they are first asked for, once each. Pickling drops the maps and the manifest;
+    the copy opens the store again at its first use and refuses it when it is another one by then. Safe to use from
+    several threads and after a fork: there is no lock and no open HDF5 file.
+
+    Args:
+        path: the store's folder.
+
+    Raises:
+        StoreError: there is no store, it is not whole, or it is of a newer major version.
+        CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        # Absolute, since maps are made long after: the program may have changed its working directory.
+        self.path = Path(path).absolute()
+        self._checksum = ""
+        self._forget()
+        self._open()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "checksum": self._checksum}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.path = state["path"]
+        self._checksum = state["checksum"]
+        self._forget()
+
+    def _forget(self) -> None:
+        self._parts: tuple[Manifest, Index, StoreMetadata] | None = None
+        self._stamp: tuple[int, ...] = ()
+        self._columns: dict[str, Column] = {}
+        self._arrays: dict[tuple[str, int], Array] = {}
+
+    @property
+    def manifest(self) -> Manifest:
+        """The contents of ``manifest.json``."""
+        return self._open()[0]
+
+    @property
+    def index(self) -> Index:
+        """Where the columns and the arrays lie."""
+        return self._open()[1]
+
+    @property
+    def metadata(self) -> StoreMetadata:
+        """What holds for every utterance."""
+        return self._open()[2]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the index columns, sorted."""
+        return tuple(sorted(self.index.columns))
+
+    def column(self, name: str) -> Column:
+        """Map a column, all rows of it."""
+        column = self._columns.get(name)
+        if column is None:
+            column = self.index.column(name)
+            if name == "speaker" and isinstance(column, CategoryColumn):
+                self._check_speakers(column)
+            self._check_unchanged()
+            column = self._columns.setdefault(name, column)
+        return column
+
+    def array(self, name: str, shard: int) -> Array:
+        """Map an array of a shard, [rows, …], read-only.
+
+        Raises:
+            CorruptStoreError: the shard is missing, or has not the size that the manifest says.
+            StoreError: the store was removed or made again since it was opened.
+        """
+        array = self._arrays.get((name, shard))
+        if array is None:
+            array = self._map_array(name, shard)
+            self._check_unchanged()
+            if len(self._arrays) >= most_arrays():
+                # Whoever holds a view keeps its map; all others are closed, and mapped again at need.
+                self._arrays = {}
+            array = self._arrays.setdefault((name, shard), array)
+        return array
+
+    def slices(self, name: str, shards: Array, starts: Array, lengths: Array) -> list[Array]:
+        """Return views of rows of an array, read-only.
+
+        Args:
+            name: of the array.
+            shards: [n] shard numbers.
+            starts: [n] first rows.
+            lengths: [n] numbers of rows.
+
+        Raises:
+            CorruptStoreError: a slice does not lie within its shard's array.
+        """
+        rows = self.index.arrays[name][1]
+        numbers = shards.tolist()
+        for shard in numbers:
+            if not 0 <= shard < len(rows):
+                raise CorruptStoreError(
+                    f"{self.index.path}: a row is in shard {shard}, but there are {len(rows)}; run 'tts-prep verify'"
+                )
+        available = rows[shards]
+        # Subtracted rather than added: a start near 2**63 would wrap around.
+        bad = (starts < 0) | (lengths < 0) | (starts > available - lengths)
+        if bad.any():
+            i = int(np.flatnonzero(bad)[0])
+            raise CorruptStoreError(
+                f"{self.path / self.manifest.shards[numbers[i]].file}: '{name}' has {int(available[i]):,} rows, "
+                f"the index says {int(starts[i]):,} + {int(lengths[i]):,}; run 'tts-prep verify'"
+            )
+        return [
+            self.array(name, shard)[start : start + length]
+            for shard, start, length in zip(numbers, starts.tolist(), lengths.tolist(), strict=True)
+        ]
+
+    def _map_array(self, name: str, shard: int) -> Array:
+        manifest = self.manifest
+        entry = manifest.shards[shard]
+        path = self.path / entry.file
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise CorruptStoreError(f"{path}: cannot be opened ({error.strerror}); was the store moved?") from error
+        if size != entry.size:
+            raise CorruptStoreError(
+                f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', make the shard again"
+            )
+        offsets, rows = self.index.arrays[name]
+        if rows[shard] < 0:
+            raise CorruptStoreError(f"{self.index.path}: '{name}' of shard {shard} has {rows[shard]} rows")
+        shape = (int(rows[shard]), *manifest.arrays[name]["row_shape"])
+        dtype = np.dtype(manifest.arrays[name]["dtype"]).newbyteorder("<")
+        return map_dataset(path, Location(int(offsets[shard]), shape, dtype))
+
+    def _open(self) -> tuple[Manifest, Index, StoreMetadata]:
+        if self._parts is None:
+            if (self.path / MANIFEST).is_file():
+                self._check_unchanged()
+            manifest = read_manifest(self.path)
+            metadata = parse_metadata(self.path, manifest)
+            arrays = [name for name in ARRAYS if name in manifest.arrays]
+            index = open_index(self.path / manifest.index.file, manifest.index.rows, arrays, len(manifest.shards))
+            self._check_unchanged()
+            self._parts = manifest, index, metadata
+        return self._parts
+
+    def _check_unchanged(self) -> None:
+        """Make sure that the store is the one that was opened.
+
+        A writer removes the manifest first and writes it last. So where the manifest is the same after something was
+        mapped, the mapped bytes are those that it vouches for.
+        """
+        path = self.path / MANIFEST
+        try:
+            status = path.stat()
+            stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            if stamp == self._stamp:
+                return
+            checksum = file_sha256(path)
+        except OSError as error:
+            raise StoreError(f"{path}: gone since the store was opened ({error.strerror})") from error
+        if self._checksum not in ("", checksum):
+            raise StoreError(f"{self.path}: the store was made again since it was opened; open it anew")
+        self._checksum = checksum
+        self._stamp = stamp
+
+    def _check_speakers(self, column: CategoryColumn) -> None:
+        if tuple(column.table) != self.metadata.speakers:
+            raise CorruptStoreError(
+                f"{self.index.path}: its {len(column.table)} speakers are not the {len(self.metadata.speakers)} of the "
+                "manifest; run 'tts-prep verify'"
+            )
+
+
+def most_arrays() -> int:
+    """Return how many shard arrays a store may have mapped at a time.
+
+    Python keeps a file descriptor for every map, and many systems allow 1,024 a process: take half of them.
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 256
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST_ARRAYS if allowed < 0 else max(1, min(_MOST_ARRAYS, allowed // 2))

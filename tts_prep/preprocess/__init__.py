@@ -1,0 +1,1 @@
+"""Everything slow, done once and in parallel: read, resample, mel spectrogram, phoneme ids, shards."""

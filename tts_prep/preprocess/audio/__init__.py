@@ -1,0 +1,17 @@
+"""From a recording to a log-mel spectrogram, exactly as a vocoder was trained on it."""
+
+from tts_prep.preprocess.audio.compression import Compression, LogMagnitude, UnitMagnitude
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.mel import mel_spectrogram
+from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.audio.processor import AudioProcessor
+
+__all__ = [
+    "PRESETS",
+    "AudioProcessor",
+    "Compression",
+    "LogMagnitude",
+    "MelConfig",
+    "UnitMagnitude",
+    "mel_spectrogram",
+]

@@ -1,0 +1,83 @@
+"""Padding a waveform so that whole frames cover it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import AudioError
+from tts_prep.preprocess.audio.config import MelConfig
+
+Waveform = npt.NDArray[np.float32]
+
+
+def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
+    """Return how many samples framing adds at the left and at the right of a waveform.
+
+    Args:
+        n_samples: length of the waveform, without ``edge_zeros``.
+
+    Raises:
+        AudioError: the waveform is too short to be framed so.
+    """
+    n = n_samples + 2 * config.edge_zeros
+    if config.framing == "center":
+        left = right = config.n_fft // 2
+    else:
+        left = right = (config.n_fft - config.hop_length) // 2
+        if config.framing == "ceil":
+            wanted = -(-n // config.hop_length) * config.hop_length + 2 * left
+            left, odd = divmod(wanted - n, 2)
+            right = left + odd
+    shortest = max(left, right) + 1 if config.pad_mode == "reflect" else 1
+    if n < shortest:
+        raise AudioError(
+            f"too short: {n_samples} samples, "
+            f"framing with n_fft {config.n_fft} needs {max(1, shortest - 2 * config.edge_zeros)}"
+        )
+    return left, right
+
+
+def n_frames(n_samples: int, config: MelConfig) -> int:
+    """Return the number of frames that a waveform gives."""
+    left, right = frame_padding(n_samples, config)
+    padded = n_samples + 2 * config.edge_zeros + left + right
+    frames = 1 + (padded - config.n_fft) // config.hop_length
+    return frames - frames % 2 if config.even_frames else frames
+
+
+def aligned_waveform(waveform: Waveform, config: MelConfig) -> Waveform:
+    """Return the waveform that the frames of a recipe cover: what a vocoder is trained on beside the mel.
+
+    With framing ``"ceil"`` it is ⌈N/hop⌉ · hop samples, so that frames × hop = samples; with the others it is the
+    waveform itself. ``edge_zeros`` are part of it.
+
+    Args:
+        waveform: [n_samples] float32.
+    """
+    if config.framing == "ceil":
+        skip = (config.n_fft - config.hop_length) // 2
+        return pad_waveform(waveform, config)[skip : skip + n_frames(len(waveform), config) * config.hop_length]
+    return np.pad(waveform, config.edge_zeros) if config.edge_zeros else waveform
+
+
+def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Waveform:
+    """Return the waveform with the samples that the framing of ``config`` adds.
+
+    Args:
+        waveform: [n_samples].
+        tail: zeros to append after the right padding, for a kernel that reads whole blocks.
+
+    Returns:
+        [left + n_samples + 2 · edge_zeros + right + tail]
+    """
+    left, right = frame_padding(len(waveform), config)
+    inner = len(waveform) + 2 * config.edge_zeros
+    padded = np.zeros(left + inner + right + tail, np.float32)
+    first = left + config.edge_zeros
+    padded[first : first + len(waveform)] = waveform
+    if config.pad_mode == "reflect":
+        stop = left + inner
+        padded[:left] = padded[2 * left : left : -1]
+        padded[stop : stop + right] = padded[stop - 2 : stop - 2 - right : -1] if right else 0
+    return padded

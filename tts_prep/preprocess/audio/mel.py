@@ -1,0 +1,139 @@
+"""The mel spectrogram of a waveform."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
+from tts_prep.preprocess.audio.framing import Waveform, n_frames, pad_waveform
+
+Mel = npt.NDArray[np.float32]
+
+
+class MelExtractor:
+    """Computes mel spectrograms by one recipe.
+
+    Small to pickle: a worker process gets the filter bank with it and needs not import librosa to make its own.
+    """
+
+    def __init__(self, config: MelConfig) -> None:
+        self.config = config
+        self.filter_bank: FilterBank = filter_bank(config)
+
+    def __call__(self, waveform: Waveform) -> Mel:
+        """Return the log-mel spectrogram of a waveform.
+
+        Args:
+            waveform: [n_samples] float32 at the sample rate of the recipe, full scale ±1.
+
+        Returns:
+            [n_frames, n_mels] float32, as the recipe scales it.
+
+        Raises:
+            AudioError: the waveform is too short to be framed.
+        """
+        return self.config.compression.transform_in_place(self.magnitudes(waveform))
+
+    def magnitudes(self, waveform: Waveform) -> Mel:
+        """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32."""
+        # The compiler that these bring takes half a second to load.
+        from tts_prep.preprocess.audio.fft import LANES
+        from tts_prep.preprocess.audio.kernel import mel_frames
+
+        config = self.config
+        out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
+        padded = pad_waveform(waveform, config, tail=LANES * config.hop_length)
+        # Scaled within the float64 window: a scaled float32 waveform would be rounded once more.
+        window = self._window * peak_scale(waveform, config)
+        if config.n_fft & (config.n_fft - 1):
+            self._by_library(padded, window, out)
+        else:
+            mel_frames(padded, window, config.hop_length, *self._filter_arguments, *self._twiddles, out)
+        return out
+
+    def silence(self) -> Mel:
+        """Return what a frame of digital silence gives, [n_mels] float32."""
+        config = self.config
+        magnitude = np.full(self.filter_bank.n_bins, max(config.power_offset, config.power_floor) ** (config.power / 2))
+        bank, offsets = self.filter_bank, self.filter_bank.offsets
+        sums = [
+            float(bank.weights[a:b] @ magnitude[start : start + b - a])
+            for start, a, b in zip(bank.starts, offsets, offsets[1:], strict=False)
+        ]
+        return config.compression.transform(sums)
+
+    @cached_property
+    def _window(self) -> npt.NDArray[np.float64]:
+        length, n_fft = self.config.win_length, self.config.n_fft
+        window = np.zeros(n_fft)
+        left = (n_fft - length) // 2
+        window[left : left + length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
+        return window
+
+    @cached_property
+    def _twiddles(self) -> tuple[npt.NDArray[np.float64], ...]:
+        from tts_prep.preprocess.audio.fft import twiddles
+
+        return (*twiddles(self.config.n_fft // 2), *twiddles(self.config.n_fft))
+
+    @property
+    def _filter_arguments(self) -> tuple[object, ...]:
+        bank, config = self.filter_bank, self.config
+        return (
+            *(bank.starts, bank.offsets, bank.weights, bank.n_bins),
+            *(config.power, config.power_offset, config.power_floor),
+        )
+
+    def _by_library(self, padded: Waveform, window: npt.NDArray[np.float64], out: Mel) -> None:
+        """Fill ``out`` for an n_fft that is not a power of two."""
+        from scipy.fft import rfft
+
+        from tts_prep.preprocess.audio.fft import LANES
+        from tts_prep.preprocess.audio.kernel import mel_of_spectrum
+
+        frames = np.lib.stride_tricks.sliding_window_view(padded, self.config.n_fft)[:: self.config.hop_length]
+        for first in range(0, len(out), LANES):
+            spectrum = rfft(frames[first : first + LANES] * window, axis=1).T[: self.filter_bank.n_bins]
+            re, im = np.ascontiguousarray(spectrum.real), np.ascontiguousarray(spectrum.imag)
+            mel_of_spectrum(re, im, *self._filter_arguments, out[first : first + LANES])
+
+
+def peak_scale(waveform: Waveform, config: MelConfig) -> float:
+    """Return the factor that brings a waveform to the recipe's peak; 1 for silence and where the level is kept."""
+    if config.peak is None:
+        return 1.0
+    peak = float(max(waveform.max(initial=0), -waveform.min(initial=0)))
+    return config.peak / peak if peak > 0 else 1.0
+
+
+@lru_cache(maxsize=16)
+def _extractor(config: MelConfig) -> MelExtractor:
+    return MelExtractor(config)
+
+
+def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
+    """Return the log-mel spectrogram of a waveform: the values that a store holds.
+
+    Args:
+        waveform: [n_samples] at the sample rate of the recipe, full scale ±1.
+        config: the recipe, such as ``PRESETS["parakeet"].config``.
+
+    Returns:
+        [n_frames, n_mels] float32.
+
+    Raises:
+        AudioError: the waveform is too short to be framed.
+    """
+    return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
+
+
+def compile_kernels(config: MelConfig) -> None:
+    """Compile, or load from the compiler's cache, all that a recipe runs through.
+
+    Called once before workers start, so that nothing is compiled in two processes at once.
+    """
+    mel_spectrogram(np.zeros(4 * config.n_fft, np.float32), config)

@@ -1,0 +1,129 @@
+"""Reading a recording: decode, choose a channel, resample."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.preprocess.audio.framing import Waveform
+
+CHANNELS = ("first", "mean")
+
+
+@dataclass(frozen=True)
+class ReadingConfig:
+    """How recordings are read.
+
+    Attributes:
+        channel: what to make of several channels: ``"first"`` keeps the first one, sample for sample; ``"mean"``
+            averages them.
+        trim_db: cut silence off both ends: what is more than so many dB below the loudest part. None keeps all.
+    """
+
+    channel: str = "first"
+    trim_db: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.channel not in CHANNELS:
+            raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
+        if self.trim_db is not None and not (math.isfinite(self.trim_db) and self.trim_db > 0):
+            raise ConfigurationError(f"trim_db: expected a number of dB over 0, found {self.trim_db}")
+
+
+def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingConfig()) -> Waveform:
+    """Read a recording as one channel at a sample rate.
+
+    Whatever libsndfile reads is read. Integer samples are divided by their full scale, so 16 and 24 bits stay exact.
+
+    Args:
+        sample_rate: Hz; a recording at another rate is resampled (soxr, high quality).
+
+    Returns:
+        [n_samples] float32.
+
+    Raises:
+        AudioError: the file is missing, not audio, truncated, empty, silent, or holds NaN or infinity.
+    """
+    _check_riff_size(path)
+    try:
+        with soundfile.SoundFile(path) as file:
+            expected, rate = file.frames, file.samplerate
+            samples = file.read(dtype="float32", always_2d=True)
+    except (soundfile.SoundFileError, OSError, ValueError) as error:
+        raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
+    if len(samples) != expected:
+        raise AudioError(f"{path.name}: truncated, {len(samples):,} samples, the header says {expected:,}")
+    if len(samples) == 0:
+        raise AudioError(f"{path.name}: no samples")
+    waveform = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
+    # One sum finds NaN and infinity: both survive addition.
+    if not np.isfinite(waveform.sum(dtype=np.float64)):
+        raise AudioError(f"{path.name}: holds NaN or infinite samples")
+    if not waveform.any():
+        raise AudioError(f"{path.name}: digital silence, every sample is 0")
+    if rate != sample_rate:
+        waveform = _resample(waveform, rate, sample_rate)
+    if config.trim_db is not None:
+        waveform = _trim(waveform, config.trim_db)
+    return np.ascontiguousarray(waveform)
+
+
+def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:
+    import soxr
+
+    # Gives ceil(n · sample_rate / rate) samples or one less; longer or shorter edges are the resampler's own.
+    return np.asarray(soxr.resample(waveform, rate, sample_rate, quality="HQ"), np.float32)
+
+
+def _trim(waveform: Waveform, top_db: float) -> Waveform:
+    from librosa.effects import trim
+
+    return np.asarray(trim(waveform, top_db=top_db)[0], np.float32)
+
+
+def _check_riff_size(path: Path) -> None:
+    """Refuse a missing or empty file, and a WAV file that is shorter than its data chunk.
+
+    libsndfile reads what is left of a truncated WAV file without a word.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
+                raise AudioError(f"{path.name}: empty file")
+            magic = file.read(12)
+            if magic[:4] != b"RIFF" or magic[8:] != b"WAVE":
+                return
+            position = 12
+            # Bounded: a crafted file can hold millions of tiny chunks.
+            for _ in range(1000):
+                file.seek(position)
+                header = file.read(8)
+                if len(header) < 8:
+                    return
+                length = struct.unpack("<I", header[4:])[0]
+                if header[:4] == b"data":
+                    if position + 8 + length > size:
+                        raise AudioError(
+                            f"{path.name}: truncated, {size - position - 8:,} bytes of samples, "
+                            f"the header says {length:,}"
+                        )
+                    return
+                position += 8 + length + length % 2
+    except FileNotFoundError:
+        raise AudioError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise AudioError(f"{path}: cannot be opened ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, soundfile.LibsndfileError):
+        return str(error.error_string).rstrip(".")
+    return str(getattr(error, "strerror", None) or error).splitlines()[0]

@@ -1,0 +1,39 @@
+"""Lines of a corpus's text files."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.utterance import Failure
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
+    """Yield the lines of a UTF-8 file, each with where it stands (``metadata.csv:41``).
+
+    Lines end with LF or CRLF and nothing else (text may hold other separators of Unicode); a byte order mark is
+    skipped, and so are lines without any visible character. A line that is not UTF-8 is yielded as a failure.
+
+    Raises:
+        CorpusError: the file cannot be read, or holds no line at all.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: no such file; is {path.parent} the root of the corpus?") from None
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if not data.strip():
+        raise CorpusError(f"{path}: no rows, expected one a recording")
+    for number, line in enumerate(data.split(b"\n"), 1):
+        where = f"{path.name}:{number}"
+        if not line.strip():
+            continue
+        try:
+            yield where, line.removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            reason = f"{where}: expected UTF-8, found byte 0x{line[error.start]:02x} at column {error.start + 1}"
+            yield where, Failure("", where, "corpus", reason)

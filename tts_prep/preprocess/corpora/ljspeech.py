@@ -1,0 +1,46 @@
+"""The LJ Speech corpus, and folders of the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+SPEAKER = "ljspeech"
+
+
+def read_ljspeech(root: Path) -> Iterator[Utterance | Failure]:
+    """Yield the utterances of ``metadata.csv`` (``id|text|normalized text``) with their ``wavs/<id>.wav``.
+
+    There is no quoting: double quotes are text. The third column is spoken; the second, where the third is empty or
+    missing. A row that cannot be used is yielded as a `Failure`, in its place.
+
+    Raises:
+        CorpusError: there is no ``metadata.csv``, no ``wavs`` folder, or no row.
+    """
+    if not root.is_dir():
+        raise CorpusError(f"{root}: no such folder; expected an LJ Speech corpus with metadata.csv and wavs/")
+    lines = read_lines(root / "metadata.csv")
+    first = next(lines)
+    if not (root / "wavs").is_dir():
+        raise CorpusError(f"{root / 'wavs'}: no such folder; expected the recordings, one <id>.wav a row")
+    yield _parse(*first)
+    for where, line in lines:
+        yield _parse(where, line)
+
+
+def _parse(where: str, line: str | Failure) -> Utterance | Failure:
+    if isinstance(line, Failure):
+        return line
+    fields = line.split("|")
+    identifier = fields[0].strip()
+    if len(fields) not in (2, 3):
+        reason = f"{where}: expected 'id|text|normalized text', found {len(fields)} field{'s' * (len(fields) != 1)}"
+        return Failure(identifier, where, "corpus", reason)
+    if not identifier:
+        return Failure("", where, "corpus", f"{where}: expected an id before the first '|', found none")
+    text = fields[-1] if fields[-1].strip() else fields[1]
+    return Utterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)

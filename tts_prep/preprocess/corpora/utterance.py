@@ -1,0 +1,44 @@
+"""What a corpus reader yields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One recording and what is said in it.
+
+    Attributes:
+        id: unique in the corpus.
+        text: what is said.
+        audio: path of the recording, relative to the root of the corpus, or absolute where the corpus has it so.
+        where: the file and line that the utterance was read from, such as ``metadata.csv:41``.
+        speaker: any text.
+        meta: further meta information, name → text or number; a column of the index each.
+    """
+
+    id: str
+    text: str
+    audio: str
+    where: str
+    speaker: str
+    meta: Mapping[str, str | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An utterance, or a row that should have been one, that is left out; one line of ``failures.jsonl``.
+
+    Attributes:
+        id: of the utterance, or empty where the row has none.
+        where: the file and line in the corpus.
+        stage: ``corpus``, ``text`` or ``audio``.
+        reason: what was found and what was expected, in one line.
+    """
+
+    id: str
+    where: str
+    stage: str
+    reason: str

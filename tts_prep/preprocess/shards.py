@@ -1,0 +1,204 @@
+"""Making one shard: a pure function of the plan's rows and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tts_prep.errors import AudioError, CorruptStoreError, StoreError, UtteranceError
+from tts_prep.format.atomic import replacing
+from tts_prep.format.checksum import file_sha256
+from tts_prep.format.columns import write_number, write_texts
+from tts_prep.format.datasets import Array, create_dataset, create_file
+from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
+from tts_prep.format.manifest import FileEntry
+from tts_prep.format.shard import ShardHeader, read_shard_header, write_header
+from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
+from tts_prep.preprocess.audio.mel import MelExtractor, peak_scale
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+from tts_prep.preprocess.configuration import TextConfig
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.plan import ShardPlan
+from tts_prep.preprocess.text.frontend import Frontend, get_frontend
+
+
+@dataclass(frozen=True)
+class ShardRecipe:
+    """What every shard of a store is made with; sent to the workers.
+
+    Attributes:
+        root: what relative audio paths are relative to.
+        settings: the parts of the header that are the same in every shard: ``configuration``, ``software``,
+            ``arrays``, ``vocabulary``.
+    """
+
+    root: Path
+    settings: Mapping[str, Any]
+    extractor: MelExtractor
+    reading: ReadingConfig
+    text: TextConfig
+
+    def key(self, plan: ShardPlan) -> str:
+        """Return the key of a planned shard."""
+        return plan.key(self.settings)
+
+
+@dataclass(frozen=True)
+class ShardSummary:
+    """What came of one shard.
+
+    Attributes:
+        made: False where the shard was there already.
+    """
+
+    number: int
+    entry: FileEntry
+    header: ShardHeader
+    made: bool
+
+
+@dataclass(frozen=True)
+class _Example:
+    """One finished utterance: its arrays, and its row of the index but for the starts."""
+
+    arrays: Mapping[str, Array]
+    row: Mapping[str, Any]
+
+
+def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummary:
+    """Make one shard, unless it is there already, made from the same rows with the same settings.
+
+    Raises:
+        StoreError: the shard cannot be written.
+    """
+    path = store / shard_name(plan.number)
+    key = recipe.key(plan)
+    header = existing_header(path)
+    made = header is None or header.key != key
+    try:
+        if made or header is None:
+            header = _write(plan, key, recipe, path)
+        entry = FileEntry(shard_name(plan.number), path.stat().st_size, header.rows, file_sha256(path))
+    except OSError as error:
+        reason = error.strerror or str(error).splitlines()[0]
+        raise StoreError(f"{path}: cannot be written ({reason}); what was done is kept, run again to go on") from error
+    return ShardSummary(plan.number, entry, header, made)
+
+
+def existing_header(path: Path) -> ShardHeader | None:
+    """Return the header of a shard that an earlier run finished, None where there is none or it is broken."""
+    if not path.exists():
+        return None
+    try:
+        return read_shard_header(path)
+    except CorruptStoreError:
+        return None
+
+
+def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardHeader:
+    examples: list[_Example] = []
+    failures: list[Failure] = []
+    statistics: dict[str, MelStatistics] = {}
+    for row in plan.rows:
+        if isinstance(row, Failure):
+            failures.append(row)
+            continue
+        utterance = row.utterance
+        try:
+            example = _make_example(utterance, recipe)
+        except UtteranceError as error:
+            failures.append(Failure(utterance.id, utterance.where, error.stage, str(error)))
+            continue
+        found = MelStatistics.of(example.arrays["mel"])
+        earlier = statistics.get(utterance.speaker)
+        statistics[utterance.speaker] = earlier.merged(found) if earlier else found
+        examples.append(example)
+    header = ShardHeader(
+        number=plan.number,
+        key=key,
+        rows=len(examples),
+        seconds=float(sum(example.row["seconds"] for example in examples)),
+        mel_statistics={speaker: found.as_dict() for speaker, found in statistics.items()},
+        failures=tuple(asdict(failure) for failure in failures),
+        **recipe.settings,
+    )
+    with replacing(path) as partial, create_file(partial) as file:
+        write_header(file, header)
+        starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
+        _write_columns(file.create_group("columns"), plan.columns, examples, starts)
+    return header
+
+
+def _make_example(utterance: Utterance, recipe: ShardRecipe) -> _Example:
+    frontend = _frontend(recipe.text)
+    phoneme_text = frontend.phoneticize(frontend.normalize(utterance.text))
+    phonemes = frontend.numericalize(phoneme_text)
+    config = recipe.extractor.config
+    waveform = read_waveform(recipe.root / utterance.audio, config.sample_rate, recipe.reading)
+    specs = recipe.settings["arrays"]
+    arrays = {
+        "mel": recipe.extractor(waveform).astype(specs["mel"]["dtype"], copy=False),
+        "phonemes": phonemes,
+    }
+    if "waveform" in specs:
+        arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
+    row = {
+        "id": utterance.id,
+        "text": utterance.text,
+        "phoneme_text": phoneme_text,
+        "seconds": len(waveform) / config.sample_rate,
+        "speaker": utterance.speaker,
+        **utterance.meta,
+    }
+    return _Example(arrays, row)
+
+
+def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
+    """Return the waveform that goes beside the mel: at the recipe's level, aligned with its frames."""
+    aligned = aligned_waveform(waveform, config) * np.float32(peak_scale(waveform, config))
+    if dtype == "float32":
+        return aligned
+    peak = float(np.abs(aligned).max())
+    if peak > 1:
+        raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
+    scaled: Array = np.minimum(np.rint(aligned * 32768), 32767)
+    return scaled.astype(np.int16)
+
+
+@lru_cache(maxsize=1)
+def _frontend(config: TextConfig) -> Frontend:
+    """Return the one frontend of this process: a backend costs more to start than an utterance to phonemize."""
+    return get_frontend(config.frontend, language=config.language)
+
+
+def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: list[_Example]) -> Array:
+    """Write an array one utterance after the other; return where each starts, and the end of the last."""
+    starts = np.zeros(len(examples) + 1, np.int64)
+    np.cumsum([len(example.arrays[name]) for example in examples], out=starts[1:])
+    dataset = create_dataset(file, name, (int(starts[-1]), *spec["row_shape"]), spec["dtype"])
+    for example, start, stop in zip(examples, starts, starts[1:], strict=False):
+        dataset[start:stop] = example.arrays[name]
+    return starts
+
+
+def _write_columns(
+    group: h5py.Group, extra: Mapping[str, str], examples: list[_Example], starts: Mapping[str, Array]
+) -> None:
+    for name, kind in {**FIXED_COLUMNS, **extra}.items():
+        if kind in (TEXT, CATEGORY):
+            write_texts(group, name, [str(example.row.get(name, "")) for example in examples], kind)
+        elif name in ("seconds", *extra):
+            values = [example.row.get(name, np.nan) for example in examples]
+            write_number(group, name, values, NUMBER_DTYPES["seconds"])
+    for name, positions in starts.items():
+        layout = ARRAYS[name]
+        write_number(group, layout.start_column, positions[:-1], NUMBER_DTYPES[layout.start_column])
+        write_number(group, layout.length_column, np.diff(positions), NUMBER_DTYPES[layout.length_column])

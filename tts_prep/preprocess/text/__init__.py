@@ -1,0 +1,6 @@
+"""From written text to phoneme ids: normalize, phoneticize, numericalize."""
+
+from tts_prep.preprocess.text.frontend import FRONTENDS, Frontend, get_frontend
+from tts_prep.preprocess.text.vocab import Vocab
+
+__all__ = ["FRONTENDS", "Frontend", "Vocab", "get_frontend"]
