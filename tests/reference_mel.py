@@ -1,18 +1,136 @@
-"""Mel spectrograms worked out independently, in float64, with librosa."""
+"""Mel spectrograms worked out independently, in float64: padding by numpy, transform and filter bank by librosa.
+
+The table says again, by hand and in another form, what the presets say as data.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import librosa
 import numpy as np
 
-from tts_prep.preprocess.audio import MelConfig
+
+class Recipe(NamedTuple):
+    rate: int
+    n_fft: int
+    win: int
+    hop: int
+    framing: str
+    peak: float | None
+    spectrum: Callable[[np.ndarray], np.ndarray]
+    """Of |X|²."""
+    bank: dict[str, object]
+    log: Callable[[np.ndarray], np.ndarray]
+    zeros: int = 0
+    even: bool = False
 
 
-def reference_parakeet(waveform: np.ndarray, config: MelConfig) -> np.ndarray:
-    """Return the log-mel of the recipe ``parakeet``, [n_frames, n_mels] float64."""
-    x = np.asarray(waveform, np.float64)
-    x = x / np.abs(x).max() * 0.999
-    x = np.pad(x, 512, mode="reflect")
-    magnitude = np.abs(librosa.stft(x, n_fft=1024, hop_length=256, win_length=1024, center=False, dtype=complex))
-    bank = librosa.filters.mel(sr=config.sample_rate, n_fft=1024, n_mels=80, fmin=0, fmax=8000, dtype=np.float64)
-    return np.log(np.maximum(bank @ magnitude, 1e-5)).T
+def slaney(n_mels: int, fmin: float, fmax: float) -> dict[str, object]:
+    return {"n_mels": n_mels, "fmin": fmin, "fmax": fmax, "htk": False, "norm": "slaney"}
+
+
+def htk(n_mels: int, fmin: float, fmax: float) -> dict[str, object]:
+    return {"n_mels": n_mels, "fmin": fmin, "fmax": fmax, "htk": True, "norm": None}
+
+
+def hifi(power: np.ndarray) -> np.ndarray:
+    return np.sqrt(power + 1e-9)
+
+
+def power_of(power: np.ndarray) -> np.ndarray:
+    return power
+
+
+def ln_max(floor: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: np.log(np.maximum(x, floor))
+
+
+def log10_max(x: np.ndarray) -> np.ndarray:
+    return np.log10(np.maximum(x, 1e-10))
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    return np.clip((20 * np.log10(np.maximum(x, 1e-5)) - 20 + 100) / 100, 0, 1)
+
+
+def coqui(x: np.ndarray) -> np.ndarray:
+    return np.clip((20 * np.log10(np.maximum(x, 1e-8)) - 20 + 100) / 100 * 8 - 4, -4, 4)
+
+
+def styletts2(x: np.ndarray) -> np.ndarray:
+    return (np.log(1e-5 + x) + 4) / 4
+
+
+def matcha(x: np.ndarray) -> np.ndarray:
+    return (np.log(np.maximum(x, 1e-5)) + 5.536622) / 2.116101
+
+
+E5 = ln_max(1e-5)
+S80, S76 = slaney(80, 0, 8000), slaney(80, 80, 7600)
+RECIPES = {
+    "parakeet": Recipe(22050, 1024, 1024, 256, "center", 0.999, np.sqrt, S80, E5),
+    "parakeet-wavenet": Recipe(22050, 2048, 1024, 256, "ceil", 0.999, np.sqrt, slaney(80, 0, 11025), unit),
+    "parakeet-waveflow": Recipe(22050, 1024, 1024, 256, "ceil", 0.999, np.sqrt, S80, E5),
+    "parakeet-fastspeech2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S76, log10_max),
+    "parakeet-fastspeech2-24k": Recipe(24000, 2048, 1200, 300, "center", None, np.sqrt, S76, log10_max),
+    "styletts2": Recipe(
+        24000, 2048, 1200, 300, "center", None, power_of, {"sr": 16000, **htk(80, 0, 8000)}, styletts2, 5000, True
+    ),
+    "styletts2-true-24k": Recipe(
+        24000, 2048, 1200, 300, "center", None, power_of, htk(80, 0, 12000), styletts2, 5000, True
+    ),
+    "speechain-tts": Recipe(22050, 1102, 1102, 275, "librosa", None, power_of, slaney(80, 125, 7600), log10_max),
+    "tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
+    "hifigan": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
+    "bigvgan-22k-80": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
+    "bigvgan-24k-100": Recipe(24000, 1024, 1024, 256, "hf", 0.95, hifi, slaney(100, 0, 12000), E5),
+    "bigvgan-44k-128": Recipe(44100, 2048, 2048, 512, "hf", 0.95, hifi, slaney(128, 0, 22050), E5),
+    "vocos": Recipe(24000, 1024, 1024, 256, "center", None, np.sqrt, htk(100, 0, 12000), ln_max(1e-7)),
+    "espnet2-tts": Recipe(
+        22050, 1024, 1024, 256, "center", None, lambda p: np.sqrt(np.maximum(p, 1e-10)), S76, log10_max
+    ),
+    "coqui": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, slaney(80, 0, 11025), coqui),
+    "matcha": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, matcha),
+}
+
+
+def padded(waveform: np.ndarray, recipe: Recipe) -> np.ndarray:
+    """Return the waveform as the recipe frames it, without centring: [n_padded] float64."""
+    x = np.pad(np.asarray(waveform, np.float64), recipe.zeros)
+    n, hop, n_fft = len(x), recipe.hop, recipe.n_fft
+    if recipe.framing == "ceil":
+        fft_padding = (n_fft - hop) // 2
+        desired = int(np.ceil(n / hop)) * hop + 2 * fft_padding
+        amount = (desired - n) // 2
+        x = np.pad(x, (amount, amount + (desired - n) % 2), mode="reflect")
+    elif recipe.framing == "hf":
+        x = np.pad(x, (n_fft - hop) // 2, mode="reflect")
+    elif recipe.framing == "center":
+        x = np.pad(x, n_fft // 2, mode="reflect")
+    else:
+        x = np.pad(x, n_fft // 2)
+    if recipe.peak is not None and np.abs(x).max() > 0:
+        x = x / np.abs(x).max() * recipe.peak
+    return x
+
+
+def reference_mel(name: str, waveform: np.ndarray) -> np.ndarray:
+    """Return the log-mel of a recipe, [n_frames, n_mels] float64.
+
+    Args:
+        waveform: [n_samples] at the recipe's sample rate, in full: its samples are taken as exact.
+    """
+    recipe = RECIPES[name]
+    spectrum = librosa.stft(
+        padded(waveform, recipe),
+        n_fft=recipe.n_fft,
+        hop_length=recipe.hop,
+        win_length=recipe.win,
+        center=False,
+        dtype=complex,
+    )
+    bank = librosa.filters.mel(**{"sr": recipe.rate, "n_fft": recipe.n_fft, "dtype": np.float64, **recipe.bank})
+    mel = recipe.log(bank @ recipe.spectrum(np.abs(spectrum) ** 2)).T
+    return mel[: len(mel) - len(mel) % 2] if recipe.even else mel

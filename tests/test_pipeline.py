@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import soundfile
 from conftest import TEXTS, speech_like, write_ljspeech
-from reference_mel import reference_parakeet
+from reference_mel import reference_mel
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.format.datasets import locate
 from tts_prep.format.manifest import read_manifest
 from tts_prep.format.verification import verify_store
-from tts_prep.preprocess.audio import PRESETS, MelConfig
+from tts_prep.preprocess.audio import MelConfig
 from tts_prep.preprocess.configuration import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.pipeline import FailureLimit, Progress, Result, prepare
@@ -49,7 +49,7 @@ def test_a_store_holds_every_utterance_of_the_corpus(store: Path, corpus: Path) 
     for number in range(len(TEXTS)):
         samples, _ = soundfile.read(corpus / "wavs" / f"S-{number:04d}.wav")
         total += len(samples) / 22050
-        mels.append(reference_parakeet(samples, PRESETS["parakeet"]))
+        mels.append(reference_mel("parakeet", samples))
     assert manifest.totals["seconds"] == pytest.approx(total, rel=1e-12)
     with h5py.File(store / "shards/00001.h5") as shard:
         np.testing.assert_allclose(shard["mel"][:], np.concatenate(mels[3:6]), rtol=0, atol=1e-5)

@@ -1,39 +1,33 @@
-"""The discrete Fourier transform of many frames at once, in float64.
+"""The discrete Fourier transform of ``LANES`` frames at once, in float64.
 
 Why not a library's: at float32 the rounding of loud bins drowns quiet ones (on real speech, log-mels differ from exact
-ones by up to 1e-3, on a pure tone by 0.25), and the float64 transforms at hand compute one frame after the other in
-128-bit registers. Here ``LANES`` frames stand side by side, so that every operation of the transform is the same
-operation on neighbouring numbers, and the compiler uses the widest registers that the processor has.
+ones by up to 1e-3, on a pure tone by 0.25), and the float64 transforms at hand compute one frame after the other.
 
-The algorithm is Stockham's, decimation in frequency, radix 4 with a last step of radix 2 where needed (C. Van Loan,
-Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7). Real frames of length N are transformed as
-complex ones of length N / 2.
+The algorithm is decimation in frequency, radix 4, in place (J. Cooley and J. Tukey, An Algorithm for the Machine
+Calculation of Complex Fourier Series, 1965; C. Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992,
+section 1.3). The result stays in the order that it comes in; `bin_positions` says where each bin lies. Once a part is
+small enough for the first-level cache, it is transformed to the end before the next part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-LANES: Final = 16
-"""Frames computed side by side: two 512-bit registers of float64, or four of 256 bits."""
+from tts_prep.preprocess.audio.lanes import LANES, jit, load, store
 
 Array = npt.NDArray[Any]
 
+SMALLEST: Final = 4
+"""The shortest complex signal that can be transformed."""
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function to machine code on its first call, or load it from the compiler's cache.
+_CACHED = 64
+"""Rows of LANES complex numbers that stay in the first-level cache: 16 KiB at 16 lanes."""
 
-    Sums may be reordered: it is what lets them vectorise. The result is still the same for the same machine code,
-    whatever block a frame falls in.
-    """
-    compiled: Callable[..., Any] = njit(cache=True, nogil=True, fastmath=True, boundscheck=False)(function)
-    return compiled
+_SQRT_HALF = 0.7071067811865476
 
 
 @lru_cache(maxsize=16)
@@ -43,60 +37,124 @@ def twiddles(n: int) -> tuple[Array, Array]:
     return np.cos(angle), -np.sin(angle)
 
 
-@jit
-def _radix_4(xr: Array, xi: Array, yr: Array, yi: Array, wr: Array, wi: Array, n: int, s: int) -> None:
-    """One Stockham step: ``n / 4`` butterflies on rows of ``s · LANES`` neighbours."""
-    m = n // 4
-    row = s * LANES
-    for p in range(m):
-        t = p * s
-        w1r, w1i, w2r, w2i, w3r, w3i = wr[t], wi[t], wr[2 * t], wi[2 * t], wr[3 * t], wi[3 * t]
-        a, b, c, d = p * row, (p + m) * row, (p + 2 * m) * row, (p + 3 * m) * row
-        e, f, g, h, end = 4 * p * row, (4 * p + 1) * row, (4 * p + 2) * row, (4 * p + 3) * row, (4 * p + 4) * row
-        ar, ai, br, bi = xr[a : a + row], xi[a : a + row], xr[b : b + row], xi[b : b + row]
-        cr, ci, dr, di = xr[c : c + row], xi[c : c + row], xr[d : d + row], xi[d : d + row]
-        er, ei, fr, fi = yr[e:f], yi[e:f], yr[f:g], yi[f:g]
-        gr, gi, hr, hi = yr[g:h], yi[g:h], yr[h:end], yi[h:end]
-        for q in range(row):
-            apc_r, apc_i, amc_r, amc_i = ar[q] + cr[q], ai[q] + ci[q], ar[q] - cr[q], ai[q] - ci[q]
-            bpd_r, bpd_i, bmd_r, bmd_i = br[q] + dr[q], bi[q] + di[q], br[q] - dr[q], bi[q] - di[q]
-            er[q], ei[q] = apc_r + bpd_r, apc_i + bpd_i
-            r, i = amc_r + bmd_i, amc_i - bmd_r
-            fr[q], fi[q] = r * w1r - i * w1i, r * w1i + i * w1r
-            r, i = apc_r - bpd_r, apc_i - bpd_i
-            gr[q], gi[q] = r * w2r - i * w2i, r * w2i + i * w2r
-            r, i = amc_r - bmd_i, amc_i + bmd_r
-            hr[q], hi[q] = r * w3r - i * w3i, r * w3i + i * w3r
+@lru_cache(maxsize=16)
+def bin_positions(n: int) -> Array:
+    """Return where bin k of a transform of length n lies, [n] int64: its digits in the radices used, reversed."""
+    bins, positions, size = np.arange(n), np.zeros(n, np.int64), n
+    while size > 1:
+        radix = size if size <= 8 else 4
+        size //= radix
+        positions += bins % radix * size
+        bins //= radix
+    return positions
 
 
 @jit
-def _radix_2(xr: Array, xi: Array, yr: Array, yi: Array, row: int) -> None:
-    """Do the last step where the length is not a power of four."""
-    for q in range(row):
-        ar, ai, br, bi = xr[q], xi[q], xr[row + q], xi[row + q]
-        yr[q], yi[q] = ar + br, ai + bi
-        yr[row + q], yi[row + q] = ar - br, ai - bi
+def _radix_4(re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi: Array) -> None:
+    """Split the rows [base, base + n) into four parts whose transforms interleave to theirs."""
+    d = n // 4 * LANES
+    for q in range(n // 4):
+        i, t = (base + q) * LANES, q * stride
+        ar, ai, br, bi = load(re, i), load(im, i), load(re, i + d), load(im, i + d)
+        cr, ci, dr, di = load(re, i + 2 * d), load(im, i + 2 * d), load(re, i + 3 * d), load(im, i + 3 * d)
+        er, ei, fr, fi = ar + cr, ai + ci, ar - cr, ai - ci
+        gr, gi, hr, hi = br + dr, bi + di, br - dr, bi - di
+        store(re, i, er + gr)
+        store(im, i, ei + gi)
+        r, s = fr + hi, fi - hr
+        store(re, i + d, r * wr[t] - s * wi[t])
+        store(im, i + d, r * wi[t] + s * wr[t])
+        r, s = er - gr, ei - gi
+        store(re, i + 2 * d, r * wr[2 * t] - s * wi[2 * t])
+        store(im, i + 2 * d, r * wi[2 * t] + s * wr[2 * t])
+        r, s = fr - hi, fi + hr
+        store(re, i + 3 * d, r * wr[3 * t] - s * wi[3 * t])
+        store(im, i + 3 * d, r * wi[3 * t] + s * wr[3 * t])
 
 
 @jit
-def complex_fft(xr: Array, xi: Array, yr: Array, yi: Array, wr: Array, wi: Array, n: int) -> Any:
-    """Transform ``LANES`` complex signals of length n, a power of two.
+def _last_4(re: Array, im: Array, start: int, stop: int) -> None:
+    """Transform each four rows."""
+    for row in range(start, stop, 4):
+        i = row * LANES
+        ar, ai, br, bi = load(re, i), load(im, i), load(re, i + LANES), load(im, i + LANES)
+        cr, ci = load(re, i + 2 * LANES), load(im, i + 2 * LANES)
+        dr, di = load(re, i + 3 * LANES), load(im, i + 3 * LANES)
+        er, ei, fr, fi = ar + cr, ai + ci, ar - cr, ai - ci
+        gr, gi, hr, hi = br + dr, bi + di, br - dr, bi - di
+        store(re, i, er + gr)
+        store(im, i, ei + gi)
+        store(re, i + LANES, fr + hi)
+        store(im, i + LANES, fi - hr)
+        store(re, i + 2 * LANES, er - gr)
+        store(im, i + 2 * LANES, ei - gi)
+        store(re, i + 3 * LANES, fr - hi)
+        store(im, i + 3 * LANES, fi + hr)
+
+
+@jit
+def _last_8(re: Array, im: Array, start: int, stop: int) -> None:
+    """Transform each eight rows: sums of opposite rows give the even bins, differences the odd ones."""
+    for row in range(start, stop, 8):
+        i = row * LANES
+        ar, ai, br, bi = load(re, i), load(im, i), load(re, i + LANES), load(im, i + LANES)
+        cr, ci = load(re, i + 2 * LANES), load(im, i + 2 * LANES)
+        dr, di = load(re, i + 3 * LANES), load(im, i + 3 * LANES)
+        er, ei = load(re, i + 4 * LANES), load(im, i + 4 * LANES)
+        fr, fi = load(re, i + 5 * LANES), load(im, i + 5 * LANES)
+        gr, gi = load(re, i + 6 * LANES), load(im, i + 6 * LANES)
+        hr, hi = load(re, i + 7 * LANES), load(im, i + 7 * LANES)
+        ar, ai, er, ei = ar + er, ai + ei, ar - er, ai - ei
+        br, bi, fr, fi = br + fr, bi + fi, br - fr, bi - fi
+        cr, ci, gr, gi = cr + gr, ci + gi, cr - gr, ci - gi
+        dr, di, hr, hi = dr + hr, di + hi, dr - hr, di - hi
+        pr, pi, qr, qi = ar + cr, ai + ci, ar - cr, ai - ci
+        rr, ri, sr, si = br + dr, bi + di, br - dr, bi - di
+        store(re, i, pr + rr)
+        store(im, i, pi + ri)
+        store(re, i + 2 * LANES, qr + si)
+        store(im, i + 2 * LANES, qi - sr)
+        store(re, i + 4 * LANES, pr - rr)
+        store(im, i + 4 * LANES, pi - ri)
+        store(re, i + 6 * LANES, qr - si)
+        store(im, i + 6 * LANES, qi + sr)
+        # times exp(−iπ/4), −i and exp(−3iπ/4)
+        fr, fi = (fr + fi) * _SQRT_HALF, (fi - fr) * _SQRT_HALF
+        hr, hi = (hi - hr) * _SQRT_HALF, (hr + hi) * -_SQRT_HALF
+        pr, pi, qr, qi = er + gi, ei - gr, er - gi, ei + gr
+        rr, ri, sr, si = fr + hr, fi + hi, fr - hr, fi - hi
+        store(re, i + LANES, pr + rr)
+        store(im, i + LANES, pi + ri)
+        store(re, i + 3 * LANES, qr + si)
+        store(im, i + 3 * LANES, qi - sr)
+        store(re, i + 5 * LANES, pr - rr)
+        store(im, i + 5 * LANES, pi - ri)
+        store(re, i + 7 * LANES, qr - si)
+        store(im, i + 7 * LANES, qi + sr)
+
+
+@jit
+def transform(re: Array, im: Array, wr: Array, wi: Array) -> None:
+    """Transform ``LANES`` complex signals of length n in place.
 
     Args:
-        xr, xi: [n · LANES] float64, real and imaginary parts, sample-major; overwritten.
-        yr, yi: [n · LANES] float64, overwritten.
+        re, im: [n · LANES] float64, sample-major; n is a power of two, at least `SMALLEST`. Bin k is at row
+            ``bin_positions(n)[k]`` of the result.
         wr, wi: [n] the twiddles of n.
-
-    Returns:
-        The pair of these arrays, real and imaginary, that holds the result.
     """
-    length, s = n, 1
-    while length >= 4:
-        _radix_4(xr, xi, yr, yi, wr, wi, length, s)
-        xr, xi, yr, yi = yr, yi, xr, xi
-        length //= 4
-        s *= 4
-    if length == 2:
-        _radix_2(xr, xi, yr, yi, s * LANES)
-        xr, xi, yr, yi = yr, yi, xr, xi
-    return xr, xi
+    n = len(re) // LANES
+    part = n
+    while part > _CACHED:
+        for base in range(0, n, part):
+            _radix_4(re, im, base, part, n // part, wr, wi)
+        part //= 4
+    for start in range(0, n, part):
+        length = part
+        while length > 8:
+            for base in range(start, start + part, length):
+                _radix_4(re, im, base, length, n // length, wr, wi)
+            length //= 4
+        if length == 8:
+            _last_8(re, im, start, start + part)
+        elif length == 4:
+            _last_4(re, im, start, start + part)

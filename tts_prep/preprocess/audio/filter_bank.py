@@ -19,13 +19,13 @@ class FilterBank:
     Attributes:
         starts: [n_mels] first FFT bin of each filter.
         offsets: [n_mels + 1] where each filter's weights start in ``weights``.
-        weights: [n_weights] float64.
+        weights: [n_weights] float32.
         n_bins: FFT bins from 0 that any filter looks at.
     """
 
     starts: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float32]
     n_bins: int
 
 
@@ -62,4 +62,4 @@ def filter_bank(config: MelConfig) -> FilterBank:
             weights.append(row[bins[0] : bins[-1] + 1])
         offsets[m + 1] = offsets[m] + (len(weights[-1]) if len(bins) else 0)
     n_bins = int(max(starts + np.diff(offsets), default=0))
-    return FilterBank(starts, offsets, np.concatenate([*weights, np.empty(0)]), max(1, n_bins))
+    return FilterBank(starts, offsets, np.concatenate([*weights, np.empty(0)]).astype(np.float32), max(1, n_bins))

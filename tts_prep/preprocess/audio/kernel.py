@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.preprocess.audio.fft import LANES, complex_fft, jit
+from tts_prep.preprocess.audio.fft import transform
+from tts_prep.preprocess.audio.lanes import (
+    LANES,
+    at_least,
+    jit,
+    load,
+    load_windowed_frames,
+    narrow,
+    square_root,
+    store,
+    zeros,
+)
 
 Array = npt.NDArray[Any]
 
 
 @jit
-def _load(x: Array, window: Array, start: int, hop: int, zr: Array, zi: Array) -> None:
-    """Window LANES frames and pack even samples as real parts, odd ones as imaginary parts."""
-    for k in range(len(window) // 2):
-        even, odd = window[2 * k], window[2 * k + 1]
-        row, sample = k * LANES, start + 2 * k
-        for lane in range(LANES):
-            zr[row + lane] = x[sample + lane * hop] * even
-            zi[row + lane] = x[sample + lane * hop + 1] * odd
-
-
-@jit
-def _real_power(zr: Array, zi: Array, cr: Array, ci: Array, n_bins: int, power: Array) -> None:
-    """Unpack the transform of packed real frames and take |X|² of bins [0, n_bins).
+def _real_power(re: Array, im: Array, positions: Array, cr: Array, ci: Array, n_bins: int, power: Array) -> None:
+    """Unpack the transform of packed real frames and store |X|² of bins [0, n_bins).
 
     X[k] = (Z[k] + Z*[H − k]) / 2 − i/2 · exp(−2πik/N) · (Z[k] − Z*[H − k]), with H = N / 2.
     """
-    half = len(zr) // LANES
-    for lane in range(LANES):
-        dc = zr[lane] + zi[lane]
-        power[lane] = dc * dc
+    half = len(re) // LANES
+    ar, ai = load(re, 0), load(im, 0)
+    dc = ar + ai
+    store(power, 0, narrow(dc * dc))
     for k in range(1, min(n_bins, half)):
-        wr, wi = cr[k], ci[k]
-        row, mirror = k * LANES, (half - k) * LANES
-        for lane in range(LANES):
-            ar, ai, br, bi = zr[row + lane], zi[row + lane], zr[mirror + lane], zi[mirror + lane]
-            er, ei = ar + br, ai - bi
-            dr, di = ai + bi, br - ar
-            re, im = er + wr * dr - wi * di, ei + wr * di + wi * dr
-            power[row + lane] = 0.25 * (re * re + im * im)
+        row, mirror = positions[k] * LANES, positions[half - k] * LANES
+        ar, ai, br, bi = load(re, row), load(im, row), load(re, mirror), load(im, mirror)
+        sr, si, dr, di = ar + br, ai - bi, ai + bi, br - ar
+        x, y = sr + dr * cr[k] - di * ci[k], si + di * cr[k] + dr * ci[k]
+        store(power, k * LANES, narrow((x * x + y * y) * 0.25))
     if n_bins > half:
-        for lane in range(LANES):
-            nyquist = zr[lane] - zi[lane]
-            power[half * LANES + lane] = nyquist * nyquist
+        nyquist = load(re, 0) - load(im, 0)
+        store(power, half * LANES, narrow(nyquist * nyquist))
 
 
 @jit
@@ -59,24 +54,24 @@ def _filter(
     exponent: int,
     offset: float,
     floor: float,
-    n_frames: int,
     sums: Array,
     out: Array,
 ) -> None:
     """Bound the powers, take the root where magnitudes are asked for, and sum them under each filter."""
-    for i in range(n_bins * LANES):
-        bounded = max(power[i] + offset, floor)
-        power[i] = math.sqrt(bounded) if exponent == 1 else bounded
+    for i in range(0, n_bins * LANES, LANES):
+        bounded = at_least(load(power, i) + offset, floor)
+        if exponent == 1:
+            bounded = square_root(bounded)
+        store(power, i, bounded)
     n_mels = len(starts)
     for m in range(n_mels):
-        row = m * LANES
-        for lane in range(LANES):
-            sums[row + lane] = 0.0
-        for j in range(offsets[m + 1] - offsets[m]):
-            weight, source = weights[offsets[m] + j], (starts[m] + j) * LANES
-            for lane in range(LANES):
-                sums[row + lane] += weight * power[source + lane]
-    for frame in range(n_frames):
+        total = zeros()
+        source = starts[m] * LANES
+        for j in range(offsets[m], offsets[m + 1]):
+            total = total + load(power, source) * weights[j]
+            source += LANES
+        store(sums, m * LANES, total)
+    for frame in range(len(out)):
         for m in range(n_mels):
             out[frame, m] = sums[m * LANES + frame]
 
@@ -97,41 +92,32 @@ def mel_frames(
     wi: Array,
     cr: Array,
     ci: Array,
+    positions: Array,
     out: Array,
 ) -> None:
-    """Fill ``out`` with mel magnitudes, for an n_fft that is a power of two.
+    """Fill ``out`` with mel magnitudes, for an n_fft that is a power of two and at least 32.
 
     Args:
-        x: [n] float32, padded waveform with at least LANES · hop samples after the last frame.
+        x: [n] float32, padded waveform with LANES · hop samples more after the last frame.
         window: [n_fft] float64.
-        starts, offsets, weights, n_bins: the sparse filter bank.
-        exponent, offset, floor: x ↦ max(|X|² + offset, floor) ^ (exponent / 2).
+        starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
+        exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
         wr, wi: [n_fft / 2] twiddles of n_fft / 2.
         cr, ci: [n_fft] twiddles of n_fft.
+        positions: [n_fft / 2] the order of the transform's bins.
         out: [n_frames, n_mels] float32.
     """
-    half = len(window) // 2
-    ar, ai = np.empty(half * LANES), np.empty(half * LANES)
-    br, bi = np.empty(half * LANES), np.empty(half * LANES)
-    power, sums = np.empty((half + 1) * LANES), np.empty(len(starts) * LANES)
+    n_fft = len(window)
+    re, im = np.empty(n_fft // 2 * LANES), np.empty(n_fft // 2 * LANES)
+    power = np.empty((n_fft // 2 + 1) * LANES, np.float32)
+    sums = np.empty(len(starts) * LANES, np.float32)
     for first in range(0, len(out), LANES):
-        n_frames = min(LANES, len(out) - first)
-        _load(x, window, first * hop, hop, ar, ai)
-        zr, zi = complex_fft(ar, ai, br, bi, wr, wi, half)
-        _real_power(zr, zi, cr, ci, n_bins, power)
-        _filter(
-            power,
-            starts,
-            offsets,
-            weights,
-            n_bins,
-            exponent,
-            offset,
-            floor,
-            n_frames,
-            sums,
-            out[first : first + n_frames],
-        )
+        for k in range(0, n_fft, LANES):
+            load_windowed_frames(x, first * hop, hop, window, k, re, im)
+        transform(re, im, wr, wi)
+        _real_power(re, im, positions, cr, ci, n_bins, power)
+        block = out[first : first + LANES]
+        _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, block)
 
 
 @jit
@@ -147,14 +133,14 @@ def mel_of_spectrum(
     floor: float,
     out: Array,
 ) -> None:
-    """Fill ``out`` with the mel magnitudes of a block of at most LANES spectra.
+    """Fill ``out`` with the mel magnitudes of at most LANES spectra.
 
     Args:
-        re, im: [n_bins, LANES] float64.
+        re, im: [n_bins · LANES] float64, bin-major.
         out: [n_frames, n_mels] float32.
     """
-    power, sums = np.empty(n_bins * LANES), np.empty(len(starts) * LANES)
-    for k in range(n_bins):
-        for lane in range(LANES):
-            power[k * LANES + lane] = re[k, lane] * re[k, lane] + im[k, lane] * im[k, lane]
-    _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, len(out), sums, out)
+    power, sums = np.empty(n_bins * LANES, np.float32), np.empty(len(starts) * LANES, np.float32)
+    for i in range(0, n_bins * LANES, LANES):
+        x, y = load(re, i), load(im, i)
+        store(power, i, narrow(x * x + y * y))
+    _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, out)

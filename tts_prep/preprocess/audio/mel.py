@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,18 +42,18 @@ class MelExtractor:
     def magnitudes(self, waveform: Waveform) -> Mel:
         """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32."""
         # The compiler that these bring takes half a second to load.
-        from tts_prep.preprocess.audio.fft import LANES
         from tts_prep.preprocess.audio.kernel import mel_frames
+        from tts_prep.preprocess.audio.lanes import LANES
 
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
         padded = pad_waveform(waveform, config, tail=LANES * config.hop_length)
         # Scaled within the float64 window: a scaled float32 waveform would be rounded once more.
         window = self._window * peak_scale(waveform, config)
-        if config.n_fft & (config.n_fft - 1):
+        if config.n_fft & (config.n_fft - 1) or config.n_fft < 32:
             self._by_library(padded, window, out)
         else:
-            mel_frames(padded, window, config.hop_length, *self._filter_arguments, *self._twiddles, out)
+            mel_frames(padded, window, config.hop_length, *self._filter_arguments, *self._tables, out)
         return out
 
     def silence(self) -> Mel:
@@ -75,30 +76,32 @@ class MelExtractor:
         return window
 
     @cached_property
-    def _twiddles(self) -> tuple[npt.NDArray[np.float64], ...]:
-        from tts_prep.preprocess.audio.fft import twiddles
+    def _tables(self) -> tuple[npt.NDArray[Any], ...]:
+        from tts_prep.preprocess.audio.fft import bin_positions, twiddles
 
-        return (*twiddles(self.config.n_fft // 2), *twiddles(self.config.n_fft))
+        n_fft = self.config.n_fft
+        return (*twiddles(n_fft // 2), *twiddles(n_fft), bin_positions(n_fft // 2))
 
     @property
     def _filter_arguments(self) -> tuple[object, ...]:
         bank, config = self.filter_bank, self.config
         return (
             *(bank.starts, bank.offsets, bank.weights, bank.n_bins),
-            *(config.power, config.power_offset, config.power_floor),
+            *(config.power, np.float32(config.power_offset), np.float32(config.power_floor)),
         )
 
     def _by_library(self, padded: Waveform, window: npt.NDArray[np.float64], out: Mel) -> None:
         """Fill ``out`` for an n_fft that is not a power of two."""
         from scipy.fft import rfft
 
-        from tts_prep.preprocess.audio.fft import LANES
         from tts_prep.preprocess.audio.kernel import mel_of_spectrum
+        from tts_prep.preprocess.audio.lanes import LANES
 
         frames = np.lib.stride_tricks.sliding_window_view(padded, self.config.n_fft)[:: self.config.hop_length]
         for first in range(0, len(out), LANES):
+            # The tail of the padding gives the last block its missing frames.
             spectrum = rfft(frames[first : first + LANES] * window, axis=1).T[: self.filter_bank.n_bins]
-            re, im = np.ascontiguousarray(spectrum.real), np.ascontiguousarray(spectrum.imag)
+            re, im = np.ascontiguousarray(spectrum.real).ravel(), np.ascontiguousarray(spectrum.imag).ravel()
             mel_of_spectrum(re, im, *self._filter_arguments, out[first : first + LANES])
 
 
