@@ -27,7 +27,8 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/command.py
+	$(BIN)/python benchmarks/kernel.py
+	$(BIN)/python benchmarks/command.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON))
 	$(BIN)/python benchmarks/loader.py
 
 clean:

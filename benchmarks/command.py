@@ -1,6 +1,6 @@
 """Time the whole command against the scripts that do the same, and print a markdown table.
 
-    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--torch-python PYTHON]
+    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--peer-python PYTHON]
 
 Every round runs each contender once, in turn, on the same corpus and into a new folder; threads are pinned to one a
 process for all. The ratios are taken inside of a round, so that a slow minute of the machine strikes both sides.
@@ -64,7 +64,15 @@ def script(name: str) -> Callable[[Path, Path, int], list[str]]:
     return lambda corpus, output, jobs: [str(HERE / name), str(corpus), str(output), "--jobs", str(jobs)]
 
 
-def list_contenders(torch_python: str | None) -> list[Contender]:
+def count_datasets(output: Path) -> int:
+    return int((output / "rows").read_text())
+
+
+def count_lines(output: Path) -> int:
+    return sum(1 for _ in (output / "cuts.jsonl").open(encoding="utf-8"))
+
+
+def list_contenders(peer_python: str | None) -> list[Contender]:
     """Return the rows, ours first; another peer is another entry here."""
     contenders = [
         Contender(
@@ -86,17 +94,14 @@ def list_contenders(torch_python: str | None) -> list[Contender]:
             count=count_npy,
         ),
     ]
-    if torch_python:
-        contenders.append(
-            Contender(
-                key="torch",
-                name="torch.stft + joblib + .npy",
-                python=torch_python,
-                command=script("baseline_torch.py"),
-                packages=("torch", "librosa", "numpy", "soundfile", "joblib"),
-                count=count_npy,
-            )
+    if peer_python:
+        peers = (
+            ("torch", "torch.stft + joblib + .npy", ("torch", "librosa", "numpy", "soundfile", "joblib"), count_npy),
+            ("lhotse", "lhotse compute_and_store_features", ("lhotse", "torch", "librosa"), count_lines),
+            ("datasets", "Hugging Face datasets.map", ("datasets", "librosa"), count_datasets),
         )
+        for key, name, packages, count in peers:
+            contenders.append(Contender(key, name, peer_python, script(f"baseline_{key}.py"), packages, count))
     return contenders
 
 
@@ -204,11 +209,11 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, help="a corpus in the shape of LJ Speech, instead of a synthetic one")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--torch-python", metavar="PYTHON", help="an environment with torch, for a third row")
-    parser.add_argument("--only", nargs="+", metavar="KEY", help="rows beside tts-prep's: librosa, torch")
+    parser.add_argument("--peer-python", metavar="PYTHON", help="an environment with torch, lhotse and datasets")
+    parser.add_argument("--only", nargs="+", metavar="KEY", help="rows beside tts-prep's")
     arguments = parser.parse_args()
 
-    contenders = list_contenders(arguments.torch_python)
+    contenders = list_contenders(arguments.peer_python)
     if arguments.only:
         contenders = contenders[:1] + [c for c in contenders[1:] if c.key in arguments.only]
     WORK.mkdir(exist_ok=True)

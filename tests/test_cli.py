@@ -148,3 +148,38 @@ def test_durations_are_readable(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.44e9, "2.4 GB")])
 def test_sizes_are_readable(size: float, text: str) -> None:
     assert bytes_text(size) == text
+
+
+def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from tts_prep.preprocess.audio import PRESETS
+    from tts_prep.preprocess.settings import configure
+
+    _, out, _ = run(capsys, "presets")
+    assert [line.split()[0] for line in out.splitlines()] == list(PRESETS)
+    for name, config in PRESETS.items():
+        _, out, _ = run(capsys, "presets", name)
+        assert out.startswith("# ")
+        # Without its first setting the file still says everything.
+        (tmp_path / "all.toml").write_text(out.replace(f'preset = "{name}"', 'preset = "coqui"'), encoding="utf-8")
+        found = configure("ljspeech", file=tmp_path / "all.toml").as_dict()["audio"]
+        assert found == {**configure("ljspeech", preset=name).as_dict()["audio"]}, config
+
+
+def test_settings_of_the_command_line_reach_the_store(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    options = "--preset hifigan --n-mels 40 --fmax 7000 --dtype float16 --waveform int16 --channel mean --trim-db 60"
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1, *options.split())
+    assert (status, err) == (0, "")
+    value = json.loads((tmp_path / "store/manifest.json").read_text(encoding="utf-8"))
+    audio = value["configuration"]["audio"]
+    assert (audio["framing"], audio["n_mels"], audio["fmax"], audio["channel"], audio["trim_db"]) == (
+        *("hifigan", 40, 7000.0, "mean", 60.0),
+    )
+    assert {name: array["dtype"] for name, array in value["arrays"].items()} == {
+        "mel": "float16",
+        "phonemes": "int32",
+        "waveform": "int16",
+    }

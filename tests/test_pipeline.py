@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -19,9 +20,9 @@ from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.format.datasets import locate
 from tts_prep.format.manifest import read_manifest
 from tts_prep.format.verification import verify_store
-from tts_prep.preprocess.audio import MelConfig
+from tts_prep.preprocess.audio import PRESETS, MelConfig
 from tts_prep.preprocess.configuration import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora import Utterance, read_ljspeech
 from tts_prep.preprocess.pipeline import FailureLimit, Progress, Result, prepare
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
@@ -301,3 +302,52 @@ def test_shards_are_closed_by_the_bytes_of_their_recordings(corpus: Path, tmp_pa
             expected.append(group)
             group = size = 0
     assert [entry.rows for entry in manifest.shards] == expected + ([group] if group else [])
+
+
+@pytest.mark.parametrize(("preset", "hop"), [("parakeet-wavenet", 256), ("parakeet-waveflow", 256)])
+def test_a_kept_waveform_has_a_hop_of_samples_for_every_frame(
+    corpus: Path, tmp_path: Path, preset: str, hop: int
+) -> None:
+    config = Configuration(mel=PRESETS[preset], store=StoreConfig(waveform_dtype="float32"))
+    run(corpus, tmp_path / "store", config)
+    with h5py.File(tmp_path / "store/shards/00000.h5") as shard:
+        n_samples, n_frames = shard["columns/n_samples"][:], shard["columns/n_frames"][:]
+        np.testing.assert_array_equal(n_samples, n_frames * hop)
+        assert len(shard["waveform"]) == n_samples.sum()
+        assert np.abs(shard["waveform"][: n_samples[0]]).max() == pytest.approx(0.999, abs=1e-6)
+
+
+def test_sixteen_bit_waveforms_are_the_samples_of_the_recording(corpus: Path, tmp_path: Path) -> None:
+    config = Configuration(mel=PRESETS["tacotron2"], store=StoreConfig(waveform_dtype="int16"))
+    run(corpus, tmp_path / "store", config)
+    samples, _ = soundfile.read(corpus / "wavs" / "S-0000.wav", dtype="int16")
+    with h5py.File(tmp_path / "store/shards/00000.h5") as shard:
+        np.testing.assert_array_equal(shard["waveform"][: len(samples)], samples)
+
+
+def test_a_recording_over_full_scale_does_not_fit_into_sixteen_bits(own_corpus: Path, tmp_path: Path) -> None:
+    soundfile.write(own_corpus / "wavs/S-0001.wav", 5 * speech_like(0.4, 1), 22050, subtype="FLOAT")
+    for dtype, expected in (("int16", 1), ("float32", 0)):
+        config = Configuration(mel=PRESETS["tacotron2"], store=StoreConfig(waveform_dtype=dtype))
+        run(own_corpus, tmp_path / dtype, config)
+        assert len(failures(tmp_path / dtype)) == expected
+    assert "do not fit into 16 bits; store the waveform as float32" in failures(tmp_path / "int16")[0]["reason"]
+
+
+def test_every_speaker_has_statistics_of_its_own(corpus: Path, tmp_path: Path) -> None:
+    items = [
+        replace(item, speaker="ab"[number % 2])
+        for number, item in enumerate(read_ljspeech(corpus))
+        if isinstance(item, Utterance)
+    ]
+    prepare(items, corpus, tmp_path / "store", SMALL)
+    mels: dict[str, list[np.ndarray]] = {"a": [], "b": []}
+    for number in range(len(items)):
+        samples, _ = soundfile.read(corpus / "wavs" / f"S-{number:04d}.wav")
+        mels["ab"[number % 2]].append(reference_mel("parakeet", samples))
+    with h5py.File(tmp_path / "store/index.h5") as index:
+        for row, name in enumerate("ab"):
+            frames = np.concatenate(mels[name])
+            assert index["speakers/frames"][row] == len(frames)
+            np.testing.assert_allclose(index["speakers/mel_mean"][row], frames.mean(axis=0), atol=1e-5)
+            np.testing.assert_allclose(index["speakers/mel_std"][row], frames.std(axis=0), atol=1e-5)

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 from conftest import speech_like
 
-from tts_prep.errors import AudioError
+from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
 
 
@@ -98,3 +98,63 @@ def test_digital_silence_is_an_error_and_one_quiet_sample_is_not(tmp_path: Path)
         read_waveform(write(tmp_path / "a.wav", samples), 22050)
     samples[5] = 1
     assert read_waveform(write(tmp_path / "b.wav", samples), 22050).max() == 1 / 32768
+
+
+@pytest.mark.parametrize(
+    ("name", "subtype", "tolerance"),
+    [
+        ("a.wav", "PCM_24", 1e-6),
+        ("a.wav", "PCM_32", 1e-6),
+        ("a.wav", "FLOAT", 1e-6),
+        ("a.wav", "DOUBLE", 1e-6),
+        ("a.wav", "PCM_U8", 1e-2),
+        ("a.wavex", "PCM_16", 1e-4),
+        ("a.flac", "PCM_16", 1e-4),
+        ("a.flac", "PCM_24", 1e-6),
+        ("a.aiff", "PCM_16", 1e-4),
+        ("a.w64", "PCM_16", 1e-4),
+        ("a.rf64", "PCM_16", 1e-4),
+        ("a.ogg", "VORBIS", 0.1),
+        ("a.opus", "OPUS", 0.1),
+        ("a.mp3", "MPEG_LAYER_III", 0.1),
+    ],
+)
+def test_whatever_the_library_reads_is_read(tmp_path: Path, name: str, subtype: str, tolerance: float) -> None:
+    rate = 48000 if subtype == "OPUS" else 22050
+    tone = 0.5 * np.sin(2 * np.pi * 440 * np.arange(rate) / rate)
+    kind = {"wavex": "WAVEX", "opus": "OGG"}.get(name.partition(".")[2], name.partition(".")[2].upper())
+    path = tmp_path / name
+    with soundfile.SoundFile(path, "w", rate, 1, subtype, format=kind) as file:
+        file.write(tone)
+    waveform = read_waveform(path, rate)
+    assert abs(len(waveform) - rate) < 3000
+    middle = waveform[5000:15000].astype(np.float64)
+    assert np.sqrt(2 * np.mean(middle**2)) == pytest.approx(0.5, abs=0.03)
+    if tolerance < 0.05:
+        np.testing.assert_allclose(waveform, tone, atol=tolerance)
+
+
+@pytest.mark.parametrize(("channels", "rate"), [(8, 22050), (2, 192000), (1, 8000), (6, 11025)])
+def test_odd_recordings_are_read_like_any_other(tmp_path: Path, channels: int, rate: int) -> None:
+    first = speech_like(0.4, 1, rate)
+    samples = np.stack([first * (0.9**channel) for channel in range(channels)], axis=1)
+    waveform = read_waveform(write(tmp_path / "a.wav", samples, rate), 22050)
+    assert abs(len(waveform) - round(0.4 * 22050)) <= 2
+
+
+def test_trimming_cuts_the_quiet_ends_and_nothing_else(tmp_path: Path) -> None:
+    voice = speech_like(0.5, 1)
+    quiet = 1e-4 * np.random.default_rng(0).standard_normal(11025)
+    path = write(tmp_path / "a.wav", np.concatenate([quiet, voice, quiet]), subtype="FLOAT")
+    waveform = read_waveform(path, 22050, ReadingConfig(trim_db=40.0))
+    # The edges are found to within a frame of the trimming, 2,048 samples.
+    assert len(voice) - 2048 < len(waveform) < len(voice) + 2 * 2048
+    whole = read_waveform(path, 22050)
+    start = int(np.flatnonzero(whole == waveform[1000])[0]) - 1000
+    np.testing.assert_array_equal(whole[start : start + len(waveform)], waveform)
+
+
+@pytest.mark.parametrize("value", [0.0, -10.0, float("nan")])
+def test_a_threshold_that_is_no_number_of_decibels_is_refused(value: float) -> None:
+    with pytest.raises(ConfigurationError, match="trim_db: expected a number of dB over 0"):
+        ReadingConfig(trim_db=value)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
@@ -161,9 +160,7 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
         if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
             raise ConfigurationError(f"{where}{name}: expected {kind}, found {value!r}")
         values[name] = float(value) if kind == "float" else value
-    base = Compression if isinstance(config, Compression) else type(config)
-    current = {field.name: getattr(config, field.name) for field in fields(config)}
     try:
-        return base(**{**current, **values})
+        return replace(config, **values)
     except ConfigurationError as error:
         raise ConfigurationError(f"{where.rpartition(': ')[0]}{': ' if ': ' in where else ''}{error}") from None

@@ -72,15 +72,11 @@ class Compression:
         return np.asarray(magnitudes, np.float32)
 
 
-class LogMagnitude(Compression):
-    """``ln(max(x, min))``."""
-
-    def __init__(self, min: float = 1e-5) -> None:  # noqa: A002 - the name that users of the older API know
-        super().__init__(floor=min)
+def LogMagnitude(min: float = 1e-5) -> Compression:  # noqa: A002, N802 - the names that users of the older API know
+    """Return ``ln(max(x, min))``."""
+    return Compression(floor=min)
 
 
-class UnitMagnitude(Compression):
-    """``clip((20 · log10(max(x, min)) − 20 + 100) / 100, 0, 1)``: a range of 100 dB as numbers from 0 to 1."""
-
-    def __init__(self, min: float = 1e-5) -> None:  # noqa: A002
-        super().__init__(log="log10", floor=min, scale=0.2, offset=0.8, minimum=0.0, maximum=1.0)
+def UnitMagnitude(min: float = 1e-5) -> Compression:  # noqa: A002, N802
+    """Return ``clip((20 · log10(max(x, min)) − 20 + 100) / 100, 0, 1)``: a range of 100 dB as numbers from 0 to 1."""
+    return Compression(log="log10", floor=min, scale=0.2, offset=0.8, minimum=0.0, maximum=1.0)

@@ -73,11 +73,12 @@ def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Wavefo
     """
     left, right = frame_padding(len(waveform), config)
     inner = len(waveform) + 2 * config.edge_zeros
-    padded = np.zeros(left + inner + right + tail, np.float32)
-    first = left + config.edge_zeros
+    padded = np.empty(left + inner + right + tail, np.float32)
+    first, stop = left + config.edge_zeros, left + inner
+    padded[:first] = 0
     padded[first : first + len(waveform)] = waveform
+    padded[first + len(waveform) :] = 0
     if config.pad_mode == "reflect":
-        stop = left + inner
         padded[:left] = padded[2 * left : left : -1]
         padded[stop : stop + right] = padded[stop - 2 : stop - 2 - right : -1] if right else 0
     return padded

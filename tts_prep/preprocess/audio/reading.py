@@ -55,18 +55,22 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
     try:
         with soundfile.SoundFile(path) as file:
             expected, rate = file.frames, file.samplerate
-            samples = file.read(dtype="float32", always_2d=True)
+            # As they are in the file, where they are 16 bits: numpy converts faster than the library.
+            samples = file.read(dtype="int16" if file.subtype == "PCM_16" else "float32", always_2d=True)
     except (soundfile.SoundFileError, OSError, ValueError) as error:
         raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
     if len(samples) != expected:
         raise AudioError(f"{path.name}: truncated, {len(samples):,} samples, the header says {expected:,}")
     if len(samples) == 0:
         raise AudioError(f"{path.name}: no samples")
+    if samples.dtype == np.int16:
+        samples = samples * np.float32(2.0**-15)
     waveform = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
-    # One sum finds NaN and infinity: both survive addition.
-    if not np.isfinite(waveform.sum(dtype=np.float64)):
+    low, high = float(waveform.min()), float(waveform.max())
+    # NaN survives both; infinity is one of them.
+    if not (math.isfinite(low) and math.isfinite(high)):
         raise AudioError(f"{path.name}: holds NaN or infinite samples")
-    if not waveform.any():
+    if low == high == 0:
         raise AudioError(f"{path.name}: digital silence, every sample is 0")
     if rate != sample_rate:
         waveform = _resample(waveform, rate, sample_rate)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio import PRESETS, Compression, LogMagnitude, UnitMagnitude
+
+
+@pytest.mark.parametrize(
+    ("compression", "magnitude", "expected"),
+    [
+        (LogMagnitude(), 1.0, 0.0),
+        (LogMagnitude(), 0.0, math.log(1e-5)),
+        (LogMagnitude(min=1e-3), 1e-4, math.log(1e-3)),
+        # −80 dB is 0, 20 dB is 1, and 0 dB lies at 0.8.
+        (UnitMagnitude(), 1e-5, 0.0),
+        (UnitMagnitude(), 1e-4, 0.0),
+        (UnitMagnitude(), 1e-3, 0.2),
+        (UnitMagnitude(), 1.0, 0.8),
+        (UnitMagnitude(), 10.0, 1.0),
+        (UnitMagnitude(), 1000.0, 1.0),
+        (Compression(floor_mode="add"), 1.0, math.log(1.00001)),
+        (PRESETS["coqui"].compression, 1.0, 2.4),
+        (PRESETS["matcha"].compression, 1.0, 5.536622 / 2.116101),
+    ],
+)
+def test_values_worked_out_by_hand(compression: Compression, magnitude: float, expected: float) -> None:
+    assert compression.transform([magnitude])[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@given(magnitude=st.floats(2e-4, 5.0))
+def test_inverse_gives_the_magnitudes_back(name: str, magnitude: float) -> None:
+    compression = PRESETS[name].compression
+    found = compression.inverse(compression.transform([magnitude]))
+    # With the floor added, magnitudes near it lose digits.
+    np.testing.assert_allclose(found, [magnitude], rtol=1e-4, atol=2e-7)
+
+
+def test_what_was_bounded_comes_back_as_the_bound() -> None:
+    assert LogMagnitude().inverse(LogMagnitude().transform([1e-9]))[0] == pytest.approx(1e-5)
+    assert UnitMagnitude().inverse([1.0])[0] == pytest.approx(10.0)
+    assert Compression(floor_mode="add").inverse(Compression(floor_mode="add").transform([0.0]))[0] < 1e-9
+
+
+def test_a_transform_leaves_its_argument_alone() -> None:
+    magnitudes = np.ones(3, np.float32)
+    LogMagnitude().transform(magnitudes)
+    np.testing.assert_array_equal(magnitudes, 1)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"log": "log2"}, {"floor": 0.0}, {"floor": -1.0}, {"floor_mode": "clip"}, {"scale": 0.0}]
+)
+def test_impossible_settings_are_refused(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError, match=f"{next(iter(settings))}.*: expected"):
+        Compression(**settings)  # type: ignore[arg-type]
