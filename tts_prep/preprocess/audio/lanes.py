@@ -32,7 +32,11 @@ _FLAGS = ("contract", "nsz", "arcp")
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function to machine code on its first call, or load it from the compiler's cache."""
-    compiled: Callable[..., Any] = njit(cache=True, nogil=True, boundscheck=False)(function)
+    try:
+        compiled: Callable[..., Any] = njit(cache=True, nogil=True, boundscheck=False)(function)
+    except RuntimeError:
+        # Neither this folder nor the user's own cache can be written. Then each process compiles for itself.
+        compiled = njit(nogil=True, boundscheck=False)(function)
     return compiled
 
 
