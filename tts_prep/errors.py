@@ -21,6 +21,10 @@ class CorpusError(TtsPrepError):
     """A corpus cannot be read at all: a folder or a file of its layout is missing or empty."""
 
 
+class CorpusChangedError(CorpusError):
+    """A recording is not what it was when the run was planned."""
+
+
 class UtteranceError(TtsPrepError):
     """One utterance cannot be used; the others can.
 
@@ -48,6 +52,18 @@ class StoreError(TtsPrepError):
 
 class CorruptStoreError(StoreError):
     """A file of a store is not what the manifest, the index or the format says."""
+
+
+class WriteError(StoreError):
+    """A file of a store cannot be written: the disk is full, broken, gone or read-only."""
+
+
+class StoreInUseError(StoreError):
+    """Another process is making the store."""
+
+
+class WorkerError(TtsPrepError):
+    """A worker process was killed, and killed again when it tried the same shard alone."""
 
 
 class TooManyFailuresError(TtsPrepError):

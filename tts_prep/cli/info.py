@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tts_prep.cli.options import FOLDER
+
+if TYPE_CHECKING:
+    from tts_prep.format.manifest import Manifest
 
 
 @click.command()
@@ -22,19 +26,35 @@ def info(store: Path, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
-    from tts_prep.cli.quantities import bytes_text, duration_text
+    from tts_prep.errors import CorruptStoreError
+    from tts_prep.format.layout import MANIFEST
     from tts_prep.format.manifest import read_manifest
 
     manifest = read_manifest(store)
-    totals, arrays = manifest.totals, manifest.arrays
     size = sum(entry.size for entry in manifest.files)
     if as_json:
         value = {key: found for key, found in asdict(manifest).items() if key not in ("shards", "index", "failures")}
         click.echo(json.dumps({"store": str(store), "bytes": size, **value}, indent=1, ensure_ascii=False))
         return
+    try:
+        rows = _rows(store, manifest, size)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CorruptStoreError(
+            f"{store / MANIFEST}: a key is missing or has the wrong type ({error!r}); run 'tts-prep reindex {store}'"
+        ) from error
+    for name, line in rows.items():
+        # The texts are the store's: what a terminal would act on is shown, not sent.
+        shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+        click.echo(f"{click.style(f'{name:<12}', bold=True)}{shown}")
+
+
+def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
+    from tts_prep.cli.quantities import bytes_text, duration_text
+
+    totals, arrays = manifest.totals, manifest.arrays
     audio, text = manifest.configuration["audio"], manifest.configuration["text"]
     mean = totals["seconds"] / max(1, totals["utterances"])
-    rows = {
+    return {
         "store": f"{store}, format {manifest.version}, {bytes_text(size)} in {totals['shards']:,} shards",
         "utterances": f"{totals['utterances']:,}, {duration_text(totals['seconds'])}, {mean:.2f} s on average",
         "left out": f"{totals['failures']:,} rows" + (", see failures.jsonl" if totals["failures"] else ""),
@@ -48,5 +68,3 @@ def info(store: Path, as_json: bool) -> None:
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }
-    for name, line in rows.items():
-        click.echo(f"{click.style(f'{name:<12}', bold=True)}{line}")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 import click
 
 from tts_prep import __version__
+from tts_prep.cli import interruption
 from tts_prep.cli.demo import demo
 from tts_prep.cli.info import info
 from tts_prep.cli.ljspeech import ljspeech
 from tts_prep.cli.presets import presets
+from tts_prep.cli.reindex import reindex
 from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError
 
@@ -27,7 +33,7 @@ def cli() -> None:
     """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
 
 
-for command in (ljspeech, info, verify, presets, demo):
+for command in (ljspeech, info, verify, reindex, presets, demo):
     command.params.append(
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )
@@ -40,6 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Errors are one line on stderr, with a traceback only where ``--debug`` is given.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    # A file name need not be text in the terminal's encoding, or in any.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with _ending_in_order():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> NoReturn:
     try:
         status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
@@ -62,8 +76,36 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(1)
 
 
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Take SIGTERM and the end of the terminal for Ctrl-C: processes and temporary files are cleared away.
+
+    The second signal of a kind ends this process at once, and its workers follow.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler not in (signal.SIG_IGN, None):
+            signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    interruption.received = True
+    raise KeyboardInterrupt
+
+
 def _fail(message: str, status: int, arguments: Sequence[str]) -> NoReturn:
     if _DEBUG in arguments:
         traceback.print_exc()
-    click.echo(f"tts-prep: error: {' '.join(message.split())}", err=True)
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
+    click.echo(f"tts-prep: error: {line}", err=True)
     sys.exit(status)

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from tts_prep.cli import interruption
 from tts_prep.cli.quantities import duration_text
 from tts_prep.preprocess.pipeline import Progress
 
@@ -25,6 +26,7 @@ def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
 
         def show(progress: Progress) -> None:
             nonlocal last
+            interruption.check()
             now = time.monotonic()
             if now - last >= _PLAIN_INTERVAL:
                 last = now
@@ -35,6 +37,7 @@ def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
     with tqdm(file=stream, unit="utt", dynamic_ncols=True, leave=False, smoothing=0.1) as bar:
 
         def update(progress: Progress) -> None:
+            interruption.check()
             bar.total = progress.total
             bar.set_postfix_str(_text(progress, started), refresh=False)
             bar.update(progress.done - bar.n)

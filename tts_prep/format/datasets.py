@@ -12,10 +12,12 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.layout import PAGE
 
 Array = npt.NDArray[Any]
+
+_LONGEST_STRING = 1 << 28
 
 
 def create_file(path: Path) -> h5py.File:
@@ -49,11 +51,34 @@ def write_string(group: h5py.Group, name: str, text: str) -> None:
 
 
 def read_string(group: h5py.Group, name: str) -> str:
-    """Read a string written by `write_string`."""
-    dataset = group.get(name)
-    if not isinstance(dataset, h5py.Dataset) or dataset.shape != () or dataset.dtype.kind != "S":
-        raise CorruptStoreError(f"{group.file.filename}: expected a fixed-length string named '{name}', found none")
-    return bytes(dataset[()]).decode("utf-8")
+    """Read a string written by `write_string`, without HDF5: nothing is decompressed or followed.
+
+    Raises:
+        CorruptStoreError: there is none, it is longer than the file or than any store needs, or not UTF-8.
+    """
+    path = Path(group.file.filename)
+    location = locate(group, name, kinds="S")
+    if location.shape != ():
+        raise CorruptStoreError(f"{path}: expected one string named '{name}', found an array of them")
+    data = read_bytes(path, location)
+    try:
+        return data.rstrip(b"\0").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptStoreError(f"{path}: the string '{name}' is not UTF-8 ({error.reason})") from error
+
+
+def read_bytes(path: Path, location: Location) -> bytes:
+    """Return a dataset's bytes.
+
+    Raises:
+        CorruptStoreError: they do not lie in the file, or are more than the text of any store.
+    """
+    end = location.offset + location.size
+    if location.offset < 0 or location.size > _LONGEST_STRING or end > path.stat().st_size:
+        raise CorruptStoreError(f"{path}: a string of {location.size:,} bytes does not lie within the file")
+    with path.open("rb") as file:
+        file.seek(location.offset)
+        return file.read(location.size)
 
 
 @contextmanager
@@ -64,7 +89,9 @@ def reading(path: Path) -> Iterator[h5py.File]:
             yield file
     except FileNotFoundError:
         raise CorruptStoreError(f"{path}: no such file, but the store needs it") from None
-    except (OSError, RuntimeError, KeyError, UnicodeDecodeError) as error:
+    except TtsPrepError:
+        raise
+    except Exception as error:  # h5py raises whatever its C code comes across in a broken file
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptStoreError(f"{path}: cannot be read as HDF5 ({reason}); run 'tts-prep verify'") from error
 
@@ -89,8 +116,11 @@ class Location:
         return self.dtype.itemsize * int(np.prod(self.shape, dtype=object))
 
 
-def locate(group: h5py.Group, name: str) -> Location:
+def locate(group: h5py.Group, name: str, kinds: str = "iuf") -> Location:
     """Find a dataset's bytes; refuse any dataset that does not lie in one piece in this very file.
+
+    Args:
+        kinds: the kinds of numpy dtypes that are due.
 
     Raises:
         CorruptStoreError: it is missing, not contiguous, external, virtual or linked to another file.
@@ -104,8 +134,9 @@ def locate(group: h5py.Group, name: str) -> Location:
     plist = dataset.id.get_create_plist()
     if plist.get_layout() != h5py.h5d.CONTIGUOUS or plist.get_external_count():
         raise CorruptStoreError(f"{where}: expected contiguous storage in this file, found another kind")
-    if dataset.dtype.kind not in "iuf" or dataset.dtype.byteorder == ">":
-        raise CorruptStoreError(f"{where}: expected little-endian numbers, found {dataset.dtype}")
+    if dataset.dtype.kind not in kinds or dataset.dtype.byteorder == ">":
+        due = "a fixed-length string" if kinds == "S" else "little-endian numbers"
+        raise CorruptStoreError(f"{where}: expected {due}, found {dataset.dtype}")
     offset = dataset.id.get_offset()
     return Location(-1 if offset is None or dataset.size == 0 else int(offset), dataset.shape, dataset.dtype)
 
@@ -118,9 +149,9 @@ def map_dataset(path: Path, location: Location) -> Array:
     Raises:
         CorruptStoreError: the file is missing or shorter than the dataset.
     """
-    if location.size == 0:
-        return np.empty(location.shape, location.dtype)
     try:
+        if location.size == 0:
+            return np.empty(location.shape, location.dtype)
         size = path.stat().st_size
         end = location.offset + location.size
         if location.offset < 0 or end > size:
@@ -128,7 +159,8 @@ def map_dataset(path: Path, location: Location) -> Array:
                 f"{path}: {size:,} bytes, expected at least {end:,}; run 'tts-prep verify' and make the store again"
             )
         mapped = np.memmap(path, location.dtype, "r", location.offset, location.shape)
-    except OSError as error:
-        raise CorruptStoreError(f"{path}: cannot be mapped ({error.strerror}); was the store moved?") from error
+    except (OSError, OverflowError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CorruptStoreError(f"{path}: cannot be mapped ({reason}); was the store moved?") from error
     # A plain array over the same pages: slices of np.memmap objects cost microseconds each.
     return np.asarray(mapped)

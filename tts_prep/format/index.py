@@ -25,6 +25,8 @@ from tts_prep.format.datasets import (
     write_dataset,
 )
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, INDEX, NUMBER, NUMBER_DTYPES, TEXT
+from tts_prep.format.manifest import Manifest
+from tts_prep.format.seals import write_seals
 from tts_prep.format.shard import read_header
 from tts_prep.format.statistics import MelStatistics
 
@@ -77,6 +79,7 @@ def build_index(store: Path, shards: Sequence[Path]) -> int:
             write_number(group, f"{name}_offset", [place[name].offset for place in locations], "<i8")
             write_number(group, f"{name}_rows", [place[name].shape[0] for place in locations], "<i8")
         _write_speakers(file.create_group(_SPEAKERS), [statistics[name] for name in tables.get("speaker", ())])
+        write_seals(file)
     return sum(rows)
 
 
@@ -200,7 +203,7 @@ def open_index(path: Path, rows: int, arrays: Sequence[str], n_shards: int) -> I
         if not all(isinstance(group, h5py.Group) for group in groups):
             raise CorruptStoreError(f"{path}: expected the groups '{_COLUMNS}', '{_SHARDS}' and '{_SPEAKERS}'")
         speakers = {name: locate(groups[2], name) for name in ("frames", "mel_mean", "mel_std")}
-        columns = {name: locate_column(groups[0], name) for name in groups[0]}
+        columns = {str(name): locate_column(groups[0], name) for name in groups[0]}
         places = {}
         for name in arrays:
             pair = [locate(groups[1], f"{name}_{what}") for what in ("offset", "rows")]
@@ -226,8 +229,50 @@ def open_index(path: Path, rows: int, arrays: Sequence[str], n_shards: int) -> I
             _expect(path, name, parts["offsets"], (n_values + 1,), "i")
         else:
             _expect(path, name, parts["offsets"], (rows + 1,), "i")
+    size = path.stat().st_size
+    for name, parts in {**columns, _SPEAKERS: speakers}.items():
+        for place in parts.values():
+            if place.size and not 0 <= place.offset <= size - place.size:
+                raise CorruptStoreError(f"{path}: column '{name}' does not lie within the file's {size:,} bytes")
     maps = {name: (map_dataset(path, pair[0]), map_dataset(path, pair[1])) for name, pair in places.items()}
     return Index(path, rows, columns, speakers, maps)
+
+
+def array_row_bytes(manifest: Manifest, name: str) -> int:
+    """Return the bytes of one row of an array."""
+    spec = manifest.arrays[name]
+    return int(np.dtype(spec["dtype"]).itemsize * np.prod(spec["row_shape"], dtype=object))
+
+
+def check_places(index: Index, manifest: Manifest) -> None:
+    """Check where the index says that the arrays lie: within the shards, and not one over the other.
+
+    Raises:
+        CorruptStoreError: the message names the shard and the array.
+    """
+    sizes = np.array([entry.size for entry in manifest.shards], np.int64)
+    spans: list[tuple[str, Array, Array]] = []
+    for name, (offsets, rows) in index.arrays.items():
+        starts, counts = offsets.astype(np.int64), rows.astype(np.int64)
+        row_bytes = array_row_bytes(manifest, name)
+        # Divided rather than multiplied: a count near 2**63 would wrap around.
+        bad = (counts < 0) | (counts > sizes // row_bytes) | ((counts > 0) & (starts < 0))
+        lengths = np.where(bad, 0, counts) * row_bytes
+        bad |= (counts > 0) & (starts > sizes - lengths)
+        if bad.any():
+            number = int(np.flatnonzero(bad)[0])
+            raise CorruptStoreError(
+                f"{index.path}: '{name}' of shard {number}: {int(counts[number]):,} rows from byte "
+                f"{int(starts[number]):,} on do not lie within its {int(sizes[number]):,} bytes; run 'tts-prep verify'"
+            )
+        for other, begin, length in spans:
+            over = (lengths > 0) & (length > 0) & (starts < begin + length) & (begin < starts + lengths)
+            if over.any():
+                raise CorruptStoreError(
+                    f"{index.path}: '{name}' and '{other}' of shard {int(np.flatnonzero(over)[0])} overlap; "
+                    "run 'tts-prep verify'"
+                )
+        spans.append((name, starts, lengths))
 
 
 def _kind(parts: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ INDEX: Final = "index.h5"
 SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
 PARTIAL_SUFFIX: Final = ".partial"
+LOCK: Final = ".lock"
 
 PAGE: Final = 4096
 """Every dataset starts at a multiple of this many bytes."""

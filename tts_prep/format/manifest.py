@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -10,7 +12,13 @@ from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.atomic import replacing
+from tts_prep.format.checksum import canonical_json
+from tts_prep.format.files import read_text, stored_file
 from tts_prep.format.layout import ARRAYS, FAILURES, INDEX, MANIFEST, SHARDS, STORE_FORMAT, VERSION, version_text
+
+_NO_CHECKSUM = "0" * 64
+_LONGEST = 1 << 28
+"""Most bytes of a manifest: those of a store of more than a million shards."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +57,29 @@ class Manifest:
 
 def write_manifest(store: Path, manifest: Manifest) -> None:
     """Write a manifest, atomically: from then on the store is whole."""
-    value = {"format": STORE_FORMAT, "version": manifest.version, **asdict(manifest)}
+    value = {"format": STORE_FORMAT, "version": manifest.version, **asdict(manifest), "checksum": _NO_CHECKSUM}
+    # Keys below the first level sorted, as in the shards: it makes no difference which way they came here.
+    value = {key: json.loads(canonical_json(found)) for key, found in value.items()}
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    # The last one: before it, a setting of a corpus could hold the same text.
+    head, tail = text.rsplit(_NO_CHECKSUM, 1)
     with replacing(store / MANIFEST) as partial:
-        partial.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        partial.write_text(f"{head}{_sha256(text)}{tail}", encoding="utf-8")
+
+
+def manifest_fault(store: Path) -> str | None:
+    """Return what is wrong with a manifest that can be read, by its own checksum; None where nothing is."""
+    text = read_text(stored_file(store, MANIFEST), _LONGEST)
+    found = json.loads(text).get("checksum")
+    if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
+        return "it has no checksum of its own"
+    head, _, tail = text.rpartition(found)
+    due = _sha256(f"{head}{_NO_CHECKSUM}{tail}")
+    return None if due == found else f"SHA-256 {due[:12]}…, its own checksum says {found[:12]}…"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def read_manifest(store: Path) -> Manifest:
@@ -62,14 +90,14 @@ def read_manifest(store: Path) -> Manifest:
         CorruptStoreError: the manifest is not what ``docs/FORMAT.md`` says.
     """
     path = store / MANIFEST
+    if not _exists(path):
+        raise StoreError(_why_no_manifest(store))
+    text = read_text(stored_file(store, MANIFEST), _LONGEST)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StoreError(_why_no_manifest(store)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorruptStoreError(f"{path}: cannot be read ({error})") from error
-    try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:
+            # Half of a surrogate pair has no UTF-8: it could not even be printed.
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise CorruptStoreError(f"{path}: not JSON ({error})") from error
     if not isinstance(value, dict) or value.get("format") != STORE_FORMAT:
@@ -77,8 +105,19 @@ def read_manifest(store: Path) -> Manifest:
     check_version(path, value.get("version"))
     try:
         return _parse(value)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise CorruptStoreError(f"{path}: a key is missing or has the wrong type ({error!r})") from error
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:
+        return False
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def check_version(where: Path, version: object) -> None:
@@ -112,11 +151,9 @@ def _parse(value: Mapping[str, Any]) -> Manifest:
         return found
 
     arrays = need("arrays", dict)
-    for name, array in arrays.items():
-        if name in ARRAYS and array["dtype"] not in ARRAYS[name].dtypes:
-            raise ValueError(f"array '{name}' cannot have the dtype {array['dtype']!r}")
-        if any(type(n) is not int or not 0 < n < 1 << 20 for n in array["row_shape"]):
-            raise ValueError(f"array '{name}' cannot have rows of shape {array['row_shape']!r}")
+    check_arrays(arrays)
+    if not all(isinstance(name, str) for name in need("speakers", list)):
+        raise TypeError("'speakers' should be texts")
     manifest = Manifest(
         configuration=need("configuration", dict),
         fingerprint=need("fingerprint", str),
@@ -139,11 +176,32 @@ def _parse(value: Mapping[str, Any]) -> Manifest:
     return manifest
 
 
+def check_arrays(arrays: Mapping[str, Any]) -> None:
+    """Check the ``arrays`` of a manifest or a header.
+
+    Raises:
+        ValueError, TypeError, KeyError: one is missing, or cannot have such rows.
+    """
+    missing = {"mel", "phonemes"} - set(arrays)
+    if missing:
+        raise KeyError(f"no array '{min(missing)}'")
+    for name in arrays.keys() & ARRAYS.keys():
+        array, shape = arrays[name], arrays[name]["row_shape"]
+        if array["dtype"] not in ARRAYS[name].dtypes:
+            raise ValueError(f"array '{name}' cannot have the dtype {array['dtype']!r}")
+        if len(shape) != (name == "mel") or any(type(n) is not int or not 0 < n < 1 << 20 for n in shape):
+            raise ValueError(f"array '{name}' cannot have rows of shape {shape!r}")
+
+
 def _file_entry(value: Mapping[str, Any]) -> FileEntry:
     entry = FileEntry(value["file"], value["size"], value["rows"], value["sha256"])
+    if not isinstance(entry.file, str) or len(entry.file) > 4096 or not entry.file.isprintable():
+        raise TypeError(f"file {str(entry.file)[:60]!r} is not a path")
     path = PurePosixPath(entry.file)
     if path.is_absolute() or ".." in path.parts or "\\" in entry.file or not path.parts:
         raise ValueError(f"file {entry.file!r} is not a path inside the store")
-    if any(type(n) is not int or n < 0 for n in (entry.size, entry.rows)) or not isinstance(entry.sha256, str):
+    if any(type(n) is not int or not 0 <= n < 1 << 60 for n in (entry.size, entry.rows)) or not isinstance(
+        entry.sha256, str
+    ):
         raise TypeError(f"the entry of {entry.file!r} is not a size, a count of rows and a checksum")
     return entry

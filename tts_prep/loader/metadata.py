@@ -56,6 +56,8 @@ def parse_metadata(store: Path, manifest: Manifest) -> StoreMetadata:
         if not n_mels or any(shapes[name] for name in ("phonemes", "waveform") if name in ("phonemes", *shapes)):
             raise ValueError(f"the rows of the arrays cannot have the shapes {shapes}")
         symbols = tuple(manifest.vocabulary["symbols"])
+        if not all(isinstance(symbol, str) for symbol in symbols):
+            raise TypeError("the symbols of the vocabulary should be texts")
         pad_id = manifest.vocabulary["pad"]
         if type(pad_id) is not int or not 0 <= pad_id < len(symbols):
             raise ValueError(f"the pad id {pad_id!r} is not one of {len(symbols)} symbols")
@@ -71,18 +73,21 @@ def parse_metadata(store: Path, manifest: Manifest) -> StoreMetadata:
             speakers=tuple(manifest.speakers),
             has_waveform="waveform" in manifest.arrays,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise CorruptStoreError(f"{store / MANIFEST}: a key is missing or cannot be used ({error!r})") from error
 
 
 def _positive(value: object) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"expected a positive integer, found {value!r}")
+    if type(value) is not int or not 1 <= value < 1 << 31:
+        raise ValueError(f"expected a positive integer of 32 bits, found {str(value)[:40]}")
     return value
 
 
 def _vector(values: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    vector = np.array(values, dtype)
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise TypeError("expected a list of numbers")
+    with np.errstate(over="ignore"):
+        vector = np.array(values, np.float64).astype(dtype)
     if vector.shape != (n,):
         raise ValueError(f"expected {n} numbers, one per mel bin, found the shape {list(vector.shape)}")
     vector.flags.writeable = False

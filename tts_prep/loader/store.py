@@ -12,9 +12,11 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.checksum import file_sha256
 from tts_prep.format.columns import CategoryColumn, Column
 from tts_prep.format.datasets import Array, Location, map_dataset
-from tts_prep.format.index import Index, open_index
+from tts_prep.format.files import stored_file
+from tts_prep.format.index import Index, check_places, open_index
 from tts_prep.format.layout import ARRAYS, MANIFEST
 from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.format.verification import require_whole
 from tts_prep.loader.metadata import StoreMetadata, parse_metadata
 
 _MOST_ARRAYS = 20_000
@@ -30,16 +32,18 @@ class Store:
 
     Args:
         path: the store's folder.
+        verify: compare every file with its checksum first.
 
     Raises:
         StoreError: there is no store, it is not whole, or it is of a newer major version.
         CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
         # Absolute, since maps are made long after: the program may have changed its working directory.
         self.path = Path(path).absolute()
         self._checksum = ""
+        self._verify = verify
         self._forget()
         self._open()
 
@@ -49,6 +53,7 @@ class Store:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path = state["path"]
         self._checksum = state["checksum"]
+        self._verify = False
         self._forget()
 
     def _forget(self) -> None:
@@ -141,11 +146,8 @@ class Store:
     def _map_array(self, name: str, shard: int) -> Array:
         manifest = self.manifest
         entry = manifest.shards[shard]
-        path = self.path / entry.file
-        try:
-            size = path.stat().st_size
-        except OSError as error:
-            raise CorruptStoreError(f"{path}: cannot be opened ({error.strerror}); was the store moved?") from error
+        path = stored_file(self.path, entry.file)
+        size = path.stat().st_size
         if size != entry.size:
             raise CorruptStoreError(
                 f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', make the shard again"
@@ -162,9 +164,14 @@ class Store:
             if (self.path / MANIFEST).is_file():
                 self._check_unchanged()
             manifest = read_manifest(self.path)
+            if self._verify:
+                require_whole(self.path, manifest)
+                self._verify = False
             metadata = parse_metadata(self.path, manifest)
             arrays = [name for name in ARRAYS if name in manifest.arrays]
-            index = open_index(self.path / manifest.index.file, manifest.index.rows, arrays, len(manifest.shards))
+            path = stored_file(self.path, manifest.index.file)
+            index = open_index(path, manifest.index.rows, arrays, len(manifest.shards))
+            check_places(index, manifest)
             self._check_unchanged()
             self._parts = manifest, index, metadata
         return self._parts

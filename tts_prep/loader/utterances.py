@@ -65,14 +65,15 @@ class UtteranceDataset:
 
     Args:
         path: the store's folder.
+        verify: read every file first and compare it with its checksum, as ``tts-prep verify`` does.
 
     Raises:
         StoreError: there is no store, it is not whole, or it is of a newer major version.
-        CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says.
+        CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says; with ``verify``, any file is not.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._show(Store(path))
+    def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
+        self._show(Store(path, verify=verify))
 
     def _show(self, store: Store, rows: Rows | None = None) -> None:
         self._store = store

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import joblib
-
-from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
-from tts_prep.format.atomic import replacing
-from tts_prep.format.checksum import file_sha256, json_sha256
-from tts_prep.format.columns import CategoryColumn
-from tts_prep.format.index import build_index, open_index
-from tts_prep.format.layout import FAILURES, INDEX, shard_name
-from tts_prep.format.manifest import FileEntry, Manifest, write_manifest
-from tts_prep.format.statistics import MelStatistics
+from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooManyFailuresError
+from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
+from tts_prep.format.layout import FAILURES, shard_name
+from tts_prep.format.manifest import Manifest
 from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
 from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-from tts_prep.preprocess.folder import open_folder, remove_extra_shards
-from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan, plan_sha256
+from tts_prep.preprocess.folder import (
+    locked_folder,
+    open_folder,
+    remove_broken,
+    remove_extra_shards,
+    tidied,
+)
+from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan
+from tts_prep.preprocess.scratch import scratch_folder
 from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, make_shard
 from tts_prep.preprocess.software import software_versions
 from tts_prep.preprocess.text.frontend import get_frontend
+from tts_prep.preprocess.workers import run_jobs
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def prepare(
     max_failures: str | int = "1%",
     overwrite: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
+    broken: Collection[str] = (),
 ) -> Result:
     """Make a store of a corpus, or go on with one that was begun.
 
@@ -81,39 +85,37 @@ def prepare(
         jobs: worker processes.
         max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded up).
         overwrite: replace a store that is there.
+        broken: files of a whole store to make again, such as ``shards/00003.h5``; see `tts_prep.preprocess.repair`.
 
     Raises:
         TtsPrepError: the message says what and where. Shards that were made are kept.
     """
     allowed = FailureLimit.parse(max_failures)
-    recipe = _recipe(config, root)
-    manifest = open_folder(store, recipe.settings, overwrite=overwrite)
-    plans = make_plan(first_rows(items, config.limit), root, config.store)
-    if manifest:
-        if manifest.plan != plan_sha256([recipe.key(plan) for plan in plans]):
-            raise StoreError(
-                f"{store}: a whole store, but the corpus has changed since it was made; give another path, or "
-                "--overwrite to replace it"
-            )
-        return Result(store, manifest, 0)
-    remove_extra_shards(store, len(plans))
-    total = sum(len(plan.rows) for plan in plans)
-    summaries: list[ShardSummary] = []
-    for summary in _make_shards(plans, recipe, store, jobs):
-        summaries.append(summary)
-        failures = sum(len(done.header.failures) for done in summaries)
-        progress(
-            Progress(
-                sum(done.header.rows for done in summaries) + failures,
-                total,
-                sum(done.header.seconds for done in summaries),
-                failures,
-            )
-        )
-        if failures > allowed.of(total):
-            _give_up(store, summaries, total, allowed)
-    summaries.sort(key=lambda summary: summary.number)
-    manifest = _finish(store, recipe, summaries)
+    with (
+        locked_folder(store, overwrite=overwrite) as lock,
+        scratch_folder(store, lock.former) as scratch,
+    ):
+        recipe = _recipe(config, root)
+        manifest = open_folder(store, recipe.settings, broken)
+        plans = make_plan(first_rows(items, config.limit), root, config.store)
+        if not plans:
+            raise CorpusError(f"{root}: no rows, expected one a recording")
+        if manifest:
+            if manifest.plan != plan_sha256(recipe.key(plan) for plan in plans):
+                raise StoreError(
+                    f"{store}: a whole store, but the corpus has changed since it was made; give another path, or "
+                    "--overwrite to replace it"
+                )
+            if not broken:
+                return Result(store, manifest, 0)
+        lock.begun = True
+        if broken:
+            remove_broken(store, broken)
+        with tidied(store):
+            remove_extra_shards(store, len(plans))
+            summaries = _make_shards(plans, recipe, store, jobs, scratch, allowed, progress)
+        manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
+        lock.begun = False
     return Result(store, manifest, sum(summary.made for summary in summaries))
 
 
@@ -180,82 +182,45 @@ def _recipe(config: Configuration, root: Path) -> ShardRecipe:
     return ShardRecipe(root, settings, extractor, config.reading, config.text)
 
 
-def _make_shards(plans: Sequence[ShardPlan], recipe: ShardRecipe, store: Path, jobs: int) -> Iterator[ShardSummary]:
-    """Yield the shards as they are finished, in any order."""
+def _make_shards(
+    plans: Sequence[ShardPlan],
+    recipe: ShardRecipe,
+    store: Path,
+    jobs: int,
+    scratch: Path,
+    allowed: FailureLimit,
+    progress: Callable[[Progress], None],
+) -> list[ShardSummary]:
+    """Make all shards that are not there yet, and return them in order."""
     compile_kernels(recipe.extractor.config)
-    if jobs == 1:
-        for plan in plans:
-            yield make_shard(plan, recipe, store)
-        return
-    with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        parallel = joblib.Parallel(return_as="generator_unordered")
-        yield from parallel(joblib.delayed(make_shard)(plan, recipe, store) for plan in plans)
+    total = sum(len(plan.rows) for plan in plans)
+    make = partial(make_shard, recipe=recipe, store=store)
+    summaries: list[ShardSummary] = []
+    rows = failures = 0
+    seconds = 0.0
+    with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch)) as results:
+        for summary in results:
+            summaries.append(summary)
+            rows += summary.header.rows
+            failures += len(summary.header.failures)
+            seconds += summary.header.seconds
+            progress(Progress(rows + failures, total, seconds, failures))
+            if failures > allowed.of(total):
+                _give_up(store, summaries, total, allowed)
+    return sorted(summaries, key=lambda summary: summary.number)
+
+
+def _shard_text(store: Path, plan: ShardPlan) -> str:
+    ids = [row.id if isinstance(row, Failure) else row.utterance.id for row in plan.rows]
+    return f"{store / shard_name(plan.number)} ({ids[0]} to {ids[-1]})"
 
 
 def _give_up(store: Path, summaries: Sequence[ShardSummary], total: int, allowed: FailureLimit) -> None:
-    failures = _write_failures(store, summaries)
+    ordered = sorted(summaries, key=lambda summary: summary.number)
+    failures = write_failures(store, [summary.header for summary in ordered])
     first = failures[0]
     raise TooManyFailuresError(
         f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows; the first is "
         f"{first['id'] or 'without an id'} ({first['stage']}): {first['reason']}; all are in {store / FAILURES}; "
         "what was done is kept"
     )
-
-
-def _write_failures(store: Path, summaries: Sequence[ShardSummary]) -> list[dict[str, str]]:
-    ordered = sorted(summaries, key=lambda summary: summary.number)
-    failures = [dict(failure) for summary in ordered for failure in summary.header.failures]
-    with replacing(store / FAILURES) as partial:
-        text = "".join(json.dumps(failure, ensure_ascii=False) + "\n" for failure in failures)
-        partial.write_text(text, encoding="utf-8")
-    return failures
-
-
-def _finish(store: Path, recipe: ShardRecipe, summaries: Sequence[ShardSummary]) -> Manifest:
-    try:
-        failures = _write_failures(store, summaries)
-        paths = [store / shard_name(summary.number) for summary in summaries]
-        rows = build_index(store, paths)
-        index = open_index(store / INDEX, rows, list(recipe.settings["arrays"]), len(paths))
-        statistics = MelStatistics.total(
-            (MelStatistics.from_dict(part) for summary in summaries for part in summary.header.mel_statistics.values()),
-            recipe.extractor.config.n_mels,
-        )
-        speakers = index.column("speaker")
-        assert isinstance(speakers, CategoryColumn)
-        manifest = Manifest(
-            configuration=recipe.settings["configuration"],
-            fingerprint=json_sha256([recipe.settings["configuration"], recipe.settings["software"]]),
-            plan=plan_sha256([summary.header.key for summary in summaries]),
-            software=recipe.settings["software"],
-            arrays=recipe.settings["arrays"],
-            vocabulary=recipe.settings["vocabulary"],
-            speakers=tuple(speakers.table),
-            mel_statistics={
-                "count": statistics.count,
-                "mean": statistics.mean.tolist(),
-                "std": statistics.std.tolist(),
-            },
-            totals={
-                "utterances": rows,
-                "failures": len(failures),
-                "seconds": sum(summary.header.seconds for summary in summaries),
-                "frames": statistics.count,
-                "phonemes": int(index.arrays["phonemes"][1].sum()),
-                "shards": len(paths),
-            },
-            shards=tuple(summary.entry for summary in summaries),
-            index=_entry(store, INDEX, rows),
-            failures=_entry(store, FAILURES, len(failures)),
-        )
-        write_manifest(store, manifest)
-    except OSError as error:
-        raise StoreError(
-            f"{store}: cannot be written ({error.strerror}); what was done is kept, run again to go on"
-        ) from error
-    return manifest
-
-
-def _entry(store: Path, file: str, rows: int) -> FileEntry:
-    path = store / file
-    return FileEntry(file, path.stat().st_size, rows, file_sha256(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,14 +70,12 @@ def make_plan(items: Iterable[Utterance | Failure], root: Path, config: StoreCon
     return plans
 
 
-def plan_sha256(keys: Sequence[str]) -> str:
-    """Return the SHA-256 of a whole plan, from the keys of its shards."""
-    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).hexdigest()
-
-
 def _unique(items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failure]:
     first: dict[str, str] = {}
     for item in items:
+        if not _is_text(item):
+            yield Failure("", _escaped(item.where), "corpus", f"{_escaped(item.where)}: holds half a surrogate pair")
+            continue
         if isinstance(item, Utterance):
             earlier = first.setdefault(item.id, item.where)
             if earlier is not item.where:
@@ -86,6 +83,20 @@ def _unique(items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failur
                 yield Failure(item.id, item.where, "corpus", reason)
                 continue
         yield item
+
+
+def _is_text(item: Utterance | Failure) -> bool:
+    """Return whether all texts of a row can be written as UTF-8."""
+    values = [*vars(item).values(), *getattr(item, "meta", {}).items()]
+    try:
+        json_sha256([value for value in values if isinstance(value, str | tuple)])
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _column_kinds(utterances: Iterable[Utterance]) -> dict[str, str]:
@@ -109,7 +120,7 @@ def _groups(
         if isinstance(row, Failure):
             group.append(row)
         else:
-            planned = PlannedUtterance(row, _size(root / row.audio))
+            planned = PlannedUtterance(row, recording_size(root / row.audio))
             group.append(planned)
             size += max(0, planned.size)
         if len(group) >= config.shard_utterances or size >= config.shard_bytes:
@@ -119,7 +130,8 @@ def _groups(
         yield group
 
 
-def _size(path: Path) -> int:
+def recording_size(path: Path) -> int:
+    """Return the size of a recording in bytes, −1 where there is none."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):

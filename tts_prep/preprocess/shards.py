@@ -11,14 +11,15 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tts_prep.errors import AudioError, CorruptStoreError, StoreError, UtteranceError
-from tts_prep.format.atomic import replacing
-from tts_prep.format.checksum import file_sha256
+from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, UtteranceError
+from tts_prep.format.assembly import file_entry
+from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.columns import write_number, write_texts
 from tts_prep.format.datasets import Array, create_dataset, create_file
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
-from tts_prep.format.shard import ShardHeader, read_shard_header, write_header
+from tts_prep.format.seals import write_seals
+from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, write_header
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
@@ -26,7 +27,7 @@ from tts_prep.preprocess.audio.mel import MelExtractor, peak_scale
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
 from tts_prep.preprocess.configuration import TextConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-from tts_prep.preprocess.plan import ShardPlan
+from tts_prep.preprocess.plan import PlannedUtterance, ShardPlan, recording_size
 from tts_prep.preprocess.text.frontend import Frontend, get_frontend
 
 
@@ -77,20 +78,29 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
     """Make one shard, unless it is there already, made from the same rows with the same settings.
 
     Raises:
-        StoreError: the shard cannot be written.
+        WriteError: the shard cannot be written.
+        CorpusChangedError: a recording is not what it was when the run was planned.
     """
     path = store / shard_name(plan.number)
     key = recipe.key(plan)
-    header = existing_header(path)
-    made = header is None or header.key != key
-    try:
-        if made or header is None:
-            header = _write(plan, key, recipe, path)
-        entry = FileEntry(shard_name(plan.number), path.stat().st_size, header.rows, file_sha256(path))
-    except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        raise StoreError(f"{path}: cannot be written ({reason}); what was done is kept, run again to go on") from error
+    header = finished_header(path, plan.number, key)
+    made = header is None
+    if header is None:
+        header = _write(plan, key, recipe, path)
+    with writing(path):
+        entry = file_entry(store, shard_name(plan.number), header.rows)
     return ShardSummary(plan.number, entry, header, made)
+
+
+def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:
+    """Return the header of a shard that was made before with this key, None where there is none or it is broken."""
+    header = existing_header(path)
+    if header is None or header.key != key:
+        return None
+    try:
+        return check_shard(path, number)
+    except CorruptStoreError:
+        return None
 
 
 def existing_header(path: Path) -> ShardHeader | None:
@@ -112,11 +122,14 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
             failures.append(row)
             continue
         utterance = row.utterance
+        _check_unchanged(row, recipe.root)
         try:
             example = _make_example(utterance, recipe)
         except UtteranceError as error:
             failures.append(Failure(utterance.id, utterance.where, error.stage, str(error)))
             continue
+        # Once more, for a recording that grew while it was read.
+        _check_unchanged(row, recipe.root)
         found = MelStatistics.of(example.arrays["mel"])
         earlier = statistics.get(utterance.speaker)
         statistics[utterance.speaker] = earlier.merged(found) if earlier else found
@@ -134,7 +147,20 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
         write_header(file, header)
         starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
         _write_columns(file.create_group("columns"), plan.columns, examples, starts)
+        write_seals(file)
     return header
+
+
+def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
+    """End the run where a recording changed: a failure here would stay after the recording is mended."""
+    path = root / row.utterance.audio
+    size = recording_size(path)
+    if size != row.size:
+        found, planned = ("gone" if n < 0 else f"{n:,} bytes" for n in (size, row.size))
+        raise CorpusChangedError(
+            f"{path}: {found} now, {planned} when the run was planned; leave the corpus alone while a store is made, "
+            "run again to go on"
+        )
 
 
 def _make_example(utterance: Utterance, recipe: ShardRecipe) -> _Example:

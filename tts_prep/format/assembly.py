@@ -1,0 +1,133 @@
+"""Failure list, index and manifest: functions of the shards alone, written when every shard is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.atomic import replacing
+from tts_prep.format.checksum import file_sha256, json_sha256
+from tts_prep.format.columns import CategoryColumn
+from tts_prep.format.files import stored_file
+from tts_prep.format.index import build_index, open_index
+from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, SHARDS, shard_name
+from tts_prep.format.lock import locked
+from tts_prep.format.manifest import FileEntry, Manifest, read_manifest, write_manifest
+from tts_prep.format.shard import ShardHeader, check_shard
+from tts_prep.format.statistics import MelStatistics
+
+_SHARD = re.compile(r"\d{5,}\.h5")
+_SAME = ("configuration", "software", "arrays", "vocabulary")
+
+
+def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]]) -> Manifest:
+    """Write ``failures.jsonl``, ``index.h5`` and, last, ``manifest.json``: from then on the store is whole.
+
+    Args:
+        shards: all of them, in order, at least one.
+
+    Raises:
+        WriteError: a file cannot be written.
+        CorruptStoreError: a shard is not what its header says, or of other settings than the first one.
+    """
+    headers = [header for _, header in shards]
+    first = headers[0]
+    for entry, header in shards:
+        if any(getattr(header, name) != getattr(first, name) for name in _SAME):
+            raise CorruptStoreError(f"{store / entry.file}: made with other settings than {shards[0][0].file}")
+    failures = write_failures(store, headers)
+    rows = build_index(store, [store / entry.file for entry, _ in shards])
+    index = open_index(store / INDEX, rows, list(first.arrays), len(shards))
+    statistics = MelStatistics.total(
+        (MelStatistics.from_dict(part) for header in headers for part in header.mel_statistics.values()),
+        first.arrays["mel"]["row_shape"][0],
+    )
+    speakers = index.column("speaker")
+    assert isinstance(speakers, CategoryColumn)
+    manifest = Manifest(
+        configuration=first.configuration,
+        fingerprint=json_sha256([first.configuration, first.software]),
+        plan=plan_sha256(header.key for header in headers),
+        software=first.software,
+        arrays=first.arrays,
+        vocabulary=first.vocabulary,
+        speakers=tuple(speakers.table),
+        mel_statistics={
+            "count": statistics.count,
+            "mean": statistics.mean.tolist(),
+            "std": statistics.std.tolist(),
+        },
+        totals={
+            "utterances": rows,
+            "failures": len(failures),
+            "seconds": float(sum(header.seconds for header in headers)),
+            "frames": statistics.count,
+            "phonemes": int(index.arrays["phonemes"][1].sum()),
+            "shards": len(shards),
+        },
+        shards=tuple(entry for entry, _ in shards),
+        index=file_entry(store, INDEX, rows),
+        failures=file_entry(store, FAILURES, len(failures)),
+    )
+    write_manifest(store, manifest)
+    return manifest
+
+
+def reindex_store(store: Path) -> Manifest:
+    """Make failure list, index and manifest of a store again, from its shards alone.
+
+    Every shard is checked against the checksums that it carries.
+
+    Raises:
+        StoreError: there are no shards, or they are those of a store that was begun and never finished.
+        CorruptStoreError: a shard is broken or missing.
+    """
+    if "\0" in str(store) or not (store / SHARDS).is_dir():
+        raise StoreError(f"{store}: not a store, it has no folder '{SHARDS}'")
+    if (store / LOCK).exists() and not (store / MANIFEST).exists():
+        raise StoreError(f"{store}: begun and not finished; run the command that makes it again to go on")
+    with locked(store):
+        count = sum(1 for path in (store / SHARDS).iterdir() if _SHARD.fullmatch(path.name))
+        count = max(count, _count_before(store))
+        if not count:
+            raise StoreError(f"{store}: has no shards; run the command that makes it again")
+        return assemble_store(store, list(_checked_shards(store, count)))
+
+
+def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[Mapping[str, str]]:
+    """Write ``failures.jsonl`` from the headers of shards, in order, and return its rows."""
+    failures = [failure for header in headers for failure in header.failures]
+    with replacing(store / FAILURES) as partial:
+        text = "".join(json.dumps(failure, ensure_ascii=False) + "\n" for failure in failures)
+        partial.write_text(text, encoding="utf-8")
+    return failures
+
+
+def plan_sha256(keys: Iterable[str]) -> str:
+    """Return the SHA-256 of a whole plan, from the keys of its shards."""
+    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).hexdigest()
+
+
+def file_entry(store: Path, file: str, rows: int) -> FileEntry:
+    """Return the manifest's entry of a file as it is now."""
+    path = store / file
+    return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
+
+
+def _checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHeader]]:
+    for number in range(count):
+        name = shard_name(number)
+        header = check_shard(stored_file(store, name), number)
+        yield file_entry(store, name, header.rows), header
+
+
+def _count_before(store: Path) -> int:
+    """Return the number of shards that the manifest says, 0 where there is none that can be read."""
+    try:
+        return len(read_manifest(store).shards)
+    except StoreError:
+        return 0

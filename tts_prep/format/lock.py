@@ -1,0 +1,121 @@
+"""One process makes a store at a time."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts_prep.errors import StoreInUseError, WriteError
+from tts_prep.format.layout import LOCK, MANIFEST
+
+_NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+@dataclass
+class Lock:
+    """The lock on a store, while it is held.
+
+    Attributes:
+        former: the process id of a holder on this machine that ended without giving the lock back, or None.
+        begun: set while the store is neither as it was found nor whole: then the file stays when the lock is given
+            back, and says so to whoever finds it without a manifest.
+    """
+
+    former: int | None = None
+    begun: bool = False
+
+
+@contextmanager
+def locked(store: Path) -> Iterator[Lock]:
+    """Hold a store's lock.
+
+    It is a lock of the operating system on the file ``.lock``, which ends with its holder however that ends. The
+    file's text names the holder, for people. A whole store that this process may not write to is not locked, nor is
+    one on a file system without locks.
+
+    Raises:
+        StoreInUseError: another process holds it; the message names it.
+        WriteError: the file cannot be made.
+    """
+    path = store / LOCK
+    existed = path.exists()
+    try:
+        descriptor, former = _acquire(path)
+    except OSError as error:
+        if error.errno in _READ_ONLY and (store / MANIFEST).exists():
+            yield Lock()
+            return
+        raise WriteError(f"{path}: cannot be written ({error.strerror}); give another path") from error
+    lock = Lock(former, begun=existed and not (store / MANIFEST).exists())
+    try:
+        yield lock
+    finally:
+        try:
+            if lock.begun:
+                os.ftruncate(descriptor, 0)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError:
+            # The folder is gone or read-only. A file that stays blocks nobody once it is closed.
+            pass
+        finally:
+            os.close(descriptor)
+
+
+def _acquire(path: Path) -> tuple[int, int | None]:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            _flock(descriptor, path)
+            if _same_file(descriptor, path):
+                former = _former(os.pread(descriptor, 200, 0))
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
+                return descriptor, former
+        except BaseException:
+            os.close(descriptor)
+            raise
+        # The holder gave it back and removed the file between our opening and our locking: try the new file.
+        os.close(descriptor)
+
+
+def _flock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StoreInUseError(
+            f"{path.parent}: in use, {_holder(descriptor)} is making it; wait until it has ended, or end it"
+        ) from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+
+
+def _holder(descriptor: int) -> str:
+    for _ in range(20):
+        words = os.pread(descriptor, 200, 0).decode(errors="replace").split()
+        if len(words) == 2:
+            return f"process {words[0]} on {words[1]}"
+        # It has the lock but has not yet written its name.
+        time.sleep(0.01)
+    return "another process"
+
+
+def _former(data: bytes) -> int | None:
+    words = data.decode(errors="replace").split()
+    return int(words[0]) if len(words) == 2 and words[0].isdecimal() and words[1] == socket.gethostname() else None
+
+
+def _same_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

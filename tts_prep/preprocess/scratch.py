@@ -1,0 +1,77 @@
+"""Where a run's temporary files go, so that the next run on the same store finds what a killed one left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def scratch_folder(store: Path, former: int | None) -> Iterator[Path]:
+    """Make a folder of this store and process the place of all temporary files, those of new workers too.
+
+    What earlier runs on the store left is removed. To be called with the store's lock held. The folder goes at the
+    end of the process and not before: espeak-ng's library, of which every process has a copy of its own, lies there.
+
+    Args:
+        former: the process that held the lock and was killed, or None.
+    """
+    place = Path(tempfile.gettempdir())
+    name = f"tts-prep-{os.getuid()}-{hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:16]}"
+    _remove_leftovers(place, name, former)
+    folder = place / f"{name}-{os.getpid()}"
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+            # Somebody else's: temporary files of ours have no business there.
+            folder = Path(tempfile.mkdtemp(prefix="tts-prep-"))
+    if folder not in _FOLDERS:
+        # Finalizers run last in, first out: those of what comes to lie in the folder run before this one.
+        _FOLDERS.add(folder)
+        weakref.finalize(_IN_USE, shutil.rmtree, folder, ignore_errors=True)
+    before = tempfile.tempdir, os.environ.get("TMPDIR")
+    tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
+    try:
+        yield folder
+    finally:
+        tempfile.tempdir = before[0]
+        if before[1] is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before[1]
+
+
+class _InUse:
+    """Lives as long as the process."""
+
+
+_IN_USE = _InUse()
+_FOLDERS: set[Path] = set()
+
+
+def _remove_leftovers(place: Path, name: str, former: int | None) -> None:
+    for path in place.glob(f"{name}-*"):
+        number = path.name.rpartition("-")[2]
+        if number.isdecimal() and not _is_alive(int(number)):
+            shutil.rmtree(path, ignore_errors=True)
+    if former is not None and not _is_alive(former):
+        # Semaphores of the process pool, whose own watcher was killed with it.
+        for path in Path("/dev/shm").glob(f"sem.loky-{former}-*"):
+            path.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

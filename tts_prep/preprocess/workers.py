@@ -1,0 +1,141 @@
+"""Running the shards' jobs: which backend, what a worker process is, and what happens when one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import joblib
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend import resource_tracker
+
+from tts_prep.errors import WorkerError
+
+Job = TypeVar("Job")
+Done = TypeVar("Done")
+
+_PARENT_INTERVAL = 0.2
+"""Seconds between two looks of a worker whether its parent is still there."""
+
+
+def run_jobs(
+    make: Callable[[Job], Done], todo: Sequence[Job], names: Callable[[Job], str], jobs: int, scratch: Path
+) -> Generator[Done, None, None]:
+    """Yield the result of every job, in any order.
+
+    A worker that is killed takes the pool with it. The jobs that were under way are then done again, each with no
+    other beside it in a fresh pool; the others go on in parallel afterwards.
+
+    Args:
+        make: a pure function that can be pickled.
+        names: what to call a job in an error.
+        jobs: worker processes; 1 stands for this process.
+        scratch: the pool's folder for temporary files.
+
+    Raises:
+        WorkerError: the worker of a job was killed, and again when it was done alone.
+    """
+    if jobs == 1:
+        yield from map(make, todo)
+        return
+    left = dict(enumerate(todo))
+    try:
+        while left:
+            started: list[int] = []
+            try:
+                for number, done in _run_pool(make, left, started, jobs, scratch):
+                    del left[number]
+                    yield done
+            except BrokenProcessPool:
+                for number in [number for number in started if number in left]:
+                    yield _run_alone(make, left.pop(number), names, scratch)
+    finally:
+        _stop_pool()
+
+
+def _run_pool(
+    make: Callable[[Job], Done], todo: dict[int, Job], started: list[int], jobs: int, scratch: Path
+) -> Iterator[tuple[int, Done]]:
+    """Yield number and result of every job; note in ``started`` those that workers were given."""
+
+    def tasks() -> Iterator[tuple[Callable[..., tuple[int, Done]], tuple[object, ...], dict[str, object]]]:
+        for number, job in list(todo.items()):
+            started.append(number)
+            yield joblib.delayed(_numbered)(make, number, job)
+
+    with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, temp_folder=str(scratch)):
+        with _signals_left_to_this_process():
+            # A batch of one: what a shard's worker is killed for costs that shard.
+            results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks())
+        try:
+            # Not "yield from", which would close the results, with a warning, before our own end is reached.
+            for result in results:  # noqa: UP028
+                yield result
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
+
+
+def _numbered(make: Callable[[Job], Done], number: int, job: Job) -> tuple[int, Done]:
+    end_with_parent()
+    return number, make(job)
+
+
+def _run_alone(make: Callable[[Job], Done], job: Job, names: Callable[[Job], str], scratch: Path) -> Done:
+    try:
+        # Two workers and one job: joblib takes a pool of one for this very process.
+        return next(_run_pool(make, {0: job}, [], 2, scratch))[1]
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            f"{names(job)}: its worker process was killed, and killed again with no other beside it; is there enough "
+            "memory? What was done is kept: give --shard-utterances a smaller number in a new store, or look for what "
+            "ends processes here"
+        ) from error
+
+
+def _stop_pool() -> None:
+    """End the worker processes: they are no part of a library's next call, nor of a command that was interrupted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _signals_left_to_this_process() -> Iterator[None]:
+    """Start processes in which Ctrl-C and SIGTERM do nothing: it is this one that ends them.
+
+    A terminal sends Ctrl-C to all processes of a command, and each would print a traceback.
+    """
+    # Started before, for its start lets the signals through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_parent = 0
+
+
+def end_with_parent() -> None:
+    """Have this worker process end when its parent has ended, however that ended."""
+    global _parent
+    if not _parent:
+        _parent = os.getppid()
+        threading.Thread(target=_watch_parent, daemon=True, name="parent watch").start()
+
+
+def _watch_parent() -> None:
+    while os.getppid() == _parent:
+        time.sleep(_PARENT_INTERVAL)
+    os._exit(1)
