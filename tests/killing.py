@@ -63,11 +63,11 @@ class Killer:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.temporary.mkdir(exist_ok=True)
-        self.shared = {path.name for path in Path("/dev/shm").glob("sem.loky-*")}
+        self.started: list[int] = []
 
     def start(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tts_prep", "ljspeech", str(self.corpus), str(self.store)]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*command, "--jobs", "2", "--shard-utterances", "5"],
             start_new_session=True,
             stdout=subprocess.PIPE,
@@ -75,6 +75,8 @@ class Killer:
             text=True,
             env={**os.environ, "TMPDIR": str(self.temporary)},
         )
+        self.started.append(process.pid)
+        return process
 
     def finish(self) -> None:
         """Run the command to its end and look that nothing is left over."""
@@ -84,7 +86,8 @@ class Killer:
         assert err == "", err
         self.check_nothing_left(process.pid)
         assert not list(self.temporary.iterdir())
-        assert {path.name for path in Path("/dev/shm").glob("sem.loky-*")} <= self.shared
+        for number in self.started:
+            assert not list(Path("/dev/shm").glob(f"*loky-{number}-*"))
         self.finished += 1
 
     def kill_once(self) -> bool:

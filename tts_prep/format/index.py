@@ -26,7 +26,6 @@ from tts_prep.format.datasets import (
 )
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, INDEX, NUMBER, NUMBER_DTYPES, TEXT
 from tts_prep.format.manifest import Manifest
-from tts_prep.format.seals import write_seals
 from tts_prep.format.shard import read_header
 from tts_prep.format.statistics import MelStatistics
 
@@ -79,7 +78,6 @@ def build_index(store: Path, shards: Sequence[Path]) -> int:
             write_number(group, f"{name}_offset", [place[name].offset for place in locations], "<i8")
             write_number(group, f"{name}_rows", [place[name].shape[0] for place in locations], "<i8")
         _write_speakers(file.create_group(_SPEAKERS), [statistics[name] for name in tables.get("speaker", ())])
-        write_seals(file)
     return sum(rows)
 
 

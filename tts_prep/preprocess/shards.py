@@ -18,7 +18,6 @@ from tts_prep.format.columns import write_number, write_texts
 from tts_prep.format.datasets import Array, create_dataset, create_file
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
-from tts_prep.format.seals import write_seals
 from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, write_header
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
@@ -147,7 +146,6 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
         write_header(file, header)
         starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
         _write_columns(file.create_group("columns"), plan.columns, examples, starts)
-        write_seals(file)
     return header
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing.resource_tracker
 import os
 import signal
 import threading
@@ -15,7 +16,7 @@ from typing import TypeVar
 
 import joblib
 from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.backend import resource_tracker
+from joblib.externals.loky.backend import resource_tracker as loky_resource_tracker
 
 from tts_prep.errors import WorkerError
 
@@ -115,8 +116,9 @@ def _signals_left_to_this_process() -> Iterator[None]:
 
     A terminal sends Ctrl-C to all processes of a command, and each would print a traceback.
     """
-    # Started before, for its start lets the signals through again.
-    resource_tracker.ensure_running()
+    # Started before, for their start lets the signals through again.
+    multiprocessing.resource_tracker.ensure_running()
+    loky_resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield

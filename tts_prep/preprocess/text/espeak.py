@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
+import tempfile
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, TextError, WriteError
 from tts_prep.preprocess.text.espeak_files import espeak_library
 from tts_prep.preprocess.text.symbols import PAD, PUNCTUATION, SYMBOLS
 from tts_prep.preprocess.text.vocab import Vocab
@@ -66,6 +67,21 @@ class EspeakFrontend:
             logger=quiet,
         )
 
+    def _start(self) -> Any:
+        try:
+            return self._backend
+        except OSError as error:
+            # Every process has a copy of the library for itself.
+            raise WriteError(
+                f"{tempfile.gettempdir()}: espeak-ng's library cannot be copied there ({error.strerror or error}); set "
+                "TMPDIR to a folder with room"
+            ) from error
+        except RuntimeError as error:
+            raise ConfigurationError(
+                f"{tempfile.gettempdir()}: espeak-ng's library cannot be loaded from there ({error}); set TMPDIR to a "
+                "folder with room, on a file system without 'noexec'"
+            ) from error
+
     def normalize(self, text: str) -> str:
         """Return the text with runs of white space made one space."""
         return " ".join(text.split())
@@ -78,7 +94,10 @@ class EspeakFrontend:
         """
         if not text:
             raise TextError("the text is empty")
-        phonemes = "".join(self._backend.phonemize([text], strip=True))
+        if "\0" in text:
+            # It would end the text for espeak-ng, and what follows would be dropped without a word.
+            raise TextError(f"a NUL character in {text[:60]!r}")
+        phonemes = "".join(self._start().phonemize([text], strip=True))
         if _NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
         return phonemes
@@ -97,5 +116,5 @@ class EspeakFrontend:
 
     def software(self) -> dict[str, str]:
         """Return the versions of phonemizer and espeak-ng."""
-        version = ".".join(map(str, self._backend.version()))
+        version = ".".join(map(str, self._start().version()))
         return {"phonemizer": importlib.metadata.version("phonemizer"), "espeak-ng": version}
