@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError, StoreError
@@ -98,9 +98,11 @@ def reindex_store(store: Path) -> Manifest:
         return assemble_store(store, list(_checked_shards(store, count)))
 
 
-def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[Mapping[str, str]]:
+def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str, str]]:
     """Write ``failures.jsonl`` from the headers of shards, in order, and return its rows."""
-    failures = [failure for header in headers for failure in header.failures]
+    # A header gives its keys in another order once it was read from a file.
+    keys = ("id", "where", "stage", "reason")
+    failures = [{key: failure[key] for key in keys} for header in headers for failure in header.failures]
     with replacing(store / FAILURES) as partial:
         text = "".join(json.dumps(failure, ensure_ascii=False) + "\n" for failure in failures)
         partial.write_text(text, encoding="utf-8")

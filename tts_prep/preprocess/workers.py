@@ -72,7 +72,14 @@ def _run_pool(
             started.append(number)
             yield joblib.delayed(_numbered)(make, number, job)
 
-    with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, temp_folder=str(scratch)):
+    with joblib.parallel_config(
+        "loky",
+        n_jobs=jobs,
+        inner_max_num_threads=1,
+        temp_folder=str(scratch),
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+    ):
         with _signals_left_to_this_process():
             # A batch of one: what a shard's worker is killed for costs that shard.
             results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks())
@@ -87,7 +94,6 @@ def _run_pool(
 
 
 def _numbered(make: Callable[[Job], Done], number: int, job: Job) -> tuple[int, Done]:
-    end_with_parent()
     return number, make(job)
 
 
@@ -126,18 +132,12 @@ def _signals_left_to_this_process() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_parent = 0
-
-
-def end_with_parent() -> None:
+def end_with_parent(parent: int) -> None:
     """Have this worker process end when its parent has ended, however that ended."""
-    global _parent
-    if not _parent:
-        _parent = os.getppid()
-        threading.Thread(target=_watch_parent, daemon=True, name="parent watch").start()
+    threading.Thread(target=_watch_parent, args=(parent,), daemon=True, name="parent watch").start()
 
 
-def _watch_parent() -> None:
-    while os.getppid() == _parent:
+def _watch_parent(parent: int) -> None:
+    while os.getppid() == parent:
         time.sleep(_PARENT_INTERVAL)
     os._exit(1)

@@ -53,7 +53,8 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
     """
     _check_riff_size(path)
     try:
-        with soundfile.SoundFile(path) as file:
+        # As bytes: soundfile cannot encode a path that is not UTF-8.
+        with soundfile.SoundFile(os.fsencode(path)) as file:
             expected, rate = file.frames, file.samplerate
             # As they are in the file, where they are 16 bits: numpy converts faster than the library.
             samples = file.read(dtype="int16" if file.subtype == "PCM_16" else "float32", always_2d=True)
