@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +17,13 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success make it durable and rename it to ``path``.
 
     Whoever has the old file mapped goes on seeing the old one. On an exception the temporary file is removed; after
-    a kill it stays, under a name that the next run removes. The name has the process in it, so that a worker that
-    outlives a killed run never writes to a file of the next one.
+    a kill it stays, under a name that the next run removes. The name is never used twice, so that two processes,
+    here or on other machines, that make the same file do not write to each other's.
 
     Raises:
         WriteError: a write, the flush to disk or the rename failed.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         with writing(path):
             yield partial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,10 @@ class ShardSummary:
     header: ShardHeader
     made: bool
 
+    def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
+        """Return the same, with the settings of its header in one place in memory for all shards."""
+        return replace(self, header=self.header.without_statistics(settings))
+
 
 @dataclass(frozen=True)
 class _Example:
@@ -88,7 +92,7 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
         header = _write(plan, key, recipe, path)
     with writing(path):
         entry = file_entry(store, shard_name(plan.number), header.rows)
-    return ShardSummary(plan.number, entry, header, made)
+    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made)
 
 
 def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:

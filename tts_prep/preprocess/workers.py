@@ -19,6 +19,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.backend import resource_tracker as loky_resource_tracker
 
 from tts_prep.errors import WorkerError
+from tts_prep.preprocess.cluster import Backend, run_on_cluster
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -28,7 +29,12 @@ _PARENT_INTERVAL = 0.2
 
 
 def run_jobs(
-    make: Callable[[Job], Done], todo: Sequence[Job], names: Callable[[Job], str], jobs: int, scratch: Path
+    make: Callable[[Job], Done],
+    todo: Sequence[Job],
+    names: Callable[[Job], str],
+    jobs: int,
+    scratch: Path,
+    backend: Backend,
 ) -> Generator[Done, None, None]:
     """Yield the result of every job, in any order.
 
@@ -40,10 +46,14 @@ def run_jobs(
         names: what to call a job in an error.
         jobs: worker processes; 1 stands for this process.
         scratch: the pool's folder for temporary files.
+        backend: where the processes are.
 
     Raises:
         WorkerError: the worker of a job was killed, and again when it was done alone.
     """
+    if not backend.is_local:
+        yield from run_on_cluster(make, todo, jobs, backend)
+        return
     if jobs == 1:
         yield from map(make, todo)
         return

@@ -123,9 +123,9 @@ def _check_riff_size(path: Path) -> None:
                     return
                 position += 8 + length + length % 2
     except FileNotFoundError:
-        raise AudioError(f"{path}: no such file") from None
+        raise AudioError(f"{path.name}: no such file") from None
     except (OSError, ValueError) as error:
-        raise AudioError(f"{path}: cannot be opened ({_reason(error)})") from error
+        raise AudioError(f"{path.name}: cannot be opened ({_reason(error)})") from error
 
 
 def _reason(error: Exception) -> str:

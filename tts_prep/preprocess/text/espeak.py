@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 import tempfile
+import threading
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,8 @@ from tts_prep.preprocess.text.vocab import Vocab
 
 # Only marks that the vocabulary has are kept: the others (brackets, say) end a clause for espeak and are not spoken.
 _MARKS = PUNCTUATION.strip()
+# The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
+_ESPEAK = threading.Lock()
 _NOT_SPOKEN = frozenset(PUNCTUATION + "ˈˌ")
 
 
