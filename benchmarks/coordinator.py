@@ -117,7 +117,8 @@ def main() -> None:
         print(json.dumps(measure(arguments.counts[0], arguments.jobs)))
         return
     print(
-        "| utterances | shards | planning (s) | index and manifest (s) | workers (s) | peak memory here | of a worker |"
+        "| utterances | shards | planning (s) | index and manifest (s) | workers (s) | peak memory here | of a worker "
+        "| open the store (ms) | read a random utterance (ms) |"
     )
     print("| --- " * 9 + "|")
     for count in arguments.counts:
