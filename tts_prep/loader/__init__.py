@@ -2,30 +2,63 @@
 
 from tts_prep.loader.collate import Batch, collate
 from tts_prep.loader.columns import CategoryValues, Columns, TextValues
+from tts_prep.loader.composition import (
+    CacheDataset,
+    ChainDataset,
+    DatasetMixin,
+    DictDataset,
+    FilterDataset,
+    SliceDataset,
+    SubsetDataset,
+    TransformDataset,
+    TupleDataset,
+    split,
+)
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.length_buckets import BatchPlan, LengthBucketBatchSampler
+from tts_prep.loader.distributed import DistributedSampler
+from tts_prep.loader.length_buckets import BatchPlan, Budget, LengthBucketBatchSampler
 from tts_prep.loader.metadata import StoreMetadata
 from tts_prep.loader.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from tts_prep.loader.shapes import BatchShape, ShapedPositions
+from tts_prep.loader.similar_length import PartiallyRandomizedSimilarTimeLengthSampler
 from tts_prep.loader.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.weighted import SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
     "Batch",
     "BatchPlan",
     "BatchSampler",
+    "BatchShape",
+    "Budget",
+    "CacheDataset",
     "CategoryValues",
+    "ChainDataset",
     "Columns",
     "DataLoader",
+    "DatasetMixin",
+    "DictDataset",
+    "DistributedSampler",
+    "FilterDataset",
     "LengthBucketBatchSampler",
+    "PartiallyRandomizedSimilarTimeLengthSampler",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
+    "ShapedPositions",
+    "SliceDataset",
     "StoreMetadata",
+    "SubsetDataset",
+    "SubsetRandomSampler",
     "TextValues",
+    "TransformDataset",
+    "TupleDataset",
     "Utterance",
     "UtteranceDataset",
+    "WeightedRandomSampler",
     "batch_spec",
     "batch_text_id",
     "batch_wav",
     "collate",
+    "split",
 ]

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.loader.collate import collate
+from tts_prep.loader.buffers import RecycledBuffers
+from tts_prep.loader.collate import Batch, Collator, collate
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from tts_prep.loader.tensors import PinnedBuffers, import_torch, to_tensors
+from tts_prep.loader.utterances import UtteranceDataset
+
+
+class DataIterator(Iterator[Any]):
+    """One epoch of a `DataLoader`: batches, once. Closing it ends the thread; so does dropping it."""
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+
+    def __next__(self) -> Any:
+        return next(self._batches)
+
+    def close(self) -> None:
+        """End the iteration and its thread."""
+        if isinstance(self._batches, Generator):
+            self._batches.close()
 
 
 class DataLoader:
@@ -31,9 +51,14 @@ class DataLoader:
         drop_last: leave out a last batch that is smaller.
         collate_fn: from the utterances of a batch to the batch; `collate` by default.
         prefetch: batches made ahead; 0 makes each one when it is asked for, without a thread.
+        threads: that make them. By default two for an `UtteranceDataset` and our own `collate`, whose work is
+            copying; one for anything else, which need not be ready for several.
+        output: ``"numpy"`` arrays, or ``"torch"`` tensors on the same memory.
+        pin_memory: for ``"torch"``: make batches in page-locked memory, from which a CUDA device copies by itself.
+        recycle: use a batch's memory again after the last array or tensor that shows any of it is gone.
 
     Raises:
-        ConfigurationError: settings exclude each other or are out of range.
+        ConfigurationError: settings exclude each other or are out of range, or torch is asked for and not there.
         SamplingError: the dataset is empty, or the sampler was made for another number of utterances.
     """
 
@@ -49,6 +74,10 @@ class DataLoader:
         drop_last: bool = False,
         collate_fn: Callable[[Any], Any] | None = None,
         prefetch: int = 2,
+        threads: int | None = None,
+        output: Literal["numpy", "torch"] = "numpy",
+        pin_memory: bool = False,
+        recycle: bool = True,
     ) -> None:
         if batch_sampler is not None:
             settings = {
@@ -77,8 +106,12 @@ class DataLoader:
             )
         self.dataset = dataset
         self.batch_sampler = batch_sampler
-        self._collate = collate if collate_fn is None else collate_fn
+        self._collate, own = _prepare_collate(collate_fn, output, pin_memory=pin_memory, recycle=recycle)
         self._prefetch = prefetch
+        if threads is not None and threads < 1:
+            raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
+        self._threads = threads or (2 if own and isinstance(dataset, UtteranceDataset) else 1)
+        self._taken = 0
 
     def __len__(self) -> int:
         """Return the number of batches of the current epoch."""
@@ -100,9 +133,49 @@ class DataLoader:
             raise ConfigurationError(f"the batch sampler, a {type(self.batch_sampler).__name__}, has no epochs")
         return self.batch_sampler
 
-    def __iter__(self) -> Iterator[Any]:
+    def state_dict(self) -> dict[str, Any]:
+        """Return where training stands, as plain numbers and strings: every batch that was taken counts as done."""
+        return {"dataset": self._dataset_fingerprint, "sampler": self._resumable().state_dict(self._taken)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state, in the middle of its epoch.
+
+        Raises:
+            ConfigurationError: it is no state, or one of another dataset or sampler.
+        """
+        if not isinstance(state, Mapping) or not {"dataset", "sampler"} <= set(state):
+            raise ConfigurationError("load_state_dict: expected what state_dict gave, found something else")
+        if state["dataset"] != self._dataset_fingerprint:
+            raise ConfigurationError(
+                "load_state_dict: the state is of another dataset, or another selection or order of its utterances"
+            )
+        self._resumable().load_state_dict(state["sampler"])
+        self._taken = 0
+
+    @cached_property
+    def _dataset_fingerprint(self) -> str:
+        return str(getattr(self.dataset, "fingerprint", "") or f"{len(self.dataset)} examples")
+
+    def _resumable(self) -> Sampler[Any]:
+        if not isinstance(self.batch_sampler, Sampler):
+            raise ConfigurationError(f"the batch sampler, a {type(self.batch_sampler).__name__}, has no state")
+        return self.batch_sampler
+
+    def __iter__(self) -> DataIterator:
+        """Return one epoch, which can be iterated over once."""
+        return DataIterator(self._counted())
+
+    def _counted(self) -> Iterator[Any]:
+        self._taken = 0
+        for batch in self._batches():
+            self._taken += 1
+            yield batch
+
+    def _batches(self) -> Iterator[Any]:
         batches = iter(self.batch_sampler)
-        return self._made_ahead(batches) if self._prefetch else map(self._make, batches)
+        if not self._prefetch:
+            return map(self._make, batches)
+        return self._made_ahead(batches)
 
     def _make(self, positions: Any) -> Any:
         if hasattr(self.dataset, "__getitems__"):
@@ -110,7 +183,7 @@ class DataLoader:
         return self._collate([self.dataset[position] for position in positions])
 
     def _made_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        pool = ThreadPoolExecutor(1, "tts-prep-loader")
+        pool = ThreadPoolExecutor(self._threads, "tts-prep-loader")
         try:
             coming: deque[Future[Any]] = deque(
                 pool.submit(self._make, positions) for positions in islice(batches, self._prefetch)
@@ -122,3 +195,32 @@ class DataLoader:
         finally:
             # Reached by a break and by an exception of the caller as well, since that closes this generator.
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _prepare_collate(
+    collate_fn: Callable[[Any], Any] | None, output: str, *, pin_memory: bool, recycle: bool
+) -> tuple[Callable[[Any], Any], bool]:
+    """Return what makes a batch in the form that is asked for, and whether it is our own `collate`."""
+    if output not in ("numpy", "torch"):
+        raise ConfigurationError(f"output: expected 'numpy' or 'torch', found {output!r}")
+    if pin_memory and output != "torch":
+        raise ConfigurationError("pin_memory: only for output='torch'")
+    own = Collator() if collate_fn in (None, collate) else collate_fn
+    if not isinstance(own, Collator):
+        if pin_memory:
+            raise ConfigurationError("pin_memory: only for our own collate; a collate_fn can pin its tensors itself")
+        return (own if output == "numpy" else _then_tensors(own)), False
+    if own.buffers is None and (pin_memory or recycle):
+        own = replace(own, buffers=PinnedBuffers() if pin_memory else RecycledBuffers())
+    if output == "numpy":
+        return own, True
+    import_torch()
+    return _then_tensors(own), True
+
+
+def _then_tensors(collate_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def collated(utterances: Any) -> Any:
+        batch = collate_fn(utterances)
+        return batch.torch() if isinstance(batch, Batch) else to_tensors(batch)
+
+    return collated

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format.datasets import map_dataset
+from tts_prep.format.index import Index
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.manifest import Manifest
 
@@ -29,6 +31,9 @@ class StoreMetadata:
         pad_id: the id that pads phonemes.
         speakers: the speaker of each code.
         has_waveform: whether the store keeps waveforms.
+        speaker_frames: [n_speakers] int64, frames of each speaker.
+        speaker_mel_mean: [n_speakers, n_mels] float64, over the frames of each speaker.
+        speaker_mel_std: [n_speakers, n_mels] float64, population standard deviation over the same.
     """
 
     sample_rate: int
@@ -41,10 +46,13 @@ class StoreMetadata:
     pad_id: int
     speakers: tuple[str, ...]
     has_waveform: bool
+    speaker_frames: npt.NDArray[np.int64]
+    speaker_mel_mean: npt.NDArray[np.float64]
+    speaker_mel_std: npt.NDArray[np.float64]
 
 
-def parse_metadata(store: Path, manifest: Manifest) -> StoreMetadata:
-    """Take from a manifest what training needs.
+def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetadata:
+    """Take from a manifest, and from the index's statistics by speaker, what training needs.
 
     Raises:
         CorruptStoreError: a key is missing or has the wrong type or length.
@@ -72,6 +80,9 @@ def parse_metadata(store: Path, manifest: Manifest) -> StoreMetadata:
             pad_id=pad_id,
             speakers=tuple(manifest.speakers),
             has_waveform="waveform" in manifest.arrays,
+            speaker_frames=_statistics(index, "frames", (len(manifest.speakers),)),
+            speaker_mel_mean=_statistics(index, "mel_mean", (len(manifest.speakers), n_mels)),
+            speaker_mel_std=_statistics(index, "mel_std", (len(manifest.speakers), n_mels)),
         )
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise CorruptStoreError(f"{store / MANIFEST}: a key is missing or cannot be used ({error!r})") from error
@@ -92,3 +103,10 @@ def _vector(values: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         raise ValueError(f"expected {n} numbers, one per mel bin, found the shape {list(vector.shape)}")
     vector.flags.writeable = False
     return vector
+
+
+def _statistics(index: Index, name: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    values = map_dataset(index.path, index.speaker_statistics[name])
+    if values.shape != shape and shape[0]:
+        raise ValueError(f"expected '{name}' by speaker as {list(shape)}, found the shape {list(values.shape)}")
+    return values

@@ -10,12 +10,17 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
+from tts_prep.loader.buffers import Buffers
 
 Lengths = npt.NDArray[np.int64]
 
 
 def pad_sequences(
-    sequences: Sequence[npt.ArrayLike], pad_value: npt.ArrayLike, dtype: npt.DTypeLike, axis: int = 0
+    sequences: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+    axis: int = 0,
+    pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]:
     """Copy sequences into one new array, each filled up at its end.
 
@@ -26,6 +31,7 @@ def pad_sequences(
         pad_value: a number, or whatever broadcasts against the padding.
         dtype: of the result.
         axis: the one along which the lengths differ.
+        pad_to_multiple: the padded length is a multiple of it.
 
     Returns:
         [B, …] and the lengths [B].
@@ -50,7 +56,9 @@ def pad_sequences(
                 f"only axis {axis} may differ"
             )
     lengths = [array.shape[axis] for array in arrays]
-    shape[axis] = max(lengths)
+    if pad_to_multiple < 1:
+        raise ConfigurationError(f"pad_to_multiple: expected a number from 1 on, found {pad_to_multiple}")
+    shape[axis] = -(-max(lengths) // pad_to_multiple) * pad_to_multiple
     batch = np.empty((len(arrays), *shape), dtype)
     before = (slice(None),) * axis
     for row, array, length in zip(batch, arrays, lengths, strict=True):
@@ -61,6 +69,29 @@ def pad_sequences(
     return batch, np.array(lengths, np.int64)
 
 
+def fill(
+    sequences: Sequence[Array], size: int, longest: int, pad_value: int, dtype: npt.DTypeLike, buffers: Buffers
+) -> tuple[Array, Lengths]:
+    """Copy sequences [T] into one array [size, longest or more], each filled up at its end, and empty ones after them.
+
+    The shapes are taken to be right: what is copied comes from a store, whose shapes are checked.
+
+    Returns:
+        [size, T] and the lengths [size].
+    """
+    lengths = np.zeros(size, np.int64)
+    lengths[: len(sequences)] = [len(sequence) for sequence in sequences]
+    longest = max(longest, int(lengths.max()))
+    batch = buffers.take((size, longest), dtype)
+    for row, sequence in zip(batch, sequences, strict=False):
+        n = len(sequence)
+        row[:n] = sequence
+        if n < longest:
+            row[n:] = pad_value
+    batch[len(sequences) :] = pad_value
+    return batch, lengths
+
+
 @overload
 def batch_text_id(
     minibatch: Sequence[npt.ArrayLike],
@@ -68,6 +99,7 @@ def batch_text_id(
     dtype: npt.DTypeLike = np.int64,
     *,
     return_lengths: Literal[False] = False,
+    pad_to_multiple: int = 1,
 ) -> Array: ...
 @overload
 def batch_text_id(
@@ -76,6 +108,7 @@ def batch_text_id(
     dtype: npt.DTypeLike = np.int64,
     *,
     return_lengths: Literal[True],
+    pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]: ...
 def batch_text_id(
     minibatch: Sequence[npt.ArrayLike],
@@ -83,13 +116,14 @@ def batch_text_id(
     dtype: npt.DTypeLike = np.int64,
     *,
     return_lengths: bool = False,
+    pad_to_multiple: int = 1,
 ) -> Any:
     """Pad sequences of ids, each [T], to [B, T]; on request return their lengths [B] as well.
 
     Raises:
         ConfigurationError: there is no sequence, or one is not [T].
     """
-    return _pad_last(minibatch, pad_id, dtype, (1,), -1, return_lengths)
+    return _pad_last(minibatch, pad_id, dtype, (1,), -1, return_lengths, pad_to_multiple)
 
 
 @overload
@@ -99,6 +133,7 @@ def batch_wav(
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: Literal[False] = False,
+    pad_to_multiple: int = 1,
 ) -> Array: ...
 @overload
 def batch_wav(
@@ -107,6 +142,7 @@ def batch_wav(
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: Literal[True],
+    pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]: ...
 def batch_wav(
     minibatch: Sequence[npt.ArrayLike],
@@ -114,6 +150,7 @@ def batch_wav(
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: bool = False,
+    pad_to_multiple: int = 1,
 ) -> Any:
     """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T]; on request return their lengths [B] as well.
 
@@ -122,7 +159,7 @@ def batch_wav(
     Raises:
         ConfigurationError: there is no waveform, or their channels differ.
     """
-    return _pad_last(minibatch, pad_value, dtype, (1, 2), -1, return_lengths)
+    return _pad_last(minibatch, pad_value, dtype, (1, 2), -1, return_lengths, pad_to_multiple)
 
 
 @overload
@@ -133,6 +170,7 @@ def batch_spec(
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: Literal[False] = False,
+    pad_to_multiple: int = 1,
 ) -> Array: ...
 @overload
 def batch_spec(
@@ -142,6 +180,7 @@ def batch_spec(
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: Literal[True],
+    pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]: ...
 def batch_spec(
     minibatch: Sequence[npt.ArrayLike],
@@ -150,6 +189,7 @@ def batch_spec(
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: bool = False,
+    pad_to_multiple: int = 1,
 ) -> Any:
     """Pad spectrograms, each [F, T], to [B, F, T], or where time-major each [T, F] to [B, T, F].
 
@@ -161,6 +201,7 @@ def batch_spec(
         time_major: whether the spectrograms, and so the batch, have time before frequency.
         dtype: of the batch.
         return_lengths: whether to return the lengths in frames [B] as well.
+        pad_to_multiple: the padded length is a multiple of it.
 
     Raises:
         ConfigurationError: there is no spectrogram, or their bins or channels differ.
@@ -168,7 +209,7 @@ def batch_spec(
     pad = np.asarray(pad_value)
     if pad.ndim and not time_major:
         pad = pad[:, np.newaxis]
-    return _pad_last(minibatch, pad, dtype, (2, 3), -2 if time_major else -1, return_lengths)
+    return _pad_last(minibatch, pad, dtype, (2, 3), -2 if time_major else -1, return_lengths, pad_to_multiple)
 
 
 def _pad_last(
@@ -178,10 +219,11 @@ def _pad_last(
     dimensions: tuple[int, ...],
     axis: int,
     return_lengths: bool,
+    pad_to_multiple: int,
 ) -> Any:
     for i, sequence in enumerate(sequences):
         if np.ndim(sequence) not in dimensions:
             expected = " or ".join(str(n) for n in dimensions)
             raise ConfigurationError(f"sequence {i} of the batch: expected {expected} axes, found {np.ndim(sequence)}")
-    batch, lengths = pad_sequences(sequences, pad_value, dtype, axis)
+    batch, lengths = pad_sequences(sequences, pad_value, dtype, axis, pad_to_multiple)
     return (batch, lengths) if return_lengths else batch

@@ -6,7 +6,9 @@ it; and their state would have to be handed around. So everything here is made o
 
 from __future__ import annotations
 
+import hashlib
 import operator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,3 +73,13 @@ def sort_order(keys: Words, key_bits: int, words: Words) -> npt.NDArray[np.int64
 def permutation(n: int, seed: int, epoch: int, stream: int = 0) -> npt.NDArray[np.int64]:
     """Return the numbers below n in random order, [n]."""
     return sort_order(np.zeros(n, np.uint64), 0, random_words(n, seed, epoch, stream))
+
+
+def digest(array: npt.NDArray[Any]) -> str:
+    """Return the SHA-256 of an array's values, the same for every dtype that holds them, hexadecimal."""
+    block = 1 << 20
+    kind = np.float64 if array.dtype.kind == "f" else np.int64
+    found = hashlib.sha256(np.dtype(kind).str.encode())
+    for start in range(0, len(array), block):
+        found.update(np.ascontiguousarray(array[start : start + block], kind))
+    return found.hexdigest()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from functools import cached_property
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.checksum import json_sha256
 from tts_prep.loader.randomness import check_seed, permutation, random_words
 
 T = TypeVar("T")
+Progress: TypeAlias = "tuple[tuple[int, int], ...]"
+"""Steps made in an epoch: pairs of a number of ranks and how many steps it made, in order."""
 
 
 class Sampler(ABC, Generic[T]):
@@ -19,11 +23,21 @@ class Sampler(ABC, Generic[T]):
 
     Every iteration is one epoch. The first is epoch 0, and each one after that the next, unless `set_epoch` says
     otherwise. What an epoch holds is a pure function of the sampler's settings and the epoch's number.
+
+    A sampler that shares an epoch among ranks gives each of them as many elements as the others: step ``i`` of all
+    ranks together is a stretch of one list that is the same everywhere. So the state of a run is the number of
+    steps that it has made, and any other number of ranks can go on from there.
     """
+
+    rank = 0
+    world_size = 1
 
     def __init__(self) -> None:
         self._epoch = 0
         self._begun = False
+        self._done: Progress = ()
+        self._given = 0
+        self._turn = 0
 
     @property
     def epoch(self) -> int:
@@ -31,19 +45,92 @@ class Sampler(ABC, Generic[T]):
         return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Make the next iteration that of an epoch."""
+        """Make the next iteration that of an epoch.
+
+        Right after `load_state_dict`, the epoch that was loaded is still continued where it stopped.
+        """
         if operator.index(epoch) < 0:
             raise ConfigurationError(f"epoch: expected a number from 0 on, found {epoch}")
-        self._epoch = operator.index(epoch)
+        if self._begun or self._epoch != epoch:
+            self._begin(operator.index(epoch), ())
+
+    def _begin(self, epoch: int, done: Progress) -> None:
+        self._epoch = epoch
+        self._done = done
         self._begun = False
+        self._given = 0
+        self._turn += 1
 
     def __iter__(self) -> Iterator[T]:
         # A generator: an epoch begins with its first element. torch's DataLoader with workers makes two iterators an
         # epoch and uses one of them.
         if self._begun:
-            self._epoch += 1
+            self._begin(self._epoch + 1, ())
         self._begun = True
-        yield from self.draw(self._epoch)
+        self._turn += 1
+        turn = self._turn
+        for element in self.rest(self._epoch, self._done):
+            # Of two iterations at once, the later one is the state's.
+            if turn == self._turn:
+                self._given += 1
+            yield element
+
+    def state_dict(self, steps: int | None = None) -> dict[str, Any]:
+        """Return where the epoch stands, as plain numbers and strings.
+
+        Args:
+            steps: how many elements have been used since the epoch began, or since a state was loaded in it. By
+                default as many as were given out, which is more where something like torch's DataLoader with
+                workers takes some ahead. Ours has a ``state_dict`` of its own that knows.
+        """
+        count = self._given if steps is None else steps
+        if count and count >= len(self):
+            return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
+        done = [list(part) for part in self._done]
+        if count and done and done[-1][0] == self.world_size:
+            done[-1][1] += count
+        elif count:
+            done.append([self.world_size, count])
+        return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch, "done": done}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state; rank and number of ranks may be others than those that it was made with.
+
+        Raises:
+            ConfigurationError: it is no state, or one of a sampler with other settings or of another dataset.
+        """
+        try:
+            name, settings, epoch = str(state["sampler"]), str(state["settings"]), operator.index(state["epoch"])
+            done = tuple((operator.index(world), operator.index(steps)) for world, steps in state["done"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(f"load_state_dict: expected what state_dict gave, found {error!r}") from error
+        if name != type(self).__name__:
+            raise ConfigurationError(f"load_state_dict: the state is of a {name}, this is a {type(self).__name__}")
+        if settings != self.fingerprint:
+            raise ConfigurationError(
+                f"load_state_dict: the state is of a {name} with other settings or another dataset; "
+                "make the sampler as it was made then"
+            )
+        if epoch < 0 or any(world < 1 or steps < 0 for world, steps in done):
+            raise ConfigurationError(f"load_state_dict: epoch {epoch} and steps {list(done)} cannot be")
+        self._begin(epoch, done)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all settings that decide what an epoch holds; rank and number of ranks are not among them."""
+        return json_sha256({"sampler": type(self).__name__, **self.settings()})
+
+    def rest(self, epoch: int, done: Progress) -> Iterator[T]:
+        """Return what is left of an epoch after steps that were made in it."""
+        return islice(self.draw(epoch), steps_made(done), None)
+
+    def __len__(self) -> int:
+        """Return how much the current epoch holds; after `load_state_dict`, how much is left of it."""
+        return self.count_rest(self._epoch, self._done)
+
+    def count_rest(self, epoch: int, done: Progress) -> int:
+        """Return how much is left of an epoch after steps that were made in it."""
+        return max(0, self.count(epoch) - steps_made(done))
 
     @property
     @abstractmethod
@@ -51,12 +138,16 @@ class Sampler(ABC, Generic[T]):
         """The number of utterances that positions are drawn from; None where that is not known."""
 
     @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch besides its number, as plain numbers and strings."""
+
+    @abstractmethod
     def draw(self, epoch: int) -> Iterator[T]:
         """Return what an epoch holds, without making it the current one."""
 
     @abstractmethod
-    def __len__(self) -> int:
-        """Return how much the current epoch holds."""
+    def count(self, epoch: int) -> int:
+        """Return how much an epoch holds."""
 
 
 class SequentialSampler(Sampler[int]):
@@ -79,8 +170,13 @@ class SequentialSampler(Sampler[int]):
         """Return the positions in order, whatever the epoch."""
         return iter(range(self._size))
 
-    def __len__(self) -> int:
+    def count(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds."""
         return self._size
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {"size": self._size}
 
 
 class RandomSampler(Sampler[int]):
@@ -130,8 +226,13 @@ class RandomSampler(Sampler[int]):
             yield from map(int, permutation(self._size, self._seed, epoch, turn))
             turn += 1
 
-    def __len__(self) -> int:
+    def count(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds."""
         return self._count
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
 
 
 class BatchSampler(Sampler[list[int]]):
@@ -151,6 +252,8 @@ class BatchSampler(Sampler[list[int]]):
         self._sampler = sampler
         self._batch_size = check_batch_size(batch_size)
         self._drop_last = drop_last
+        if isinstance(sampler, Sampler):
+            self.rank, self.world_size = sampler.rank, sampler.world_size
 
     @property
     def size(self) -> int | None:
@@ -159,19 +262,61 @@ class BatchSampler(Sampler[list[int]]):
 
     def draw(self, epoch: int) -> Iterator[list[int]]:
         """Return the batches of an epoch."""
-        positions = self._sampler.draw(epoch) if isinstance(self._sampler, Sampler) else iter(self._sampler)
-        return self._cut(positions)
+        return self.rest(epoch, ())
+
+    def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
+        """Return the batches that are left of an epoch after steps that were made in it."""
+        if isinstance(self._sampler, Sampler):
+            return self._cut(self._sampler.rest(epoch, self._in_positions(done)))
+        return self._cut(islice(iter(self._sampler), steps_made(done) * self._batch_size, None))
+
+    def _in_positions(self, done: Progress) -> Progress:
+        return tuple((world_size, steps * self._batch_size) for world_size, steps in done)
 
     def _cut(self, positions: Iterator[int]) -> Iterator[list[int]]:
         while batch := list(islice(positions, self._batch_size)):
             if len(batch) == self._batch_size or not self._drop_last:
                 yield batch
 
+    def count(self, epoch: int) -> int:
+        """Return how many batches an epoch holds."""
+        return self._batches(self._sampler.count(epoch) if isinstance(self._sampler, Sampler) else self._length())
+
     def __len__(self) -> int:
+        """Return how many batches the current epoch holds; after `load_state_dict`, how many are left of it."""
+        if isinstance(self._sampler, Sampler):
+            return self._batches(self._sampler.count_rest(self._epoch, self._in_positions(self._done)))
+        return max(0, self._batches(self._length()) - steps_made(self._done))
+
+    def _batches(self, count: int) -> int:
+        return count // self._batch_size if self._drop_last else -(-count // self._batch_size)
+
+    def _length(self) -> int:
         if not isinstance(self._sampler, Sized):
             raise TypeError("the sampler under this batch sampler has no length")
-        count = len(self._sampler)
-        return count // self._batch_size if self._drop_last else -(-count // self._batch_size)
+        return len(self._sampler)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
+        return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self._drop_last}
+
+
+def steps_made(done: Progress) -> int:
+    """Return how many elements of the common list of an epoch have been used."""
+    return sum(world_size * steps for world_size, steps in done)
+
+
+def check_rank(rank: int, world_size: int) -> None:
+    """Make sure that there is such a rank.
+
+    Raises:
+        ConfigurationError: there is not.
+    """
+    if world_size < 1 or not 0 <= rank < world_size:
+        raise ConfigurationError(
+            f"rank {rank} of {world_size}: expected a world size from 1 on, and a rank from 0 to one below it"
+        )
 
 
 def check_batch_size(batch_size: int) -> int:

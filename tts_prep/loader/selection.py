@@ -61,12 +61,17 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
     return selected
 
 
+def as_slice(rows: range) -> slice:
+    """Return the slice of a sequence that has the values at these rows."""
+    if not rows:
+        return slice(0, 0)
+    return slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
+
+
 def gather(values: Array, rows: Rows) -> Array:
     """Return the values of rows, read-only: a view where the rows are a range, else a copy."""
     if isinstance(rows, range):
-        if not rows:
-            return values[:0]
-        return values[slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)]
+        return values[as_slice(rows)]
     gathered: npt.NDArray[Any] = values[rows]
     gathered.flags.writeable = False
     return gathered

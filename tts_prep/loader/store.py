@@ -167,11 +167,11 @@ class Store:
             if self._verify:
                 require_whole(self.path, manifest)
                 self._verify = False
-            metadata = parse_metadata(self.path, manifest)
             arrays = [name for name in ARRAYS if name in manifest.arrays]
             path = stored_file(self.path, manifest.index.file)
             index = open_index(path, manifest.index.rows, arrays, len(manifest.shards))
             check_places(index, manifest)
+            metadata = parse_metadata(self.path, manifest, index)
             self._check_unchanged()
             self._parts = manifest, index, metadata
         return self._parts

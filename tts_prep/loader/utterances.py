@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.checksum import json_sha256
 from tts_prep.format.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.loader.columns import CategoryValues, Columns, ColumnValues, TextValues
 from tts_prep.loader.metadata import StoreMetadata
+from tts_prep.loader.randomness import digest
 from tts_prep.loader.selection import Positions, Rows, row_at, select_rows
+from tts_prep.loader.shapes import BatchShape, ShapedPositions
 from tts_prep.loader.store import Store
 
 
@@ -79,6 +83,8 @@ class UtteranceDataset:
         self._store = store
         self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
         self.columns = Columns(store, self._rows)
+        # What a batch of a sampler with fixed shapes is to be padded to.
+        self.batch_shape: BatchShape | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self._store, "rows": self._rows}
@@ -159,6 +165,14 @@ class UtteranceDataset:
         """The rows in the whole store that this dataset shows, [n]."""
         return np.asarray(self._rows, np.int64)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the store's fingerprint and plan and of the selected rows, hexadecimal."""
+        manifest = self._store.manifest
+        rows = self._rows
+        selection = [rows.start, rows.stop, rows.step] if isinstance(rows, range) else digest(rows)
+        return json_sha256([manifest.fingerprint, manifest.plan, manifest.index.sha256, selection])
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "columns":
             raise AttributeError(name)
@@ -196,7 +210,10 @@ class UtteranceDataset:
 
         It goes to ``collate``, which pads it straight from the map; any other function can iterate over it.
         """
-        return self._selected(select_rows(self._rows, positions))
+        selected = self._selected(select_rows(self._rows, positions))
+        if isinstance(positions, ShapedPositions):
+            selected.batch_shape = positions.shape
+        return selected
 
     def select(self, positions: Positions) -> UtteranceDataset:
         """Return the dataset at positions, in their order, repeats allowed; or where a mask is true."""

@@ -1,0 +1,211 @@
+"""state_dict: whatever stopped where, what is left comes once, and a run that went on equals one that never stopped."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stores import make_rows, write_store
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import (
+    BatchSampler,
+    Budget,
+    DataLoader,
+    DistributedSampler,
+    LengthBucketBatchSampler,
+    PartiallyRandomizedSimilarTimeLengthSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    UtteranceDataset,
+    WeightedRandomSampler,
+)
+
+LENGTHS = st.lists(st.integers(1, 200), min_size=1, max_size=60)
+STOPS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 8)), max_size=3)
+
+
+def flat(batches):
+    return [i for batch in batches for i in batch]
+
+
+def run_ranks(make, state, world_size, steps=None):
+    """Run so many steps on every rank; return what each saw, and the state that rank 0 would save."""
+    seen, states = [], []
+    for rank in range(world_size):
+        sampler = make(rank, world_size)
+        if state is not None:
+            sampler.load_state_dict(json.loads(json.dumps(state)))
+        iterator = iter(sampler)
+        given = [] if steps is None else [batch for _, batch in zip(range(steps), iterator, strict=False)]
+        seen.append(list(iterator) if steps is None else given)
+        states.append(sampler.state_dict())
+    assert all(found == states[0] for found in states)
+    return seen, states[0]
+
+
+@given(lengths=LENGTHS, factor=st.floats(1, 8), stops=STOPS, last=st.integers(1, 5), seed=st.integers(0, 99))
+def test_every_utterance_comes_once_for_any_numbers_of_ranks_and_any_stops(lengths, factor, stops, last, seed):
+    budget = int(max(lengths) * factor)
+
+    def make(rank, world_size):
+        return LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed, rank=rank, world_size=world_size)
+
+    state, seen = None, []
+    for world_size, steps in stops:
+        parts, state = run_ranks(make, state, world_size, steps)
+        if state["epoch"] == 1:
+            assert len({len(part) for part in parts}) == 1
+            seen += [batch for part in parts for batch in part]
+            break
+        seen += [batch for part in parts for batch in part]
+    else:
+        parts, _ = run_ranks(make, state, last)
+        assert len({len(part) for part in parts}) == 1
+        seen += [batch for part in parts for batch in part]
+    assert set(flat(seen)) == set(range(len(lengths)))
+    assert all(len(batch) * max(lengths[i] for i in batch) <= budget for batch in seen)
+    if all(len(batch) > 1 for batch in LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed).draw(0)):
+        # Enough to cut in two: nobody is repeated, unless there were fewer utterances than ranks in the end.
+        repeats = len(flat(seen)) - len(lengths)
+        assert repeats < 5
+
+
+def test_nobody_is_repeated_while_batches_can_be_cut():
+    lengths = np.random.default_rng(0).integers(50, 900, 500)
+    for world_size in range(1, 9):
+        parts = [
+            list(LengthBucketBatchSampler(lengths, max_frames=5_000, rank=rank, world_size=world_size))
+            for rank in range(world_size)
+        ]
+        assert len({len(part) for part in parts}) == 1
+        assert sorted(flat(batch for part in parts for batch in part)) == list(range(500))
+
+
+SAMPLERS = {
+    "sequential": lambda: SequentialSampler(range(23)),
+    "random": lambda: RandomSampler(range(23), seed=3),
+    "replacement": lambda: RandomSampler(range(23), replacement=True, num_samples=31),
+    "weighted": lambda: WeightedRandomSampler(np.arange(23.0), 12),
+    "subset": lambda: SubsetRandomSampler([3, 5, 11, 2]),
+    "similar": lambda: PartiallyRandomizedSimilarTimeLengthSampler(range(23), 3),
+    "distributed": lambda: DistributedSampler(23, 3, 1),
+    "batches": lambda: BatchSampler(RandomSampler(range(23)), 4),
+    "short batches": lambda: BatchSampler(DistributedSampler(23, 2, 0), 5, drop_last=True),
+    "buckets": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, rank=1, world_size=3),
+    "by count": lambda: LengthBucketBatchSampler(np.arange(1, 24), 3, shuffle=False),
+    "shapes": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, n_shapes=3),
+    "fields": lambda: LengthBucketBatchSampler(
+        {"n_frames": np.arange(1, 24), "n_phonemes": np.arange(23, 0, -1)},
+        max_frames=60,
+        budgets=[Budget("n_phonemes", 50)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_a_run_that_was_resumed_at_any_step_equals_one_that_never_stopped(name):
+    make = SAMPLERS[name]
+    whole = make()
+    epochs = [list(whole) for _ in range(3)]
+    n = len(epochs[1])
+    for stop in range(n + 1):
+        first = make()
+        first.set_epoch(1)
+        assert len(first) == n
+        iterator = iter(first)
+        seen = [next(iterator) for _ in range(stop)]
+        second = make()
+        second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+        if stop < n:
+            assert second.epoch == 1
+            assert len(second) == n - stop
+            second.set_epoch(1)  # as training loops do
+            seen += list(second)
+        else:
+            assert second.epoch == 2
+        assert seen == epochs[1]
+        assert list(second) == epochs[2]
+
+
+def test_a_state_of_steps_that_were_told_ignores_what_was_taken_ahead():
+    sampler = RandomSampler(range(10))
+    iterator = iter(sampler)
+    taken = [next(iterator) for _ in range(7)]
+    resumed = RandomSampler(range(10))
+    resumed.load_state_dict(sampler.state_dict(steps=3))
+    assert taken[:3] + list(resumed) == list(sampler.draw(0))
+
+
+def test_a_distributed_sampler_goes_on_with_other_ranks():
+    seen = []
+    state = None
+    for world_size, steps in ((4, 5), (3, 10), (2, None)):
+        parts, state = run_ranks(lambda rank, world: DistributedSampler(101, world, rank), state, world_size, steps)
+        assert len({len(part) for part in parts}) == 1
+        seen += flat(parts)
+    assert sorted(set(seen)) == list(range(101))
+    assert len(seen) <= 101 + 1
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({}, "expected what state_dict gave"),
+        ({**RandomSampler(range(5)).state_dict(), "done": [[1]]}, "expected what state_dict gave"),
+        ({**RandomSampler(range(5)).state_dict(), "done": [[0, 3]]}, "cannot be"),
+        (SequentialSampler(range(5)).state_dict(), "of a SequentialSampler, this is a RandomSampler"),
+        (RandomSampler(range(5), seed=1).state_dict(), "other settings or another dataset"),
+        (RandomSampler(range(6)).state_dict(), "other settings or another dataset"),
+    ],
+)
+def test_a_state_of_something_else_is_refused(state, message):
+    with pytest.raises(ConfigurationError, match=message):
+        RandomSampler(range(5)).load_state_dict(state)
+
+
+def test_a_state_of_other_lengths_is_refused():
+    state = LengthBucketBatchSampler([5, 6, 7], max_frames=20).state_dict()
+    LengthBucketBatchSampler(np.array([5, 6, 7], np.int32), max_frames=20).load_state_dict(state)
+    with pytest.raises(ConfigurationError, match="another dataset"):
+        LengthBucketBatchSampler([5, 6, 8], max_frames=20).load_state_dict(state)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    path = write_store(tmp_path_factory.mktemp("store") / "s", make_rows([7, 3, 9, 4, 5, 11, 2, 6, 8, 1]), n_shards=3)
+    return UtteranceDataset(path)
+
+
+@pytest.mark.parametrize("prefetch", [0, 3])
+def test_a_loader_knows_what_its_caller_has_seen(dataset, prefetch):
+    def make():
+        sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=12)
+        return DataLoader(dataset, batch_sampler=sampler, prefetch=prefetch)
+
+    whole = [[batch.indices.tolist() for batch in loader] for loader in [make()] * 2]
+    for stop in range(len(whole[0]) + 1):
+        loader = make()
+        iterator = iter(loader)
+        seen = [next(iterator).indices.tolist() for _ in range(stop)]
+        state = json.loads(json.dumps(loader.state_dict()))
+        resumed = make()
+        resumed.load_state_dict(state)
+        if stop < len(whole[0]):
+            seen += [batch.indices.tolist() for batch in resumed]
+        assert seen == whole[0]
+        assert [batch.indices.tolist() for batch in resumed] == whole[1]
+
+
+def test_a_loader_refuses_a_state_of_another_dataset(dataset, tmp_path):
+    state = DataLoader(dataset, 2).state_dict()
+    DataLoader(UtteranceDataset(dataset.path), 2).load_state_dict(state)
+    with pytest.raises(ConfigurationError, match="of another dataset, or another selection"):
+        DataLoader(dataset[::-1], 2).load_state_dict(state)
+    other = UtteranceDataset(write_store(tmp_path / "o", make_rows([7, 3, 9, 4, 5, 11, 2, 6, 8, 3]), n_shards=1))
+    with pytest.raises(ConfigurationError, match="of another dataset, or another selection"):
+        DataLoader(other, 2).load_state_dict(state)
+    with pytest.raises(ConfigurationError, match="a list, has no state"):
+        DataLoader(dataset, batch_sampler=[[0]]).state_dict()
