@@ -16,6 +16,7 @@ import click
 from tts_prep import __version__
 from tts_prep.cli import interruption
 from tts_prep.cli.demo import demo
+from tts_prep.cli.export_scp import export_scp
 from tts_prep.cli.finish import finish
 from tts_prep.cli.info import info
 from tts_prep.cli.ljspeech import ljspeech
@@ -34,7 +35,7 @@ def cli() -> None:
     """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
 
 
-for command in (ljspeech, info, verify, reindex, finish, presets, demo):
+for command in (ljspeech, info, verify, reindex, finish, presets, export_scp, demo):
     command.params.append(
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )

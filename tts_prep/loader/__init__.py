@@ -1,6 +1,6 @@
 """Read stores: datasets, samplers, batches. Nothing but numpy and h5py is loaded by this."""
 
-from tts_prep.loader.collate import Batch, collate
+from tts_prep.loader.collate import Batch, Collator, collate
 from tts_prep.loader.columns import CategoryValues, Columns, TextValues
 from tts_prep.loader.composition import (
     CacheDataset,
@@ -14,10 +14,12 @@ from tts_prep.loader.composition import (
     TupleDataset,
     split,
 )
-from tts_prep.loader.dataloader import DataLoader
+from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
 from tts_prep.loader.distributed import DistributedSampler
 from tts_prep.loader.length_buckets import BatchPlan, Budget, LengthBucketBatchSampler
 from tts_prep.loader.metadata import StoreMetadata
+from tts_prep.loader.mixing import MixingSampler, groups_of
+from tts_prep.loader.normalization import MelNormalizer
 from tts_prep.loader.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.shapes import BatchShape, ShapedPositions
@@ -34,13 +36,18 @@ __all__ = [
     "CacheDataset",
     "CategoryValues",
     "ChainDataset",
+    "Collator",
     "Columns",
+    "DataCargo",
+    "DataIterator",
     "DataLoader",
     "DatasetMixin",
     "DictDataset",
     "DistributedSampler",
     "FilterDataset",
     "LengthBucketBatchSampler",
+    "MelNormalizer",
+    "MixingSampler",
     "PartiallyRandomizedSimilarTimeLengthSampler",
     "RandomSampler",
     "Sampler",
@@ -60,5 +67,6 @@ __all__ = [
     "batch_text_id",
     "batch_wav",
     "collate",
+    "groups_of",
     "split",
 ]

@@ -107,6 +107,7 @@ class DataLoader:
         self.dataset = dataset
         self.batch_sampler = batch_sampler
         self._collate, own = _prepare_collate(collate_fn, output, pin_memory=pin_memory, recycle=recycle)
+        self._listeners: tuple[Any, ...] = (dataset, collate_fn)
         self._prefetch = prefetch
         if threads is not None and threads < 1:
             raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
@@ -172,10 +173,20 @@ class DataLoader:
             yield batch
 
     def _batches(self) -> Iterator[Any]:
-        batches = iter(self.batch_sampler)
+        batches = self._told(iter(self.batch_sampler))
         if not self._prefetch:
             return map(self._make, batches)
         return self._made_ahead(batches)
+
+    def _told(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Tell the epoch, once it is known, to a dataset or a collate function that draws something by it."""
+        for number, positions in enumerate(batches):
+            if number == 0 and isinstance(self.batch_sampler, Sampler):
+                for listener in self._listeners:
+                    # Asked of the class: a dataset may have a column of any name.
+                    if hasattr(type(listener), "set_epoch"):
+                        listener.set_epoch(self.batch_sampler.epoch)
+            yield positions
 
     def _make(self, positions: Any) -> Any:
         if hasattr(self.dataset, "__getitems__"):
@@ -195,6 +206,51 @@ class DataLoader:
         finally:
             # Reached by a break and by an exception of the caller as well, since that closes this generator.
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+class DataCargo(DataLoader):
+    """A `DataLoader` by the name and the order of arguments that Parakeet's older API has.
+
+    Args:
+        dataset: anything with ``__len__`` and ``__getitem__``.
+        batch_fn: from the list of a batch's examples to the batch; `collate` by default.
+        batch_size: examples a batch.
+        sampler: of positions.
+        shuffle: visit them in random order.
+        batch_sampler: of lists of positions, in place of `batch_size`, `sampler`, `shuffle` and `drop_last`.
+        drop_last: leave out a last batch that is smaller.
+        seed: for `shuffle`.
+        prefetch: batches made ahead, see `DataLoader`.
+
+    Raises:
+        ConfigurationError: settings exclude each other or are out of range.
+        SamplingError: the dataset is empty, or the sampler was made for another number of examples.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_fn: Callable[[Any], Any] | None = None,
+        batch_size: int = 1,
+        sampler: Iterable[int] | None = None,
+        shuffle: bool = False,
+        batch_sampler: Iterable[Any] | None = None,
+        drop_last: bool = False,
+        *,
+        seed: int = 0,
+        prefetch: int = 2,
+    ) -> None:
+        super().__init__(
+            dataset,
+            batch_size,
+            shuffle,
+            sampler=sampler,
+            batch_sampler=batch_sampler,
+            seed=seed,
+            drop_last=drop_last,
+            collate_fn=batch_fn,
+            prefetch=prefetch,
+        )
 
 
 def _prepare_collate(

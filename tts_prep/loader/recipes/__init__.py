@@ -1,0 +1,20 @@
+"""Recipes: the batches that training stacks expect, each from a store.
+
+Whatever a recipe needs besides numpy and h5py (torch, PyYAML) it imports when that is used.
+"""
+
+from tts_prep.loader.recipes.parakeet import LJSpeechCollector, stop_probabilities
+from tts_prep.loader.recipes.speechain import build_iterators, read_config
+from tts_prep.loader.recipes.styletts2 import Collater, FilePathDataset, build_dataloader
+from tts_prep.loader.recipes.wavenet import DataCollector
+
+__all__ = [
+    "Collater",
+    "DataCollector",
+    "FilePathDataset",
+    "LJSpeechCollector",
+    "build_dataloader",
+    "build_iterators",
+    "read_config",
+    "stop_probabilities",
+]

@@ -1,0 +1,265 @@
+"""StyleTTS2's loader, with its signature and its batches of eight, out of a store in the place of wav files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.composition import DatasetMixin
+from tts_prep.loader.dataloader import DataLoader
+from tts_prep.loader.padding import batch_text_id
+from tts_prep.loader.randomness import check_seed, random_words
+from tts_prep.loader.tensors import to_tensors
+from tts_prep.loader.utterances import Utterance, UtteranceDataset
+
+_REFERENCE, _CROP, _TEXT = range(3)
+MAX_MEL_LENGTH = 192
+"""Frames of a reference mel."""
+
+
+class FilePathDataset(DatasetMixin):
+    """The utterances of a file list, each with a reference sample of its speaker and an out-of-domain text.
+
+    An example is ``(speaker, mel [80, T], text [L], ref_text [M], ref_mel [80, up to 192], ref_speaker, path,
+    wave [samples])``. What is random is a pure function of seed, epoch and position.
+
+    Args:
+        data_list: lines ``wav|phonemes|speaker``, the speaker optional (then 0); the wav's name without its ending
+            is the id in the store, and an empty phoneme field stands for the store's phonemes. None takes the whole
+            store.
+        root_path: the store.
+        OOD_data: out-of-domain texts: a text file, or texts, or arrays of ids. In a file whose first line's first
+            field names a .wav, the text is field 1 of every line, else field 0.
+        min_length: characters, or ids, that an out-of-domain text has at least.
+        validation: as in StyleTTS2; it changes nothing in the examples.
+        waveform: False gives None for every wave, for a store that keeps none.
+        seed: from 0 on.
+
+    Raises:
+        ConfigurationError: a line is not of this form, names an utterance that the store has not, or has a symbol
+            that is not in its vocabulary; no out-of-domain text is long enough; the store keeps no waveforms.
+    """
+
+    def __init__(
+        self,
+        data_list: Iterable[str] | None,
+        root_path: Any,
+        OOD_data: Any = "Data/OOD_texts.txt",  # noqa: N803
+        min_length: int = 50,
+        validation: bool = False,
+        waveform: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.store = root_path if isinstance(root_path, UtteranceDataset) else UtteranceDataset(root_path)
+        self.validation = validation
+        self.waveform = waveform
+        self._seed = check_seed(seed)
+        self._epoch = 0
+        if waveform and not self.store.has_waveform:
+            raise ConfigurationError(
+                f"{self.store.path}: the store keeps no waveforms; make it with --waveform, or pass "
+                "dataset_config={'waveform': False} for None in their place"
+            )
+        self._code = {symbol: code for code, symbol in enumerate(self.store.symbols)}
+        self._read_list(data_list)
+        self.ptexts = self._read_texts(OOD_data, min_length)
+
+    def _read_list(self, data_list: Iterable[str] | None) -> None:
+        if data_list is None:
+            lines = [f"{uid}||{speaker}" for uid, speaker in zip(self.store.id, self.store.speaker, strict=True)]
+        else:
+            lines = [line.strip("\r\n") for line in data_list]
+            lines = [line for line in lines if line.strip()]
+        if not lines:
+            raise ConfigurationError("the file list has no line")
+        row_of = {uid: row for row, uid in enumerate(self.store.id)}
+        self.data_list: list[tuple[str, str, str]] = []
+        rows: list[int] = []
+        for number, line in enumerate(lines, 1):
+            fields = line.split("|")
+            if len(fields) not in (2, 3):
+                raise ConfigurationError(
+                    f"file list, line {number}: expected wav|phonemes|speaker, found {len(fields)} fields"
+                )
+            path, text, speaker = (*fields, "0")[:3]
+            name = PurePath(path)
+            found = next((row_of[uid] for uid in (path, name.name, name.stem) if uid in row_of), None)
+            if found is None:
+                raise ConfigurationError(f"file list, line {number}: '{path}' is not in {self.store.path}")
+            self.data_list.append((path, text, speaker.strip()))
+            rows.append(found)
+        self.utterances = self.store.select(rows)
+        speakers = sorted({speaker for _, _, speaker in self.data_list})
+        labels = {speaker: label for label, speaker in enumerate(speakers)}
+        if all(speaker.isdecimal() and speaker.isascii() for speaker in speakers):
+            labels = {speaker: int(speaker) for speaker in speakers}
+        self._label = labels
+        self._same_speaker: dict[str, list[int]] = {}
+        for position, (_, _, speaker) in enumerate(self.data_list):
+            self._same_speaker.setdefault(speaker, []).append(position)
+
+    def _read_texts(self, source: Any, min_length: int) -> list[npt.NDArray[np.int64]]:
+        where = "out-of-domain texts"
+        texts: Sequence[Any] = source
+        if isinstance(source, str | Path):
+            where = str(source)
+            try:
+                lines = Path(source).read_text(encoding="utf-8").splitlines()
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigurationError(f"{source}: cannot be read as out-of-domain texts ({error})") from error
+            field = 1 if lines and ".wav" in lines[0].split("|")[0] else 0
+            for number, line in enumerate(lines, 1):
+                if line.count("|") < field:
+                    raise ConfigurationError(f"{source}:{number}: expected a text after '|', found none")
+            texts = [line.split("|")[field] for line in lines]
+        found = [
+            self.encode(text, f"{where}, line {number}") if isinstance(text, str) else self._framed(np.asarray(text))
+            for number, text in enumerate(texts, 1)
+            if len(text) >= min_length
+        ]
+        if not found:
+            raise ConfigurationError(
+                f"{where}: no text has the {min_length} characters of min_length; allow shorter ones or add longer"
+            )
+        return found
+
+    def encode(self, text: str, where: str) -> npt.NDArray[np.int64]:
+        """Return the ids of a text with the pad id at both ends.
+
+        Raises:
+            ConfigurationError: a symbol is not in the store's vocabulary.
+        """
+        unknown = sorted({symbol for symbol in text if symbol not in self._code})
+        if unknown:
+            raise ConfigurationError(f"{where}: {unknown} are not in the vocabulary of {self.store.path}")
+        return self._framed(np.array([self._code[symbol] for symbol in text], np.int64))
+
+    def _framed(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        pad = self.store.pad_id
+        inner = ids[1:-1] if len(ids) > 1 and ids[0] == ids[-1] == pad else ids
+        return np.concatenate([[pad], inner, [pad]]).astype(np.int64)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw other references, crops and texts from now on."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.data_list)
+
+    def get_example(self, i: int) -> tuple[Any, ...]:
+        """Return the example of eight at a position."""
+        path, text, speaker = self.data_list[i]
+        utterance = self.utterances[i]
+        mel = np.transpose(utterance.mel[: len(utterance.mel) - len(utterance.mel) % 2])
+        ids = self.encode(text, f"file list, line {i + 1}") if text else self._framed(utterance.phonemes)
+        words = random_words(3, self._seed, self._epoch, i)
+        others = self._same_speaker[speaker]
+        ref_mel = self.utterances[others[int(words[_REFERENCE]) % len(others)]].mel
+        if len(ref_mel) > MAX_MEL_LENGTH:
+            start = int(words[_CROP]) % (len(ref_mel) - MAX_MEL_LENGTH + 1)
+            ref_mel = ref_mel[start : start + MAX_MEL_LENGTH]
+        ref_text = self.ptexts[int(words[_TEXT]) % len(self.ptexts)]
+        label = self._label[speaker]
+        return label, mel, ids, ref_text, np.transpose(ref_mel), label, path, self._wave(utterance)
+
+    def _wave(self, utterance: Utterance) -> npt.NDArray[np.float32] | None:
+        wave = utterance.waveform
+        if not self.waveform or wave is None:
+            return None
+        samples: npt.NDArray[np.float32] = wave.astype(np.float32)
+        return samples / np.float32(32_768) if wave.dtype == np.int16 else samples
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What a loader's state is compared by."""
+        return f"{self.utterances.fingerprint} {self._seed}"
+
+
+class Collater:
+    """Pad examples of `FilePathDataset`, the longest mel first.
+
+    Args:
+        return_wave: as in StyleTTS2, where the waves are returned in either case.
+        output: ``"torch"`` tensors, or ``"numpy"`` arrays.
+    """
+
+    def __init__(self, return_wave: bool = False, output: str = "torch") -> None:
+        self.text_pad_index = 0
+        self.return_wave = return_wave
+        if output not in ("torch", "numpy"):
+            raise ConfigurationError(f"output: expected 'torch' or 'numpy', found {output!r}")
+        self.output = output
+
+    def __call__(self, batch: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return the batch of eight.
+
+        ``(waves list, texts [B, L], input_lengths [B], ref_texts [B, M], ref_lengths [B], mels [B, 80, T],
+        output_lengths [B], ref_mels [B, 80, 192])``
+        """
+        examples = sorted(batch, key=lambda example: -example[1].shape[1])
+        texts, input_lengths = batch_text_id(
+            [example[2] for example in examples], self.text_pad_index, return_lengths=True
+        )
+        ref_texts, ref_lengths = batch_text_id(
+            [example[3] for example in examples], self.text_pad_index, return_lengths=True
+        )
+        n_mels = examples[0][1].shape[0]
+        output_lengths = np.array([example[1].shape[1] for example in examples], np.int64)
+        mels = np.zeros((len(examples), n_mels, int(output_lengths[0])), np.float32)
+        ref_mels = np.zeros((len(examples), n_mels, MAX_MEL_LENGTH), np.float32)
+        for row, ref_row, example in zip(mels, ref_mels, examples, strict=True):
+            row[:, : example[1].shape[1]] = example[1]
+            ref_row[:, : example[4].shape[1]] = example[4]
+        waves = [example[7] for example in examples]
+        arrays = texts, input_lengths, ref_texts, ref_lengths, mels, output_lengths, ref_mels
+        return (waves, *(to_tensors(arrays) if self.output == "torch" else arrays))
+
+
+def build_dataloader(
+    path_list: Iterable[str] | None,
+    root_path: Any,
+    validation: bool = False,
+    OOD_data: Any = "Data/OOD_texts.txt",  # noqa: N803
+    min_length: int = 50,
+    batch_size: int = 4,
+    num_workers: int = 1,
+    device: str = "cpu",
+    collate_config: Mapping[str, Any] | None = None,
+    dataset_config: Mapping[str, Any] | None = None,
+) -> DataLoader:
+    """Return the loader of StyleTTS2; unless for validation, it shuffles and drops a last, smaller batch.
+
+    Args:
+        path_list: lines ``wav|phonemes|speaker``; None takes the whole store.
+        root_path: the store.
+        validation: in order, and with the last batch.
+        OOD_data: out-of-domain texts, see `FilePathDataset`.
+        min_length: of an out-of-domain text.
+        batch_size: utterances a batch.
+        num_workers: threads that make batches; 0 makes each when it is asked for.
+        device: batches come in the host's memory in any case.
+        collate_config: settings of `Collater`.
+        dataset_config: settings of `FilePathDataset`.
+
+    Raises:
+        ConfigurationError: see `FilePathDataset`.
+    """
+    del device
+    dataset = FilePathDataset(
+        path_list, root_path, OOD_data=OOD_data, min_length=min_length, validation=validation, **(dataset_config or {})
+    )
+    return DataLoader(
+        dataset,
+        batch_size,
+        shuffle=not validation,
+        drop_last=not validation,
+        collate_fn=Collater(**(collate_config or {})),
+        prefetch=2 * num_workers,
+        threads=max(1, num_workers),
+    )

@@ -1,0 +1,107 @@
+"""Batches for a WaveNet vocoder: random clips of audio that begin at a frame, whole mels, and where the clips begin."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.padding import batch_spec, batch_wav
+from tts_prep.loader.randomness import check_seed, random_words
+from tts_prep.loader.utterances import Utterance, UtteranceDataset
+
+
+class DataCollector:
+    """Batch utterances with clips of equal length, cut elsewhere every epoch.
+
+    Where a clip begins is a pure function of seed, epoch and audio. `DataLoader` tells the epoch; with another
+    loader call `set_epoch`.
+
+    Args:
+        context_size: samples that a clip has before those that are trained on.
+        sample_rate: Hz.
+        hop_length: samples a frame.
+        train_clip_seconds: length of what is trained on.
+        valid: keep the whole audio, padded, and begin at 0.
+        seed: from 0 on.
+
+    Raises:
+        ConfigurationError: the seed is negative.
+    """
+
+    def __init__(
+        self,
+        context_size: int,
+        sample_rate: int,
+        hop_length: int,
+        train_clip_seconds: float,
+        valid: bool = False,
+        *,
+        seed: int = 0,
+    ) -> None:
+        frames_per_second = sample_rate // hop_length
+        self.num_frames = math.ceil(train_clip_seconds * frames_per_second) + context_size // hop_length
+        self.sample_rate = sample_rate
+        self.hop_length = hop_length
+        self.valid = valid
+        self._seed = check_seed(seed)
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Cut elsewhere from now on."""
+        self._epoch = epoch
+
+    def random_crop(self, sample: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> tuple[Any, Any, int]:
+        """Return a clip [hop_length · num_frames], the mel as it is, and the sample where the clip begins.
+
+        Raises:
+            ConfigurationError: the audio is shorter than a clip.
+        """
+        audio, mel = sample
+        last = len(audio) // self.hop_length - self.num_frames
+        if last < 0:
+            raise ConfigurationError(
+                f"audio of {len(audio):,} samples is too short for a clip of {self.num_frames} frames of "
+                f"{self.hop_length}; filter: dataset.filter(lambda m: m.n_frames >= {self.num_frames})"
+            )
+        word = int(random_words(1, self._seed, self._epoch, zlib.crc32(np.ascontiguousarray(audio)))[0])
+        start = word % (last + 1) * self.hop_length
+        return audio[start : start + self.num_frames * self.hop_length], mel, start
+
+    def __call__(
+        self, samples: UtteranceDataset | Sequence[Any]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+        """Return audios [B, samples] float32, mels [B, F, T] float32 and the clips' starts [B] int64, in samples.
+
+        Args:
+            samples: utterances of a store that keeps waveforms, or pairs of audio [samples] and mel [F, T]. An
+                utterance's audio is brought to its whole frames: longer, it is cut; shorter, filled up with zeros.
+        """
+        pairs = [self._pair(sample) for sample in samples]
+        triples = (
+            [(audio, mel, 0) for audio, mel in pairs] if self.valid else [self.random_crop(pair) for pair in pairs]
+        )
+        audios = batch_wav([audio for audio, _, _ in triples], dtype=np.float32)
+        mels = batch_spec([mel for _, mel, _ in triples])
+        return audios, mels, np.array([start for _, _, start in triples], np.int64)
+
+    def _pair(self, sample: Any) -> tuple[Any, Any]:
+        if not isinstance(sample, Utterance):
+            audio, mel = sample
+            return audio, mel
+        if sample.waveform is None:
+            raise ConfigurationError(f"utterance '{sample.id}': the store keeps no waveforms; make it with --waveform")
+        if (sample.store.sample_rate, sample.store.hop_length) != (self.sample_rate, self.hop_length):
+            raise ConfigurationError(
+                f"utterance '{sample.id}' has {sample.store.sample_rate} Hz and {sample.store.hop_length} samples a "
+                f"frame, the collector was made for {self.sample_rate} and {self.hop_length}"
+            )
+        audio = np.zeros(len(sample.mel) * self.hop_length, np.float32)
+        kept = sample.waveform[: len(audio)]
+        audio[: len(kept)] = kept / 32_768 if kept.dtype == np.int16 else kept
+        return audio, np.transpose(sample.mel)
