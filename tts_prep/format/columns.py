@@ -55,6 +55,17 @@ class TextColumn(Sequence[str]):
         except UnicodeDecodeError as error:
             raise CorruptStoreError(f"text {i}: not UTF-8 ({error.reason}); run 'tts-prep verify'") from error
 
+    def take(self, rows: npt.NDArray[np.int64]) -> list[str]:
+        """Return the texts of rows, each from 0 on, in one go: several times faster than one by one."""
+        starts, stops = self.offsets[rows], self.offsets[rows + 1]
+        if ((starts < 0) | (starts > stops) | (stops > len(self.data))).any():
+            return [self[row] for row in rows]  # one of them says what is wrong
+        data = memoryview(self.data)
+        try:
+            return [str(data[a:b], "utf-8") for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+        except UnicodeDecodeError:
+            return [self[row] for row in rows]
+
     def __iter__(self) -> Iterator[str]:
         return (self[i] for i in range(len(self)))
 

@@ -14,6 +14,8 @@ from tts_prep.format.datasets import Array
 from tts_prep.loader.selection import Rows, gather, row_at, select_rows
 from tts_prep.loader.store import Store
 
+_ROWS_AT_A_TIME = 4096
+
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 
@@ -37,7 +39,8 @@ class TextValues(Sequence[str]):
         return TextValues(self._column, select_rows(self._rows, position))
 
     def __iter__(self) -> Iterator[str]:
-        return (self._column[int(row)] for row in self._rows)
+        for start in range(0, len(self._rows), _ROWS_AT_A_TIME):
+            yield from self._column.take(np.asarray(self._rows[start : start + _ROWS_AT_A_TIME], np.int64))
 
     def isin(self, values: Collection[str]) -> Mask:
         """Return a mask [n]: where the text is one of the values."""

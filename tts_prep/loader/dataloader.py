@@ -14,9 +14,16 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.buffers import RecycledBuffers
 from tts_prep.loader.collate import Batch, Collator, collate
 from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.reading_ahead import disk_waits
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.tensors import PinnedBuffers, import_torch, to_tensors
 from tts_prep.loader.utterances import UtteranceDataset
+
+_READ_AHEAD = 8
+"""How many batches further on the one is that the system is asked to read."""
+
+_COLD_BATCHES = 32
+"""For how many batches that goes on after one that had to wait for the disk."""
 
 
 class DataIterator(Iterator[Any]):
@@ -113,6 +120,7 @@ class DataLoader:
             raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
         self._threads = threads or (2 if own and isinstance(dataset, UtteranceDataset) else 1)
         self._taken = 0
+        self._cold = 0
 
     def __len__(self) -> int:
         """Return the number of batches of the current epoch."""
@@ -188,6 +196,17 @@ class DataLoader:
                         listener.set_epoch(self.batch_sampler.epoch)
             yield positions
 
+    def _make_ahead(self, positions: Any, later: Any) -> Any:
+        """Make a batch; where the last ones had to wait for the disk, ask for what a later one needs first."""
+        if self._cold and later is not None:
+            self._cold -= 1
+            self.dataset.read_ahead(later)
+        before = disk_waits()
+        batch = self._make(positions)
+        if disk_waits() > before:
+            self._cold = _COLD_BATCHES
+        return batch
+
     def _make(self, positions: Any) -> Any:
         if hasattr(self.dataset, "__getitems__"):
             return self._collate(self.dataset.__getitems__(positions))
@@ -196,12 +215,22 @@ class DataLoader:
     def _made_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
         pool = ThreadPoolExecutor(self._threads, "tts-prep-loader")
         try:
-            coming: deque[Future[Any]] = deque(
-                pool.submit(self._make, positions) for positions in islice(batches, self._prefetch)
-            )
+            ahead: deque[Any] = deque()
+            coming: deque[Future[Any]] = deque()
+            reading = _READ_AHEAD if isinstance(self.dataset, UtteranceDataset) else 0
+
+            def submit() -> None:
+                ahead.extend(islice(batches, reading + 1 - len(ahead)))
+                if ahead:
+                    positions = ahead.popleft()
+                    later = ahead[-1] if reading and len(ahead) == reading else None
+                    coming.append(pool.submit(self._make_ahead, positions, later))
+
+            for _ in range(self._prefetch):
+                submit()
             while coming:
                 batch = coming.popleft().result()
-                coming.extend(pool.submit(self._make, positions) for positions in islice(batches, 1))
+                submit()
                 yield batch
         finally:
             # Reached by a break and by an exception of the caller as well, since that closes this generator.

@@ -12,6 +12,8 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.buffers import Buffers
 
+_SHORT = 1000
+
 Lengths = npt.NDArray[np.int64]
 
 
@@ -83,6 +85,11 @@ def fill(
     lengths[: len(sequences)] = [len(sequence) for sequence in sequences]
     longest = max(longest, int(lengths.max()))
     batch = buffers.take((size, longest), dtype)
+    if longest <= _SHORT:
+        # One copy of all: for sequences this short, the copies cost less than asking for them one by one.
+        batch.fill(pad_value)
+        batch[np.arange(longest) < lengths[:, np.newaxis]] = np.concatenate(sequences)
+        return batch, lengths
     for row, sequence in zip(batch, sequences, strict=False):
         n = len(sequence)
         row[:n] = sequence

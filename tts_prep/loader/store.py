@@ -138,8 +138,9 @@ class Store:
                 f"{self.path / self.manifest.shards[numbers[i]].file}: '{name}' has {int(available[i]):,} rows, "
                 f"the index says {int(starts[i]):,} + {int(lengths[i]):,}; run 'tts-prep verify'"
             )
+        arrays = {shard: self.array(name, shard) for shard in set(numbers)}
         return [
-            self.array(name, shard)[start : start + length]
+            arrays[shard][start : start + length]
             for shard, start, length in zip(numbers, starts.tolist(), lengths.tolist(), strict=True)
         ]
 

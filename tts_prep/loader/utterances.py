@@ -19,6 +19,7 @@ from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.loader.columns import CategoryValues, Columns, ColumnValues, TextValues
 from tts_prep.loader.metadata import StoreMetadata
 from tts_prep.loader.randomness import digest
+from tts_prep.loader.reading_ahead import ask_for
 from tts_prep.loader.selection import Positions, Rows, row_at, select_rows
 from tts_prep.loader.shapes import BatchShape, ShapedPositions
 from tts_prep.loader.store import Store
@@ -292,6 +293,13 @@ class UtteranceDataset:
             np.asarray(self.columns[column]) for column in ("shard", layout.start_column, layout.length_column)
         )
         return self._store.slices(name, shards, starts, lengths)
+
+    def read_ahead(self, positions: Positions) -> None:
+        """Ask the system to read what the utterances at positions need; returns at once."""
+        chosen = self._selected(select_rows(self._rows, positions))
+        for name in self._store.index.arrays:
+            for view in chosen.views(name):
+                ask_for(view)
 
     def _utterance(self, row: int) -> Utterance:
         one = self._selected(range(row, row + 1))
