@@ -63,8 +63,8 @@ class FilePathDataset(DatasetMixin):
         self._epoch = 0
         if waveform and not self.store.has_waveform:
             raise ConfigurationError(
-                f"{self.store.path}: the store keeps no waveforms; make it with --waveform, or pass "
-                "dataset_config={'waveform': False} for None in their place"
+                f"{self.store.path}: the store keeps no waveforms; make it with --waveform int16, or "
+                "pass dataset_config={'waveform': False} for None in their place"
             )
         self._code = {symbol: code for code, symbol in enumerate(self.store.symbols)}
         self._read_list(data_list)

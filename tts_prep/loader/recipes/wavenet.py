@@ -95,7 +95,9 @@ class DataCollector:
             audio, mel = sample
             return audio, mel
         if sample.waveform is None:
-            raise ConfigurationError(f"utterance '{sample.id}': the store keeps no waveforms; make it with --waveform")
+            raise ConfigurationError(
+                f"utterance '{sample.id}': the store keeps no waveforms; make it with --waveform int16"
+            )
         if (sample.store.sample_rate, sample.store.hop_length) != (self.sample_rate, self.hop_length):
             raise ConfigurationError(
                 f"utterance '{sample.id}' has {sample.store.sample_rate} Hz and {sample.store.hop_length} samples a "
