@@ -1,27 +1,28 @@
-"""Time epochs of padded batches: from a store, from .npy files by torch's loader, and as a plain copy of memory.
+"""Time epochs of padded batches: from a store, by other libraries, and as a plain copy of memory.
 
-    python benchmarks/loader.py [STORE] [NPY_FOLDER] --runs 5
+    python benchmarks/loader.py [STORE] [NPY_FOLDER] --runs 5 [--peer-python PYTHON] [--cold]
 
-The store and the .npy files are those that command.py leaves below benchmarks/work/, of one corpus. Where torch is
-not installed its rows are left out; an interpreter that has torch, numpy and h5py will do, with this repository on
-its path. Both loaders get the same lists of utterances, all in the page cache. Ours makes padded phonemes besides;
-the others make mels only. Workers are started, and have made an epoch, before the clock runs.
+The store and the .npy files are those that command.py leaves below benchmarks/work/, of one corpus; missing .npy files
+are written from the store. The peers of ``peers.py`` run in a process of the given interpreter, on the same mels, right
+after ours. All get the same lists of utterances, from the page cache; webdataset reads in order, as it must. Ours makes
+padded phonemes besides; the others make mels only. Workers have made an epoch before the clock runs. ``--cold`` drops
+the store's pages first and times one epoch from the disk beside a plain read of the same files.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Sized
-from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
@@ -43,30 +44,6 @@ def make_store_epoch(dataset: UtteranceDataset, sampler: LengthBucketBatchSample
         exhaust(DataLoader(dataset, batch_sampler=sampler, prefetch=prefetch))
 
     return epoch
-
-
-def make_torch_loader(paths: list[Path], batches: list[list[int]], workers: int) -> Any:
-    """Return torch's loader over .npy files; its batches are (mels [B, T, 80], lengths [B])."""
-    import torch
-
-    class Files:
-        def __len__(self) -> int:
-            return len(paths)
-
-        def __getitem__(self, position: int) -> npt.NDArray[np.float32]:
-            mel: npt.NDArray[np.float32] = np.load(paths[position])
-            return mel
-
-    def pad(mels: list[npt.NDArray[np.float32]]) -> tuple[torch.Tensor, torch.Tensor]:
-        lengths = torch.tensor([len(mel) for mel in mels])
-        batch = torch.zeros(len(mels), int(lengths.max()), N_MELS)
-        for row, mel in zip(batch, mels, strict=True):
-            row[: len(mel)] = torch.from_numpy(mel)
-        return batch, lengths
-
-    return torch.utils.data.DataLoader(
-        Files(), batch_sampler=batches, num_workers=workers, collate_fn=pad, persistent_workers=workers > 0
-    )
 
 
 def make_copy_epoch(sizes: list[int]) -> Epoch:
@@ -91,12 +68,65 @@ def check_same_mels(dataset: UtteranceDataset, paths: list[Path], batches: list[
             np.testing.assert_allclose(mel[:length], np.load(paths[row]), atol=2e-3, err_msg=paths[row].name)
 
 
+def write_missing(dataset: UtteranceDataset, paths: list[Path]) -> None:
+    paths[0].parent.mkdir(parents=True, exist_ok=True)
+    for path, utterance in zip(paths, dataset, strict=True):
+        if not path.exists():
+            np.save(path, utterance.mel)
+
+
+def run_peers(python: str, folder: Path, ids: list[str], batches: list[list[int]], runs: int) -> dict[str, Any]:
+    work = WORK / f"peers-{len(ids)}"
+    work.mkdir(parents=True, exist_ok=True)
+    plan = work / "batches.json"
+    plan.write_text(json.dumps({"ids": ids, "batches": batches}), encoding="utf-8")
+    script = Path(__file__).with_name("peers.py")
+    done = subprocess.run(
+        [python, str(script), str(folder), str(plan), "--runs", str(runs)], capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def drop_pages(store: Path) -> None:
+    for path in store.rglob("*.h5"):
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
+
+
+def time_cold(dataset: UtteranceDataset, sampler: LengthBucketBatchSampler, store: Path) -> None:
+    """Print the rate of an epoch from the disk and of a plain read of the shards, each after dropping their pages."""
+    rates: dict[str, list[float]] = {"plain read": [], "tts-prep DataLoader": []}
+    size = sum(path.stat().st_size for path in store.glob("shards/*.h5"))
+    buffer = bytearray(1 << 22)
+    for _ in range(3):
+        del dataset
+        drop_pages(store)
+        start = time.perf_counter()
+        for path in sorted(store.glob("shards/*.h5")):
+            with path.open("rb", buffering=0) as file:
+                while file.readinto(buffer):
+                    pass
+        rates["plain read"].append(size / (time.perf_counter() - start))
+        drop_pages(store)
+        dataset = UtteranceDataset(store)
+        start = time.perf_counter()
+        make_store_epoch(dataset, sampler, prefetch=2)()
+        rates["tts-prep DataLoader"].append(size / (time.perf_counter() - start))
+    text = ", ".join(f"{name} {statistics.median(found) / 1e9:.2f} GB/s" for name, found in rates.items())
+    print(f"\nfrom the disk, {size / 1e9:.2f} GB: {text}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time epochs of padded batches from a store and from .npy files.")
     parser.add_argument("store", type=Path, nargs="?", default=WORK / "store")
     parser.add_argument("npy_folder", type=Path, nargs="?", default=WORK / "librosa")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--peer-python", help="an interpreter with some of torch, lhotse, datasets and webdataset")
+    parser.add_argument("--cold", action="store_true", help="time an epoch from the disk too")
     arguments = parser.parse_args()
 
     dataset = UtteranceDataset(arguments.store)
@@ -105,16 +135,13 @@ def main() -> None:
     plan = sampler.plan(0)
     batches = [plan.batch(number) for number in range(len(plan))]
     sizes = [int(size) * N_MELS * 4 for size in plan.longest() * plan.sizes]
+    write_missing(dataset, paths)
     check_same_mels(dataset, paths, batches)
 
     epochs: dict[str, Epoch] = {
         "tts-prep DataLoader (prefetch=2, its default)": make_store_epoch(dataset, sampler, prefetch=2),
         "tts-prep DataLoader, prefetch=0": make_store_epoch(dataset, sampler, prefetch=0),
     }
-    if find_spec("torch"):
-        for workers in (0, 1, 2):
-            loader = make_torch_loader(paths, batches, workers)
-            epochs[f"torch DataLoader over .npy, {workers} workers"] = partial(exhaust, loader)
     epochs["plain copy of memory"] = make_copy_epoch(sizes)
 
     times: dict[str, list[float]] = {name: [] for name in epochs}
@@ -126,6 +153,12 @@ def main() -> None:
             epoch()
             times[name].append(time.perf_counter() - start)
 
+    packages = ["numpy", "h5py"]
+    versions = [f"{package} {version(package)}" for package in packages]
+    if arguments.peer_python:
+        found = run_peers(arguments.peer_python, arguments.npy_folder, list(dataset.id), batches, arguments.runs)
+        times |= found["seconds"]
+        versions += found["packages"]
     seconds = float(np.sum(np.asarray(dataset.seconds)))
     print(
         f"{len(dataset):,} utterances, {seconds / 3600:.2f} hours of audio, {len(batches):,} batches of "
@@ -143,8 +176,11 @@ def main() -> None:
             f"| {len(dataset) / median:,.0f} | {sum(sizes) / median / 1e9:.1f} "
             f"| {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |"
         )
-    packages = ["numpy", "h5py", *(["torch"] if find_spec("torch") else [])]
-    print("\n" + ", ".join(f"{package} {version(package)}" for package in packages))
+    print("\n" + ", ".join(versions))
+    if arguments.peer_python and found["errors"]:
+        print("left out: " + "; ".join(found["errors"]))
+    if arguments.cold:
+        time_cold(dataset, sampler, arguments.store)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """DataLoader: epochs of batches, made ahead by a thread that always ends."""
 
+import shutil
 import threading
 import time
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, SamplingError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, SamplingError, StoreError
 from tts_prep.loader import (
     DataLoader,
     LengthBucketBatchSampler,
@@ -198,3 +199,22 @@ def test_a_sampler_of_another_dataset_is_refused(dataset):
         DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=30))
     with pytest.raises(SamplingError, match="made for 10 utterances, the dataset has 6"):
         DataLoader(train, sampler=SequentialSampler(dataset))
+
+
+def test_a_store_that_vanished_or_was_made_again_stops_the_epoch(tmp_path, prefetch):
+    path = write_store(tmp_path / "s", make_rows(N_FRAMES), n_shards=5)
+    iterator = iter(DataLoader(UtteranceDataset(path), prefetch=prefetch))
+    next(iterator)
+    shutil.rmtree(path)
+    with pytest.raises(
+        StoreError, match="gone since the store was opened|cannot be opened|was the store moved|no such"
+    ):
+        list(iterator)
+    assert not threads()
+    write_store(path, make_rows(N_FRAMES), n_shards=5)
+    dataset = UtteranceDataset(path)
+    assert dataset[0].index == 0
+    shutil.rmtree(path)
+    write_store(path, make_rows([3, *N_FRAMES[1:]]), n_shards=5)
+    with pytest.raises(StoreError, match="was made again since it was opened"):
+        list(DataLoader(dataset, prefetch=prefetch))

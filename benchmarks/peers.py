@@ -1,0 +1,176 @@
+"""Epochs of padded batches by other libraries, timed in a process of their own.
+
+    PYTHON benchmarks/peers.py NPY_FOLDER BATCHES.json --runs 5
+
+Run by ``loader.py`` with an interpreter that has some of torch, lhotse, datasets and webdataset; what is not there is
+left out. The same mels are put into each library's own format first, below the folder of BATCHES.json, once. Prints
+JSON: name → seconds of each epoch. Where a library draws its own batches, it gets batches of the same count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import time
+import warnings
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+N_MELS = 80
+
+
+def pad(mels):
+    import torch
+
+    lengths = torch.tensor([len(mel) for mel in mels])
+    batch = torch.zeros(len(mels), int(lengths.max()), N_MELS)
+    for row, mel in zip(batch, mels, strict=True):
+        row[: len(mel)] = torch.as_tensor(mel)
+    return batch, lengths
+
+
+def torch_epochs(paths, batches):
+    import torch
+
+    class Files:
+        def __len__(self):
+            return len(paths)
+
+        def __getitem__(self, position):
+            return np.load(paths[position])
+
+    for workers in (0, 1, 2):
+        yield (
+            f"torch DataLoader over .npy, {workers} workers",
+            torch.utils.data.DataLoader(
+                Files(), batch_sampler=batches, num_workers=workers, collate_fn=pad, persistent_workers=workers > 0
+            ),
+        )
+
+
+def datasets_epochs(paths, batches, work):
+    import datasets
+    import torch
+
+    datasets.disable_progress_bars()
+    folder = work / "datasets"
+    if not folder.exists():
+        features = datasets.Features({"mel": datasets.Array2D((None, N_MELS), "float32")})
+
+        def rows():
+            for path in paths:
+                yield {"mel": np.load(path)}
+
+        datasets.Dataset.from_generator(rows, features=features, cache_dir=str(work / "cache")).save_to_disk(folder)
+    dataset = datasets.load_from_disk(folder).with_format("numpy")
+    loader = torch.utils.data.DataLoader(
+        dataset, batch_sampler=batches, collate_fn=lambda rows: pad([np.array(row["mel"], np.float32) for row in rows])
+    )
+    yield "Hugging Face datasets (Arrow, memory-mapped), 0 workers", loader
+
+
+def webdataset_epochs(paths, batches, work):
+    import webdataset
+
+    folder = work / "webdataset"
+    if not folder.exists():
+        folder.mkdir()
+        with webdataset.ShardWriter(str(folder / "%05d.tar"), maxcount=1000, verbose=0) as writer:
+            for path in paths:
+                writer.write({"__key__": path.stem.replace(".", "_"), "npy": np.load(path)})
+    shards = [str(path) for path in sorted(folder.glob("*.tar"))]
+    size = max(len(batch) for batch in batches)
+    dataset = webdataset.WebDataset(shards, shardshuffle=False, empty_check=False).decode().to_tuple("npy")
+    yield (
+        "webdataset (tar), 0 workers, in order",
+        dataset.batched(size, collation_fn=lambda rows: pad([row[0] for row in rows])),
+    )
+
+
+def lhotse_epochs(paths, batches, work):
+    from lhotse import CutSet, Features, MonoCut
+    from lhotse.features.io import NumpyHdf5Writer
+
+    folder = work / "lhotse"
+    folder.mkdir(exist_ok=True)
+    manifest = folder / "cuts.jsonl"
+    shift = 256 / 22_050
+    if not manifest.exists():
+        cuts = []
+        with NumpyHdf5Writer(folder / "features.h5") as writer:
+            for path in paths:
+                mel = np.load(path)
+                key = writer.write(path.stem, mel)
+                duration = len(mel) * shift
+                features = Features(
+                    type="mel",
+                    num_frames=len(mel),
+                    num_features=N_MELS,
+                    frame_shift=shift,
+                    sampling_rate=22_050,
+                    start=0,
+                    duration=duration,
+                    storage_type=writer.name,
+                    storage_path=str(writer.storage_path),
+                    storage_key=key,
+                    channels=0,
+                )
+                cuts.append(MonoCut(path.stem, start=0, duration=duration, channel=0, features=features))
+        CutSet.from_cuts(cuts).to_file(manifest)
+    cuts = list(CutSet.from_file(manifest))
+
+    class Batches:
+        def __iter__(self):
+            for batch in batches:
+                yield pad([cuts[position].load_features() for position in batch])
+
+    yield "lhotse (features in HDF5), 0 workers", Batches()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("npy_folder", type=Path)
+    parser.add_argument("batches", type=Path)
+    parser.add_argument("--runs", type=int, default=5)
+    options = parser.parse_args()
+    if find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)  # these are copies: more threads only get into each other's way
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    value = json.loads(options.batches.read_text(encoding="utf-8"))
+    paths = [options.npy_folder / f"{name}.npy" for name in value["ids"]]
+    batches, work = value["batches"], options.batches.parent
+    found = {"seconds": {}, "packages": [], "errors": []}
+    makers = {
+        "torch": lambda: torch_epochs(paths, batches),
+        "lhotse": lambda: lhotse_epochs(paths, batches, work),
+        "datasets": lambda: datasets_epochs(paths, batches, work),
+        "webdataset": lambda: webdataset_epochs(paths, batches, work),
+    }
+    for package, make in makers.items():
+        if not find_spec(package):
+            continue
+        found["packages"].append(f"{package} {version(package)}")
+        try:
+            for name, loader in make():
+                found["seconds"][name] = []
+                for run in range(options.runs + 1):
+                    start = time.perf_counter()
+                    count = sum(len(batch[1]) for batch in loader)
+                    if run:
+                        found["seconds"][name].append(time.perf_counter() - start)
+                if count != len(paths):
+                    found["errors"].append(f"{name}: {count} utterances of {len(paths)}")
+        except Exception as error:  # a peer's fault is a line of the report
+            found["errors"].append(f"{package}: {error!r}"[:300])
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
