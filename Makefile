@@ -36,6 +36,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/command.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON))
 	$(BIN)/python benchmarks/loader.py
+	$(BIN)/python benchmarks/padding.py
 
 clean:
 	rm -rf $(VENV) build dist demo *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/work

@@ -199,6 +199,15 @@ def test_a_loader_knows_what_its_caller_has_seen(dataset, prefetch):
         assert [batch.indices.tolist() for batch in resumed] == whole[1]
 
 
+def test_the_state_of_an_epoch_that_was_only_set_has_nothing_done(dataset):
+    loader = DataLoader(dataset, 2, shuffle=True)
+    assert len(list(loader)) == 5
+    assert loader.state_dict()["sampler"]["epoch"] == 1
+    loader.set_epoch(3)
+    state = loader.state_dict()["sampler"]
+    assert (state["epoch"], state["done"]) == (3, [])
+
+
 def test_a_loader_refuses_a_state_of_another_dataset(dataset, tmp_path):
     state = DataLoader(dataset, 2).state_dict()
     DataLoader(UtteranceDataset(dataset.path), 2).load_state_dict(state)

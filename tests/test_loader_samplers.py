@@ -161,3 +161,11 @@ def test_settings_out_of_range_are_refused(make, message):
 def test_samples_of_nothing_are_refused():
     with pytest.raises(SamplingError, match="5 samples of an empty dataset"):
         RandomSampler([], num_samples=5)
+
+
+def test_large_orders_are_those_of_one_plain_sort():
+    n = (1 << 20) + 7
+    words = random_words(n, 5, 3)
+    mask = np.uint64((1 << 21) - 1)
+    expected = np.sort((words & ~mask) | np.arange(n, dtype=np.uint64)) & mask
+    np.testing.assert_array_equal(permutation(n, 5, 3), expected.astype(np.int64))

@@ -144,7 +144,9 @@ class DataLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Return where training stands, as plain numbers and strings: every batch that was taken counts as done."""
-        return {"dataset": self._dataset_fingerprint, "sampler": self._resumable().state_dict(self._taken)}
+        sampler = self._resumable()
+        taken = self._taken if sampler.begun else 0
+        return {"dataset": self._dataset_fingerprint, "sampler": sampler.state_dict(taken)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state, in the middle of its epoch.

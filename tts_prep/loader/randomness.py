@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import operator
+import threading
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+
+_LARGE = 1 << 20
 
 Words = npt.NDArray[np.uint64]
 
@@ -65,9 +68,22 @@ def sort_order(keys: Words, key_bits: int, words: Words) -> npt.NDArray[np.int64
     mask = np.uint64((1 << position_bits) - 1)
     words &= ~mask
     words |= np.arange(len(words), dtype=np.uint64)
-    words.sort()
+    _sort(words)
     words &= mask
     return words.view(np.int64)
+
+
+def _sort(words: Words) -> None:
+    """Sort in place; large arrays in two halves at once, whose merge is one pass."""
+    if len(words) < _LARGE:
+        words.sort()
+        return
+    half = len(words) // 2
+    other = threading.Thread(target=words[half:].sort)
+    other.start()
+    words[:half].sort()
+    other.join()
+    words.sort(kind="stable")
 
 
 def permutation(n: int, seed: int, epoch: int, stream: int = 0) -> npt.NDArray[np.int64]:

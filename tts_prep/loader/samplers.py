@@ -44,6 +44,11 @@ class Sampler(ABC, Generic[T]):
         """The epoch of the last iteration that gave anything, or what `set_epoch` said since."""
         return self._epoch
 
+    @property
+    def begun(self) -> bool:
+        """Whether the current epoch has given anything since it was set or loaded."""
+        return self._begun
+
     def set_epoch(self, epoch: int) -> None:
         """Make the next iteration that of an epoch.
 
