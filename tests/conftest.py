@@ -7,6 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from hypothesis import settings
+
+# Speed is measured by benchmarks; a busy machine fails no test.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 SAMPLE_RATE = 22050
 TEXTS = (
