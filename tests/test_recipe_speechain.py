@@ -314,12 +314,24 @@ valid: *it
         ("SpeechTextDataset", "TextDataset", "train.conf.dataset_type: expected speech.speech_text.SpeechTextDataset"),
         ("feat.scp", "none.scp", "none.scp: cannot be read"),
         ("dataset_conf:", "selection_num: 0.5\n        dataset_conf:", "expected both or neither"),
+        (
+            "dataset_conf:",
+            "batch_len: many\n        dataset_conf:",
+            "batch_len: expected a positive integer, found 'many'",
+        ),
+        ("dataset_conf:", "seed: -1\n        dataset_conf:", "seed: expected a positive integer, found -1"),
+        ("dataset_conf:", "shuffle: 3\n        dataset_conf:", "shuffle: expected true or false, found 3"),
+        (
+            "dataset_conf:",
+            "data_len: {root}/train_clean_100/utt2spk\n        dataset_conf:",
+            "data_len: expected a number",
+        ),
         ("dataset_conf:", "is_descending: up\n        dataset_conf:", "is_descending: expected true, false or none"),
     ],
 )
 def test_a_configuration_that_cannot_be_used_names_the_key(root, old, new, message):
     with pytest.raises(ConfigurationError, match=message):
-        build_iterators(BASE.format(root=root).replace(old, new))
+        build_iterators(BASE.replace(old, new).format(root=root))
 
 
 def test_a_missing_configuration_is_named(tmp_path):

@@ -461,6 +461,7 @@ def _build_loader(
     _check_keys(
         f"{where}.conf.dataset_conf", conf["dataset_conf"], {"src_data", "tgt_label", "meta_info"}, {"src_data"}
     )
+    _check_types(f"{where}.conf", conf)
     settings = IteratorConfig(**{key: value for key, value in conf.items() if key in own})
     if settings.is_descending not in (True, False, None) and str(settings.is_descending).lower() != "none":
         raise ConfigurationError(f"{where}.conf.is_descending: expected true, false or none")
@@ -492,6 +493,9 @@ def _cut(dataset: SpeechTextDataset, settings: IteratorConfig) -> list[list[int]
         missing = [uid for uid in dataset.ids if uid not in table]
         if missing:
             raise ConfigurationError(f"data_len: '{missing[0]}' and {len(missing) - 1:,} more have no length")
+        wrong = [uid for uid in dataset.ids if not (table[uid].isascii() and table[uid].isdecimal())]
+        if wrong:
+            raise ConfigurationError(f"data_len: expected a number for '{wrong[0]}', found '{table[wrong[0]]}'")
         lengths = np.array([int(table[uid]) for uid in dataset.ids], np.int64)
     if (settings.selection_mode is None) != (settings.selection_num is None):
         raise ConfigurationError("selection_mode and selection_num: expected both or neither")
@@ -517,6 +521,21 @@ def _check_keys(where: str, config: Any, allowed: set[str], needed: set[str]) ->
     for key in sorted(needed):
         if config.get(key) is None:
             raise ConfigurationError(f"{where}: the key '{key}' is missing")
+
+
+_INTEGERS = {"batch_len", "batch_size", "batches_per_epoch", "seed", "num_workers"}
+_OPTIONAL = {"batch_len", "batch_size", "batches_per_epoch"}
+_BOOLEANS = {"shuffle", "pin_memory", "distributed"}
+
+
+def _check_types(where: str, conf: Mapping[str, Any]) -> None:
+    for key, value in conf.items():
+        if value is None and key in _OPTIONAL:
+            continue
+        if key in _INTEGERS and (type(value) is not int or value < (key not in ("seed", "num_workers"))):
+            raise ConfigurationError(f"{where}.{key}: expected a positive integer, found {value!r}")
+        if key in _BOOLEANS and type(value) is not bool:
+            raise ConfigurationError(f"{where}.{key}: expected true or false, found {value!r}")
 
 
 def _paths(where: str, paths: Any) -> list[str]:
