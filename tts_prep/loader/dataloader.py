@@ -58,8 +58,8 @@ class DataLoader:
         drop_last: leave out a last batch that is smaller.
         collate_fn: from the utterances of a batch to the batch; `collate` by default.
         prefetch: batches made ahead; 0 makes each one when it is asked for, without a thread.
-        threads: that make them. By default two for an `UtteranceDataset` and our own `collate`, whose work is
-            copying; one for anything else, which need not be ready for several.
+        threads: that make them. More than one is for datasets and collate functions that are ready for it, as
+            `UtteranceDataset` and `collate` are, and pays where making a batch is more than copying.
         output: ``"numpy"`` arrays, or ``"torch"`` tensors on the same memory.
         pin_memory: for ``"torch"``: make batches in page-locked memory, from which a CUDA device copies by itself.
         recycle: use a batch's memory again after the last array or tensor that shows any of it is gone.
@@ -81,7 +81,7 @@ class DataLoader:
         drop_last: bool = False,
         collate_fn: Callable[[Any], Any] | None = None,
         prefetch: int = 2,
-        threads: int | None = None,
+        threads: int = 1,
         output: Literal["numpy", "torch"] = "numpy",
         pin_memory: bool = False,
         recycle: bool = True,
@@ -113,12 +113,12 @@ class DataLoader:
             )
         self.dataset = dataset
         self.batch_sampler = batch_sampler
-        self._collate, own = _prepare_collate(collate_fn, output, pin_memory=pin_memory, recycle=recycle)
+        self._collate = _prepare_collate(collate_fn, output, pin_memory=pin_memory, recycle=recycle)
         self._listeners: tuple[Any, ...] = (dataset, collate_fn)
         self._prefetch = prefetch
-        if threads is not None and threads < 1:
+        if threads < 1:
             raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
-        self._threads = threads or (2 if own and isinstance(dataset, UtteranceDataset) else 1)
+        self._threads = threads
         self._taken = 0
         self._cold = 0
 
@@ -286,8 +286,8 @@ class DataCargo(DataLoader):
 
 def _prepare_collate(
     collate_fn: Callable[[Any], Any] | None, output: str, *, pin_memory: bool, recycle: bool
-) -> tuple[Callable[[Any], Any], bool]:
-    """Return what makes a batch in the form that is asked for, and whether it is our own `collate`."""
+) -> Callable[[Any], Any]:
+    """Return what makes a batch in the form that is asked for."""
     if output not in ("numpy", "torch"):
         raise ConfigurationError(f"output: expected 'numpy' or 'torch', found {output!r}")
     if pin_memory and output != "torch":
@@ -296,13 +296,13 @@ def _prepare_collate(
     if not isinstance(own, Collator):
         if pin_memory:
             raise ConfigurationError("pin_memory: only for our own collate; a collate_fn can pin its tensors itself")
-        return (own if output == "numpy" else _then_tensors(own)), False
+        return own if output == "numpy" else _then_tensors(own)
     if own.buffers is None and (pin_memory or recycle):
         own = replace(own, buffers=PinnedBuffers() if pin_memory else RecycledBuffers())
     if output == "numpy":
-        return own, True
+        return own
     import_torch()
-    return _then_tensors(own), True
+    return _then_tensors(own)
 
 
 def _then_tensors(collate_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
