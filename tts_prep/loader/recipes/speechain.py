@@ -547,7 +547,7 @@ def _paths(where: str, paths: Any) -> list[str]:
 
 def _read_npy(path: str) -> npt.NDArray[Any]:
     try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path}: cannot be read as a .npy file ({error})") from error
     if array.ndim != 2:
