@@ -128,7 +128,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     for name in cli.commands:
         status, out, _ = run(capsys, name, "--help")
         assert status == 0
-        assert "Example:" in out, name
+        assert "Example:" in out or "Examples:" in out, name
         assert f"tts-prep {name} " in out
 
 

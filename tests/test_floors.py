@@ -22,15 +22,18 @@ HEAVY = {
     "espeakng_loader",
     "tqdm",
     "matplotlib",
+    "PIL",
 }
-FLOORS = ("errors", "format", "preprocess", "loader", "demo", "cli")
+FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "report", "demo", "cli")
 ABOVE = {
     "errors": set(),
+    "quantities": set(),
     "format": {"errors"},
     "preprocess": {"errors", "format"},
     "loader": {"errors", "format"},
+    "report": {"errors", "quantities", "format", "loader"},
     "demo": {"errors", "format", "preprocess"},
-    "cli": {"errors", "format", "preprocess", "loader", "demo"},
+    "cli": {"errors", "quantities", "format", "preprocess", "loader", "report", "demo"},
 }
 
 
@@ -51,6 +54,8 @@ def loaded_by(code: str) -> set[str]:
         ("import tts_prep.format.manifest", HEAVY | {"numpy", "h5py", "click"}),
         ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"click"}),
         ("import tts_prep.loader", HEAVY | {"click", "torch"}),
+        ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),
+        ("import tts_prep.report.page", (HEAVY | {"click"}) - {"matplotlib", "PIL"}),
         ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),
         ("import tts_prep.cli.main", HEAVY | {"numpy", "h5py"}),
     ],

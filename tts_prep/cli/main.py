@@ -18,8 +18,10 @@ from tts_prep.cli import interruption
 from tts_prep.cli.demo import demo
 from tts_prep.cli.info import info
 from tts_prep.cli.ljspeech import ljspeech
+from tts_prep.cli.plan import plan
 from tts_prep.cli.presets import presets
 from tts_prep.cli.reindex import reindex
+from tts_prep.cli.report import report
 from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError
 
@@ -33,7 +35,7 @@ def cli() -> None:
     """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
 
 
-for command in (ljspeech, info, verify, reindex, presets, demo):
+for command in (ljspeech, info, verify, reindex, plan, report, presets, demo):
     command.params.append(
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )

@@ -1,22 +1,5 @@
-"""Numbers with units, for people."""
+"""Numbers with units, for people, as commands print them."""
 
-from __future__ import annotations
+from tts_prep.quantities import bytes_text, duration_text
 
-
-def duration_text(seconds: float) -> str:
-    """Return a duration such as ``7.4 s``, ``12 min 3 s`` or ``23 h 55 min``."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
-def bytes_text(size: float) -> str:
-    """Return a size such as ``512 B`` or ``2.4 GB`` (powers of 1,000)."""
-    units = ("B", "kB", "MB", "GB", "TB")
-    unit = 0
-    while size >= 1000 and unit < len(units) - 1:
-        size /= 1000
-        unit += 1
-    return f"{size:.0f} {units[unit]}" if unit == 0 else f"{size:.1f} {units[unit]}"
+__all__ = ["bytes_text", "duration_text"]
