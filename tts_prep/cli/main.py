@@ -32,7 +32,15 @@ _DEBUG = "--debug"
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")
 def cli() -> None:
-    """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
+    r"""Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store.
+
+    \b
+    Examples:
+      tts-prep demo demo                        the whole way, on a corpus that it speaks itself
+      tts-prep ljspeech LJSpeech-1.1 store      a corpus becomes a store
+      tts-prep info store                       what is in it
+      tts-prep report store -o report.html      a page to look at before training
+    """
 
 
 for command in (ljspeech, info, verify, reindex, plan, report, presets, demo):
@@ -65,7 +73,8 @@ def _run(arguments: Sequence[str]) -> NoReturn:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "tts-prep"
-        _fail(f"{error.format_message().rstrip('.')}; see '{path} --help'", 2, arguments)
+        message = error.format_message().rstrip(".")
+        _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
     except (click.exceptions.Abort, KeyboardInterrupt):
         _fail("interrupted; run the same command again to go on where it stopped", 1, [])
     except ConfigurationError as error:

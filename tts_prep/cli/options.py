@@ -24,12 +24,22 @@ SETTINGS = {
 """Table → setting → the option that sets it, for `tts_prep.preprocess.settings.configure`."""
 
 
+def complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the presets that a shell may complete a name to."""
+    from tts_prep.preprocess.audio.presets import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
 def corpus_options(function: F) -> F:
     """Add what every command that makes a store takes."""
     integer, number, file = click.IntRange(min=1), click.FLOAT, click.Path(path_type=Path)
     options = (
         click.option(
-            "--preset", metavar="NAME", help="Mel recipe; 'tts-prep presets' lists them.  [default: parakeet]"
+            "--preset",
+            metavar="NAME",
+            shell_complete=complete_preset,
+            help="Mel recipe; 'tts-prep presets' lists them.  [default: parakeet]",
         ),
         click.option(
             "--vocoder-config", type=file, metavar="FILE", help="Mel recipe of a HiFi-GAN or BigVGAN config.json."

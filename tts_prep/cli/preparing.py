@@ -14,12 +14,12 @@ import click
 
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.quantities import bytes_text, duration_text
 from tts_prep.format.layout import FAILURES
 from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
 from tts_prep.preprocess.settings import configure
+from tts_prep.quantities import bytes_text, duration_text
 
 
 def prepare_and_report(

@@ -34,18 +34,20 @@ from tts_prep.preprocess.workers import run_jobs
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come; given to the callback after every shard.
+    """How far a run has come; given to the callback before the first shard and after every one.
 
     Attributes:
         done, total: rows of the corpus, those that failed included.
         seconds: of audio, in the shards done.
         failures: rows left out so far.
+        made_seconds: of audio, in the shards that this run made; the others were there already.
     """
 
     done: int
     total: int
     seconds: float
     failures: int
+    made_seconds: float
 
 
 @dataclass(frozen=True)
@@ -197,14 +199,16 @@ def _make_shards(
     make = partial(make_shard, recipe=recipe, store=store)
     summaries: list[ShardSummary] = []
     rows = failures = 0
-    seconds = 0.0
+    seconds = made_seconds = 0.0
+    progress(Progress(0, total, 0.0, 0, 0.0))
     with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch)) as results:
         for summary in results:
             summaries.append(summary)
             rows += summary.header.rows
             failures += len(summary.header.failures)
             seconds += summary.header.seconds
-            progress(Progress(rows + failures, total, seconds, failures))
+            made_seconds += summary.header.seconds if summary.made else 0.0
+            progress(Progress(rows + failures, total, seconds, failures, made_seconds))
             if failures > allowed.of(total):
                 _give_up(store, summaries, total, allowed)
     return sorted(summaries, key=lambda summary: summary.number)

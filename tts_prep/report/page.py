@@ -203,9 +203,9 @@ def _batches(summary: Summary) -> str:
     )
     rows = (
         (
-            escaped(cost.policy),
+            f'<span class="line">{escaped(cost.policy)}</span>',
             f"{cost.batches:,}",
-            f"{cost.smallest:,}–{cost.largest:,}",
+            f"{cost.smallest:,}–{cost.largest:,}" if cost.smallest < cost.largest else f"{cost.largest:,}",
             f'<data class="frame-padding" value="{cost.frame_padding!r}">{cost.frame_padding:.1%}</data>',
             f"{cost.phoneme_padding:.1%}",
             bytes_text(cost.largest_bytes),
@@ -313,7 +313,7 @@ def _configuration(summary: Summary) -> str:
     ):
         rows = ((bdi(key), bdi(_setting(value))) for key, value in values.items())
         parts.append(f"<h3>{bdi(title)}</h3>{table(('setting', 'value'), rows, name=title)}")
-    return "".join(parts)
+    return f'<div class="settings">{"".join(parts)}</div>'
 
 
 def _tables(configuration: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
@@ -65,5 +66,7 @@ def get_frontend(name: str = DEFAULT_FRONTEND, **options: Any) -> Frontend:
         ConfigurationError: there is no frontend of that name, or an option has no such value.
     """
     if name not in FRONTENDS:
-        raise ConfigurationError(f"frontend: expected one of {', '.join(FRONTENDS)}, found {name!r}")
+        near = difflib.get_close_matches(name, FRONTENDS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigurationError(f"frontend: expected one of {', '.join(FRONTENDS)}, found {name!r}{hint}")
     return FRONTENDS[name](**options)
