@@ -75,4 +75,4 @@ def plan(
     )
     for number, row in enumerate((head, *rows)):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        click.secho("  ".join(cells), bold=number == 0)
+        click.secho("  ".join(cells), bold=True if number == 0 else None)

@@ -19,7 +19,7 @@ from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
 from tts_prep.preprocess.settings import configure
-from tts_prep.quantities import bytes_text, duration_text
+from tts_prep.quantities import bytes_text, count_text, duration_text
 
 
 def prepare_and_report(
@@ -63,7 +63,7 @@ def summary(result: Result, elapsed: float) -> list[str]:
     totals = result.manifest.totals
     size = sum(entry.size for entry in result.manifest.files)
     made = f"{result.store}: {totals['utterances']:,} utterances, {duration_text(totals['seconds'])} of audio, "
-    made += f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {totals['shards']:,} shards, "
+    made += f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {count_text(totals['shards'], 'shard')}, "
     made += bytes_text(size)
     if not result.shards_made:
         lines = [made, "the store was whole already; nothing was made"]

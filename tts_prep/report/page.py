@@ -89,10 +89,10 @@ def report_html(summary: Summary) -> str:
 
 
 def _lead(summary: Summary) -> str:
-    corpus = summary.manifest.configuration.get("corpus", "")
-    corpus = corpus if isinstance(corpus, str) else ""
+    corpus = summary.manifest.configuration.get("corpus")
+    reader = corpus.get("reader") if isinstance(corpus, Mapping) else None
     audio = f"mel spectrograms of {summary.dataset.n_mels} bins at {summary.dataset.sample_rate:,} Hz"
-    return f'<p class="soft">A store of {bdi(corpus) if corpus else "a corpus"}: {audio}, and phonemes.</p>'
+    return f'<p class="soft">A store of {bdi(reader) if reader else "a corpus"}: {audio}, and phonemes.</p>'
 
 
 def _overview(summary: Summary) -> str:
