@@ -134,7 +134,8 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         status, out, _ = run(capsys, name, "--help")
         assert status == 0
         assert "Example:" in out or "Examples:" in out, name
-        assert f"tts-prep {name} " in out
+        assert f"\n    tts-prep {name} " in out
+        assert "\\b" not in out
 
 
 def test_the_module_is_the_command() -> None:

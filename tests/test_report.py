@@ -314,3 +314,12 @@ def test_print_is_light_in_the_dark(browser: Browser, page: Path) -> None:
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     browser.show(width=1280)
+
+
+def test_of_many_speakers_the_first_have_bars_and_the_others_are_counted(tmp_path: Path) -> None:
+    rows = [replace(row, speaker=f"p{i:02d}") for i, row in enumerate(make_rows([40 + i for i in range(23)]))]
+    text = report_html(summarise(write_store(tmp_path / "store", rows)))
+    assert "3 others have 0.5 s or less each, " in text
+    # Sorted by hours: the three shortest are in the table alone.
+    chart = text[text.index('id="figure-category-speaker"') :].partition("</svg>")[0]
+    assert [name for name in ("p00", "p02", "p03", "p22") if f">{name}<" in chart] == ["p03", "p22"]

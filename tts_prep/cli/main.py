@@ -48,6 +48,9 @@ for command in (ljspeech, info, verify, reindex, plan, report, presets, demo):
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )
     cli.add_command(command)
+for command in (cli, *cli.commands.values()):
+    # click keeps the lines of a paragraph after a backspace. Docstrings have it as two characters, being raw ones.
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

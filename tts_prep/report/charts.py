@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 _INK, _ACCENT, _SECOND, _GRID = "#010203", "#040506", "#070809", "#0a0b0c"
 """Colours that stand for the page's: nothing else in a chart has them."""
@@ -106,6 +106,7 @@ def symbols(labels: Sequence[str], counts: Sequence[int]) -> str:
         axes.bar(places, counts, color=_ACCENT, width=0.75)
         axes.grid(axis="x", visible=False)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
         axes.yaxis.set_major_formatter(FuncFormatter(_number))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_xticks(places, shown, parse_math=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ from tts_prep.loader import UtteranceDataset
 
 MOST_BYTES = 6_000_000_000
 """Of arrays that are read, at most; of a larger store, utterances at even distances are looked at."""
+
+_THREADS = 4
 
 _CLIP_RUN = 3
 """Samples in a row at the peak that make it a flat one."""
@@ -54,13 +57,13 @@ def measure_levels(dataset: UtteranceDataset, most_bytes: int = MOST_BYTES) -> L
     looked_at = dataset[::step]
     positions = np.arange(0, len(dataset), step)
     if dataset.has_waveform:
-        pairs = [_waveform_level(view) for view in looked_at.views(name)]
+        # Reading maps and adding up let other threads run: two are twice as fast, from memory and from a disk.
+        with ThreadPoolExecutor(_THREADS) as pool:
+            pairs = list(pool.map(_waveform_level, looked_at.views(name), chunksize=64))
         return Levels(
             positions, np.array([level for level, _ in pairs], float), np.array([count for _, count in pairs], np.int64)
         )
-    weights = np.full(dataset.n_mels, 1 / dataset.n_mels, np.float32)
-    # A product with a vector reads the map once, without a copy of it.
-    levels = [float((view @ weights).mean()) if len(view) else math.nan for view in looked_at.views(name)]
+    levels = [float(view.mean(dtype=np.float32)) if len(view) else math.nan for view in looked_at.views(name)]
     return Levels(positions, np.array(levels, float), None)
 
 
@@ -82,10 +85,8 @@ def _clipped_samples(samples: Array, scale: float) -> int:
     for peak in (samples.max(), samples.min()):
         if abs(float(peak)) < _CLIP_LEAST * scale:
             continue
-        at = samples == peak
-        if int(at.sum()) < _CLIP_RUN:
-            continue
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], at, [False])).astype(np.int8)))
-        runs = edges[1::2] - edges[::2]
+        at = np.flatnonzero(samples == peak)
+        ends = np.flatnonzero(np.diff(at) != 1)
+        runs = np.diff(np.concatenate(([-1], ends, [len(at) - 1])))
         count += int(runs[runs >= _CLIP_RUN].sum())
     return count

@@ -140,8 +140,11 @@ def _categories(summary: Summary) -> str:
 def _category(category: Category) -> str:
     shown = [(name, seconds) for name, _, seconds in category.values[:_MOST_VALUES]]
     rest = category.values[_MOST_VALUES:]
+    others = ""
     if rest:
-        shown.append((f"{len(rest):,} others", sum(seconds for *_, seconds in rest)))
+        # No bar: it would be as long as all of the others together.
+        longest, total = duration_text(rest[0][2]), duration_text(sum(seconds for *_, seconds in rest))
+        others = f"<p>{len(rest):,} others have {longest} or less each, {total} together.</p>"
     most = max(seconds for _, seconds in shown)
     unit, divisor = ("hours", 3600.0) if most >= 3600 else ("minutes", 60.0)
     chart = charts.bars([name for name, _ in shown], [s / divisor for _, s in shown], unit, "audio by value")
@@ -153,7 +156,7 @@ def _category(category: Category) -> str:
     title = f"{unit.capitalize()} by {category.name}: {len(category.values):,} values"
     if len(category.values) == 1:
         title = f"{unit.capitalize()} by {category.name}: one value"
-    content = f"{chart}<details><summary>As a table</summary>{listed}{more}</details>"
+    content = f"{chart}{others}<details><summary>As a table</summary>{listed}{more}</details>"
     return figure(f"category-{escaped(category.name)}", content, title)
 
 
@@ -186,9 +189,11 @@ def _symbols(summary: Summary) -> str:
     never = "".join(f'<li class="symbol">{bdi(charts.symbol_text(symbol))}</li>' for symbol in summary.never_seen)
     parts.append(
         f'<h3>Never seen: <data id="never-seen" value="{len(summary.never_seen)}">{len(summary.never_seen):,}</data>'
-        " symbols</h3><p class=soft>A model trained on this store learns nothing about them.</p>"
-        f'<ul class="symbols">{never}</ul>'
+        " symbols</h3>"
     )
+    if never:
+        parts.append("<p class=soft>A model trained on this store learns nothing about them.</p>")
+        parts.append(f'<ul class="symbols">{never}</ul>')
     return "".join(parts)
 
 
