@@ -212,7 +212,9 @@ def _never_seen(dataset: UtteranceDataset, counts: npt.NDArray[np.int64]) -> tup
 def _policies(dataset: UtteranceDataset) -> tuple[PolicyCost, ...]:
     if not len(dataset):
         return ()
+    # A batch of everything says nothing about a policy.
+    sizes = [size for size in _BATCH_SIZES if 2 * size <= len(dataset)] or [-(-len(dataset) // 2)]
     # Each budget is as many frames as one of the counts has on average, so that the policies can be compared.
-    budgets = sorted({default_budget(dataset, size) for size in _BATCH_SIZES})
-    policies = make_policies(dataset, _BATCH_SIZES, budgets)
+    budgets = sorted({default_budget(dataset, size) for size in sizes})
+    policies = make_policies(dataset, sizes, budgets)
     return tuple(policy_cost(dataset, policy) for policy in policies)
