@@ -45,6 +45,7 @@ class ShardPlan:
             else [
                 *(row.utterance.id, row.utterance.text, row.utterance.audio, row.utterance.where),
                 *(row.utterance.speaker, dict(row.utterance.meta), row.size),
+                *(row.utterance.normalized, row.utterance.start, row.utterance.end),
             ]
             for row in self.rows
         ]

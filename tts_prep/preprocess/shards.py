@@ -165,7 +165,8 @@ def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
 
 def _make_example(utterance: Utterance, recipe: ShardRecipe) -> _Example:
     frontend = _frontend(recipe.text)
-    phoneme_text = frontend.phoneticize(frontend.normalize(utterance.text))
+    text = utterance.text if utterance.normalized else frontend.normalize(utterance.text, utterance.language)
+    phoneme_text = frontend.phoneticize(text, utterance.language)
     phonemes = frontend.numericalize(phoneme_text)
     config = recipe.extractor.config
     waveform = read_waveform(recipe.root / utterance.audio, config.sample_rate, recipe.reading)
