@@ -24,11 +24,10 @@ _DOTS: Final = re.compile(r"\.{3,}|\. \. \.")
 
 
 def without_controls(text: str) -> str:
-    """Return the text in composed form (NFC), with control characters as spaces, invisible ones removed, and every run
-    of white space one space.
+    """Return the text composed (NFC), control characters and runs of white space as one space, invisible ones removed.
 
     A control character is a command to espeak-ng, so this is done to every text, normalized or not.
-    """  # noqa: D205
+    """
     composed = unicodedata.normalize("NFC", text)
     return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", composed)).split())
 
