@@ -15,24 +15,40 @@ import click
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.quantities import bytes_text, duration_text
-from tts_prep.format.layout import FAILURES
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.layout import FAILURES, OOD_TEXTS
+from tts_prep.format.ood import read_ood_header
 from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
 from tts_prep.preprocess.settings import configure
 
 
 def prepare_and_report(
-    items: Iterable[Utterance | Failure], corpus: str, root: Path, store: Path, options: Mapping[str, Any]
+    items: Iterable[Utterance | Failure],
+    corpus: str,
+    root: Path,
+    store: Path,
+    options: Mapping[str, Any],
+    reader_options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print what came of it."""
+    """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print what came of it.
+
+    Args:
+        items: from the reader of the corpus.
+        reader_options: what the reader was given besides a folder; it becomes part of the store's configuration.
+    """
+    lists = split_lists(options["splits"])
+    if lists:
+        items = with_splits(items, lists)
     started = time.monotonic()
     with make_progress(sys.stderr) as progress:
         result = prepare(
             items,
             root,
             store,
-            configuration(corpus, options),
+            configuration(corpus, options, reader_options),
             jobs=options["jobs"] or available_jobs(),
             max_failures=options["max_failures"],
             overwrite=options["overwrite"],
@@ -42,7 +58,24 @@ def prepare_and_report(
         click.echo(line)
 
 
-def configuration(corpus: str, options: Mapping[str, Any]) -> Configuration:
+def split_lists(values: Iterable[str]) -> dict[str, Path]:
+    """Return the lists of ids that ``--split NAME=FILE`` gives, by name.
+
+    Raises:
+        ConfigurationError: a value has another form, or a name stands twice.
+    """
+    lists: dict[str, Path] = {}
+    for value in values:
+        name, equals, file = value.partition("=")
+        if not (name and equals and file) or name in lists:
+            raise ConfigurationError(f"split: expected NAME=FILE, each name once, found {value!r}")
+        lists[name] = Path(file)
+    return lists
+
+
+def configuration(
+    corpus: str, options: Mapping[str, Any], reader_options: Mapping[str, Any] | None = None
+) -> Configuration:
     """Return the configuration that the options of a command ask for."""
     settings = {
         table: {name: options[option] for name, option in names.items() if options[option] is not None}
@@ -55,6 +88,7 @@ def configuration(corpus: str, options: Mapping[str, Any]) -> Configuration:
         vocoder=options["vocoder_config"],
         file=options["config"],
         settings=settings,
+        options=reader_options,
     )
 
 
@@ -75,9 +109,27 @@ def summary(result: Result, elapsed: float) -> list[str]:
             f"; {kept:,} shards were there already" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
         )
         lines = [made, speed]
+    lines += [remark_line(kind, remark) for kind, remark in result.manifest.remarks.items()]
+    if result.manifest.ood_texts:
+        lines.append(ood_line(result.store))
     if totals["failures"]:
         lines.append(left_out(result.store, totals["failures"]))
     return lines
+
+
+def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
+    """Return one line on what the frontend noted: how often, and the most frequent examples."""
+    examples = [f"'{found['symbol']}' × {found['count']:,} (first in {found['id']})" for found in remark["examples"]]
+    shown = ", ".join(examples[:4]) + (", …" if remark["different"] > 4 else "")
+    return f"{kind.replace('_', ' ')}: {remark['count']:,}, {remark['different']:,} different: {shown}"
+
+
+def ood_line(store: Path) -> str:
+    """Return one line on the out-of-domain texts, with the first line of the file that could not be used."""
+    header = read_ood_header(store / OOD_TEXTS)
+    failures = header.failures
+    left = f"; {len(failures):,} lines left out, the first: {failures[0]['reason']}" if failures else ""
+    return f"out-of-domain texts: {header.rows:,}{left}"
 
 
 def left_out(store: Path, count: int) -> str:

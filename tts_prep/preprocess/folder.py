@@ -11,13 +11,13 @@ from typing import Any
 
 from tts_prep.errors import StoreError
 from tts_prep.format.atomic import writing
-from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, PARTIAL_SUFFIX, SHARDS
+from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PARTIAL_SUFFIX, SHARDS
 from tts_prep.format.lock import Lock, locked
 from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.preprocess.configuration import differences
 from tts_prep.preprocess.shards import existing_header
 
-_STORE_FILE = re.compile(rf"({re.escape(LOCK)}|({MANIFEST}|{INDEX}|{FAILURES})(\.\d+)?({PARTIAL_SUFFIX})?)")
+_STORE_FILE = re.compile(rf"({re.escape(LOCK)}|({MANIFEST}|{INDEX}|{FAILURES}|{OOD_TEXTS})(\.\d+)?({PARTIAL_SUFFIX})?)")
 _SHARD_FILE = re.compile(rf"\d{{5,}}\.h5(\.\d+)?({PARTIAL_SUFFIX})?")
 
 

@@ -15,7 +15,7 @@ from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
 from tts_prep.format.layout import FAILURES, shard_name
 from tts_prep.format.manifest import Manifest
 from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
-from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.configuration import Configuration, make_frontend
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.folder import (
     locked_folder,
@@ -24,11 +24,11 @@ from tts_prep.preprocess.folder import (
     remove_extra_shards,
     tidied,
 )
+from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
 from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, make_shard
 from tts_prep.preprocess.software import software_versions
-from tts_prep.preprocess.text.frontend import get_frontend
 from tts_prep.preprocess.workers import run_jobs
 
 
@@ -113,6 +113,8 @@ def prepare(
             remove_broken(store, broken)
         with tidied(store):
             remove_extra_shards(store, len(plans))
+            if config.ood_texts:
+                make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
             summaries = _make_shards(plans, recipe, store, jobs, scratch, allowed, progress)
         manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
         lock.begun = False
@@ -158,7 +160,7 @@ def available_jobs() -> int:
 
 def _recipe(config: Configuration, root: Path) -> ShardRecipe:
     extractor = MelExtractor(config.mel)
-    frontend = get_frontend(config.text.frontend, language=config.text.language)
+    frontend = make_frontend(config.text)
     settings: dict[str, Any] = {
         "configuration": config.as_dict(),
         "software": {**software_versions(), **frontend.software()},
@@ -177,7 +179,7 @@ def _recipe(config: Configuration, root: Path) -> ShardRecipe:
                 else {}
             ),
         },
-        "vocabulary": {"symbols": list(frontend.vocab.symbols), "pad": frontend.vocab.pad},
+        "vocabulary": frontend.vocab.as_dict(),
     }
     return ShardRecipe(root, settings, extractor, config.reading, config.text)
 

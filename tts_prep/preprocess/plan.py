@@ -117,13 +117,17 @@ def _groups(
 ) -> Iterator[list[PlannedUtterance | Failure]]:
     group: list[PlannedUtterance | Failure] = []
     size = 0
+    recording = ""
     for row in rows:
         if isinstance(row, Failure):
             group.append(row)
         else:
             planned = PlannedUtterance(row, recording_size(root / row.audio))
+            # Parts of one recording are read together, so it counts once.
+            if row.audio != recording or not group:
+                size += max(0, planned.size)
+            recording = row.audio
             group.append(planned)
-            size += max(0, planned.size)
         if len(group) >= config.shard_utterances or size >= config.shard_bytes:
             yield group
             group, size = [], 0
