@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import shutil
 from pathlib import Path
 
 import click
@@ -10,17 +11,23 @@ import pytest
 import soundfile
 from conftest import TEXTS
 from corpora import SPEAKER_INFO, record, write_kaldi, write_libritts, write_text, write_vctk
+from killing import contents
 from test_cli import run
 from test_corpora import KALDI
 
 from tts_prep.cli.main import cli
+from tts_prep.errors import CorruptStoreError
 from tts_prep.format.manifest import read_manifest
+from tts_prep.format.ood import read_ood_header
 from tts_prep.format.remarks import Remarks
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import ood as ood_module
 from tts_prep.preprocess.configuration import Configuration, StoreConfig, TextConfig
+from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.corpora import registry as registry_module
 from tts_prep.preprocess.pipeline import prepare
+from tts_prep.preprocess.settings import configure
 from tts_prep.preprocess.text import Vocab, get_frontend
 
 JOBS = ("--jobs", 1)
@@ -152,8 +159,6 @@ def test_lists_of_ids_mark_splits(capsys, own_corpus: Path, tmp_path: Path) -> N
 
 
 def test_stores_of_every_frontend_do_not_depend_on_the_number_of_jobs(corpus: Path, tmp_path: Path) -> None:
-    from tts_prep.preprocess.corpora import read_ljspeech
-
     for name in ("arpabet", "characters"):
         stores = []
         for jobs in (1, 2):
@@ -197,9 +202,6 @@ def test_remarks_add_up_in_corpus_order() -> None:
 @pytest.fixture(scope="module")
 def ood_store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     """Return a store with three out-of-domain texts, of a file in which two lines cannot be used."""
-    from tts_prep.preprocess.corpora import read_ljspeech
-    from tts_prep.preprocess.settings import configure
-
     folder = tmp_path_factory.mktemp("ood")
     lines = "It was 1843.|ignored\n...\nA second text, a longer one.\n\nLast.\n()\n"
     write_text(folder / "ood.txt", lines)
@@ -230,8 +232,6 @@ def test_a_store_without_out_of_domain_texts_says_so(store: Path) -> None:
 
 
 def test_lines_that_cannot_be_used_are_listed_with_their_reasons(ood_store: Path) -> None:
-    from tts_prep.format.ood import read_ood_header
-
     reasons = [failure["reason"] for failure in read_ood_header(ood_store / "ood.h5").failures]
     assert reasons[0] == "ood.txt:2: nothing to speak in '…'"
     assert len(reasons) == 2
@@ -239,10 +239,6 @@ def test_lines_that_cannot_be_used_are_listed_with_their_reasons(ood_store: Path
 
 
 def test_a_store_with_a_broken_file_of_texts_is_refused_and_found_by_verify(ood_store: Path, tmp_path: Path) -> None:
-    import shutil
-
-    from tts_prep.errors import CorruptStoreError
-
     shutil.copytree(ood_store, tmp_path / "store")
     data = (tmp_path / "store/ood.h5").read_bytes()
     (tmp_path / "store/ood.h5").write_bytes(data[:-1])
@@ -283,3 +279,50 @@ def test_settings_of_texts_come_from_a_file_too_with_paths_beside_it(
     write_text(tmp_path / "conf/symbols.txt", "a\n\nb")
     status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "x", "--config", "conf/tts.toml", *JOBS)
     assert (status, "symbols.txt:2: expected a symbol, found an empty line" in err) == (2, True)
+
+
+def test_a_store_with_texts_and_reader_options_is_repaired_and_reindexed_to_the_same_bytes(
+    capsys, tmp_path: Path
+) -> None:
+    for number in range(3):
+        record(tmp_path / f"{number}.wav")
+    write_text(tmp_path / "list.txt", "".join(f"x|{n}.wav|Text {n}.\n" for n in range(3)))
+    write_text(tmp_path / "ood.txt", "Other text.\n")
+    symbols = ["<pad>", "<unk>", *"abcdefghijklmnopqrstuvwxyz ,.!?'-"]
+    write_text(tmp_path / "symbols.txt", "\n".join(symbols))
+    store = tmp_path / "store"
+    options = (
+        "--columns",
+        "kind|path|text",
+        "--ood-texts",
+        tmp_path / "ood.txt",
+        "--symbols",
+        tmp_path / "symbols.txt",
+    )
+    arguments = ("filelist", tmp_path / "list.txt", store, "--frontend", "characters", "--shard-utterances", 1)
+    assert run(capsys, *arguments, *options, *JOBS)[0] == 0
+    before = contents(store)
+    shard = bytearray(before["shards/00001.h5"])
+    shard[len(shard) // 2] ^= 1
+    (store / "shards/00001.h5").write_bytes(shard)
+    assert run(capsys, "verify", store, "--repair", tmp_path / "list.txt")[0] == 0
+    assert contents(store) == before
+    (store / "manifest.json").unlink()
+    (store / "index.h5").unlink()
+    assert run(capsys, "reindex", store)[0] == 0
+    assert contents(store) == before
+    (store / "ood.h5").write_bytes(before["ood.h5"][:-1])
+    status, _, err = run(capsys, "verify", store, "--repair", tmp_path / "list.txt")
+    assert (status, "ood.h5: broken, and made from a file of its own; make the store again" in err) == (1, True)
+
+
+def test_texts_do_not_depend_on_the_number_of_jobs(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ood_module, "_CHUNK", 2)
+    write_text(tmp_path / "ood.txt", "".join(f"Sentence {number}.\n" for number in range(7)))
+    config = configure("ljspeech", settings={"text": {"ood_texts": tmp_path / "ood.txt"}})
+    for jobs in (1, 2):
+        prepare(read_ljspeech(corpus), corpus, tmp_path / f"store{jobs}", config, jobs=jobs)
+    assert contents(tmp_path / "store1") == contents(tmp_path / "store2")
+    assert [text.text for text in UtteranceDataset(tmp_path / "store2").ood_texts][5] == "Sentence 5."

@@ -9,7 +9,7 @@ from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
-from tts_prep.preprocess.text.frontend import PUNCTUATION_STYLES, CharacterPhonemes, check_choice
+from tts_prep.preprocess.text.frontend import CharacterPhonemes
 from tts_prep.preprocess.text.symbols import ENGLISH_CHARACTERS
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
@@ -39,10 +39,8 @@ class CharactersFrontend(CharacterPhonemes):
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        super().__init__(Vocab.from_table(symbols) if symbols else Vocab.with_specials(ENGLISH_CHARACTERS), unknown)
-        check_choice("punctuation", punctuation or "attached", PUNCTUATION_STYLES)
+        super().__init__(Vocab.with_specials(ENGLISH_CHARACTERS), symbols, unknown, punctuation)
         self.language = language
-        self._separate = punctuation == "separate"
         self._keeps_case = any(symbol.isupper() for symbol in self.vocab.symbols if len(symbol) == 1)
 
     def normalize(self, text: str, language: str | None = None) -> str:
@@ -62,7 +60,7 @@ class CharactersFrontend(CharacterPhonemes):
         text = " ".join(text.split())
         if not _LETTER.search(text):
             raise TextError(f"nothing to speak in {text[:60]!r}" if text else "the text is empty")
-        return _PUNCTUATION.sub(r" \1", text).strip() if self._separate else text
+        return _PUNCTUATION.sub(r" \1", text).strip() if self.separate else text
 
     def _nearest(self, character: str) -> str:
         if character in self.vocab:

@@ -14,7 +14,7 @@ from typing import Any
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.espeak_files import espeak_library
-from tts_prep.preprocess.text.frontend import PUNCTUATION_STYLES, CharacterPhonemes, check_choice
+from tts_prep.preprocess.text.frontend import CharacterPhonemes
 from tts_prep.preprocess.text.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.symbols import PAD, SYMBOLS
 from tts_prep.preprocess.text.typography import without_controls
@@ -44,10 +44,8 @@ class EspeakFrontend(CharacterPhonemes):
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        super().__init__(Vocab.from_table(symbols) if symbols else Vocab(SYMBOLS, PAD), unknown)
-        check_choice("punctuation", punctuation or "attached", PUNCTUATION_STYLES)
+        super().__init__(Vocab(SYMBOLS, PAD), symbols, unknown, punctuation)
         self.language = language
-        self._separate = punctuation == "separate"
         self._backends: dict[str, Any] = {}
 
     def _backend(self, language: str) -> Any:
@@ -80,7 +78,7 @@ class EspeakFrontend(CharacterPhonemes):
         phonemes = "".join(backend.phonemize([text], strip=True))
         if NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
-        return separate_punctuation(phonemes) if self._separate else phonemes
+        return separate_punctuation(phonemes) if self.separate else phonemes
 
     def software(self) -> dict[str, str]:
         """Return the versions of phonemizer, espeak-ng and what writes English numbers out."""

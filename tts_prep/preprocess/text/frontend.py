@@ -61,15 +61,19 @@ class CharacterPhonemes:
     """The half of a frontend behind the phonemes, where every symbol is one character.
 
     Args:
-        vocab: of one-character symbols and specials.
+        default: the vocabulary of the frontend.
+        symbols: a table of the user's own instead.
         unknown: what becomes of a character that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
+        punctuation: one of `PUNCTUATION_STYLES`, None for the first.
 
     Raises:
-        ConfigurationError: there is no such policy, or the vocabulary cannot follow it, or it has longer symbols.
+        ConfigurationError: there is no such choice, or the vocabulary cannot follow it, or it has longer symbols.
     """
 
-    def __init__(self, vocab: Vocab, unknown: str = "error") -> None:
+    def __init__(self, default: Vocab, symbols: Sequence[str] | None, unknown: str, punctuation: str | None) -> None:
+        vocab = Vocab.from_table(symbols) if symbols else default
         check_unknown(vocab, unknown)
+        check_choice("punctuation", punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
         long = [symbol for symbol in vocab.symbols if len(symbol) != 1 and symbol not in vocab.specials]
         if long:
             raise ConfigurationError(
@@ -78,6 +82,7 @@ class CharacterPhonemes:
             )
         self.vocab = vocab
         self.unknown = unknown
+        self.separate = punctuation == "separate"
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
         """Return one id a character, [n_phonemes] int32.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.frontend import PUNCTUATION_STYLES, CharacterPhonemes, check_choice
+from tts_prep.preprocess.text.frontend import CharacterPhonemes
 from tts_prep.preprocess.text.ipa_marks import NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.symbols import PAD, SYMBOLS
 from tts_prep.preprocess.text.vocab import Vocab
@@ -25,9 +25,7 @@ class PhonemesFrontend(CharacterPhonemes):
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        super().__init__(Vocab.from_table(symbols) if symbols else Vocab(SYMBOLS, PAD), unknown)
-        check_choice("punctuation", punctuation or "attached", PUNCTUATION_STYLES)
-        self._separate = punctuation == "separate"
+        super().__init__(Vocab(SYMBOLS, PAD), symbols, unknown, punctuation)
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the text as it is."""
@@ -42,7 +40,7 @@ class PhonemesFrontend(CharacterPhonemes):
         phonemes = text.strip()
         if NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {phonemes[:60]!r}" if phonemes else "the text is empty")
-        return separate_punctuation(phonemes) if self._separate else phonemes
+        return separate_punctuation(phonemes) if self.separate else phonemes
 
     def software(self) -> dict[str, str]:
         """Return nothing: no other package is used."""
