@@ -17,6 +17,7 @@ from tts_prep import __version__
 from tts_prep.cli import interruption
 from tts_prep.cli.demo import demo
 from tts_prep.cli.filelist import filelist
+from tts_prep.cli.finish import finish
 from tts_prep.cli.info import info
 from tts_prep.cli.kaldi import kaldi
 from tts_prep.cli.libritts import libritts
@@ -64,7 +65,7 @@ def cli() -> None:
     """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
 
 
-for command in (ljspeech, vctk, libritts, filelist, kaldi, info, verify, reindex, presets, demo):
+for command in (ljspeech, vctk, libritts, filelist, kaldi, info, verify, reindex, finish, presets, demo):
     cli.add_command(_with_debug(command))
 
 

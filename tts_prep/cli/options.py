@@ -87,6 +87,15 @@ def corpus_options(function: F) -> F:
         click.option("--limit", type=integer, metavar="N", help="Take the first N rows only."),
         click.option("--jobs", "-j", type=integer, metavar="N", help="Worker processes.  [default: one a processor]"),
         click.option(
+            "--backend",
+            default="loky",
+            show_default=True,
+            metavar="NAME",
+            help="Where the workers run: loky (this machine), dask, or another backend of joblib.",
+        ),
+        click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster.  [default: one on this machine]"),
+        click.option("--part", metavar="K/N", help="Make every N-th shard only; 'tts-prep finish' does the rest."),
+        click.option(
             "--max-failures",
             default="1%",
             show_default=True,

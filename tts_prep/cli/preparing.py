@@ -17,10 +17,13 @@ from tts_prep.cli.progress import make_progress
 from tts_prep.cli.quantities import bytes_text, duration_text
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
+from tts_prep.format.manifest import Manifest
 from tts_prep.format.ood import read_ood_header
+from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.parts import Part, PartResult, prepare_part
 from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
 from tts_prep.preprocess.settings import configure
 
@@ -43,17 +46,22 @@ def prepare_and_report(
     if lists:
         items = with_splits(items, lists)
     started = time.monotonic()
+    part = Part.parse(options["part"]) if options["part"] else None
+    if part and options["overwrite"]:
+        raise ConfigurationError("overwrite: one part cannot replace a store; remove the store first")
     with make_progress(sys.stderr) as progress:
-        result = prepare(
-            items,
-            root,
-            store,
-            configuration(corpus, options, reader_options),
-            jobs=options["jobs"] or available_jobs(),
-            max_failures=options["max_failures"],
-            overwrite=options["overwrite"],
-            progress=progress,
-        )
+        how: dict[str, Any] = {
+            "jobs": options["jobs"] or available_jobs(),
+            "backend": Backend(options["backend"], options["scheduler"]),
+            "max_failures": options["max_failures"],
+            "progress": progress,
+        }
+        config = configuration(corpus, options, reader_options)
+        if part:
+            made = prepare_part(items, root, store, config, part, **how)
+            click.echo(part_text(made, time.monotonic() - started))
+            return
+        result = prepare(items, root, store, config, overwrite=options["overwrite"], **how)
     for line in summary(result, time.monotonic() - started):
         click.echo(line)
 
@@ -94,11 +102,7 @@ def configuration(
 
 def summary(result: Result, elapsed: float) -> list[str]:
     """Return the closing lines of a run."""
-    totals = result.manifest.totals
-    size = sum(entry.size for entry in result.manifest.files)
-    made = f"{result.store}: {totals['utterances']:,} utterances, {duration_text(totals['seconds'])} of audio, "
-    made += f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {totals['shards']:,} shards, "
-    made += bytes_text(size)
+    totals, made = result.manifest.totals, made_text(result.store, result.manifest)
     if not result.shards_made:
         lines = [made, "the store was whole already; nothing was made"]
     else:
@@ -130,6 +134,27 @@ def ood_line(store: Path) -> str:
     failures = header.failures
     left = f"; {len(failures):,} lines left out, the first: {failures[0]['reason']}" if failures else ""
     return f"out-of-domain texts: {header.rows:,}{left}"
+
+
+def made_text(store: Path, manifest: Manifest) -> str:
+    """Return one line on what a store holds."""
+    totals = manifest.totals
+    return (
+        f"{store}: {totals['utterances']:,} utterances, {duration_text(totals['seconds'])} of audio, "
+        f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {totals['shards']:,} shards, "
+        f"{bytes_text(sum(entry.size for entry in manifest.files))}"
+    )
+
+
+def part_text(result: PartResult, elapsed: float) -> str:
+    """Return the closing line of a part."""
+    there = result.shards - result.shards_made
+    return (
+        f"{result.store}: part {result.part.number}/{result.part.count}, {result.shards:,} shards"
+        f"{f' ({there:,} were there already)' if there else ''}, {duration_text(result.seconds)} of audio, "
+        f"{result.failures:,} rows left out, in {duration_text(elapsed)}; when all parts are there: "
+        f"tts-prep finish {result.store}"
+    )
 
 
 def left_out(store: Path, count: int) -> str:

@@ -27,7 +27,7 @@ from tts_prep.format.layout import (
 )
 
 _NO_CHECKSUM = "0" * 64
-_LONGEST = 1 << 28
+LONGEST_MANIFEST = 1 << 28
 """Most bytes of a manifest: those of a store of more than a million shards."""
 
 
@@ -83,7 +83,7 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
 
 def manifest_fault(store: Path) -> str | None:
     """Return what is wrong with a manifest that can be read, by its own checksum; None where nothing is."""
-    text = read_text(stored_file(store, MANIFEST), _LONGEST)
+    text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
     found = json.loads(text).get("checksum")
     if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
         return "it has no checksum of its own"
@@ -106,7 +106,7 @@ def read_manifest(store: Path) -> Manifest:
     path = store / MANIFEST
     if not _exists(path):
         raise StoreError(_why_no_manifest(store))
-    text = read_text(stored_file(store, MANIFEST), _LONGEST)
+    text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
         if "\\u" in text:

@@ -27,7 +27,6 @@ from tts_prep.format.datasets import (
 )
 from tts_prep.format.layout import NUMBER_DTYPES, OOD_FORMAT, version_text
 from tts_prep.format.manifest import check_version
-from tts_prep.format.seals import write_seals
 
 _TEXTS = ("text", "phoneme_text")
 _NUMBERS = ("phonemes_start", "n_phonemes")
@@ -71,7 +70,6 @@ def write_ood_texts(
         write_texts(columns, "phoneme_text", phoneme_texts)
         write_number(columns, "phonemes_start", starts[:-1], NUMBER_DTYPES["phonemes_start"])
         write_number(columns, "n_phonemes", np.diff(starts), NUMBER_DTYPES["n_phonemes"])
-        write_seals(file)
 
 
 def read_ood_header(path: Path) -> OodHeader:

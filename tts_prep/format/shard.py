@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,17 @@ class ShardHeader:
     mel_statistics: Mapping[str, Mapping[str, Any]]
     failures: tuple[Mapping[str, str], ...]
     remarks: Mapping[str, Any] = field(default_factory=dict)
+
+    def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
+        """Return the header in little memory, for those who hold thousands of them.
+
+        Args:
+            settings: values of the fields that all shards of a store share; where they are equal, these objects are
+                used.
+        """
+        shared = ("configuration", "software", "arrays", "vocabulary")
+        same = {name: settings[name] for name in shared if getattr(self, name) == settings[name]}
+        return replace(self, mel_statistics={}, **same)
 
 
 def write_header(file: h5py.File, header: ShardHeader) -> None:

@@ -15,7 +15,7 @@ from tts_prep.format.datasets import Array, Location, map_dataset
 from tts_prep.format.files import stored_file
 from tts_prep.format.index import Index, check_places, open_index
 from tts_prep.format.layout import ARRAYS, MANIFEST
-from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.format.manifest import LONGEST_MANIFEST, Manifest, read_manifest
 from tts_prep.format.ood import open_ood_texts
 from tts_prep.format.verification import require_whole
 from tts_prep.loader.metadata import StoreMetadata, parse_metadata
@@ -211,6 +211,8 @@ class Store:
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             if stamp == self._stamp:
                 return
+            if status.st_size > LONGEST_MANIFEST:
+                raise CorruptStoreError(f"{path}: longer than {LONGEST_MANIFEST:,} bytes, no store has that")
             checksum = file_sha256(path)
         except OSError as error:
             raise StoreError(f"{path}: gone since the store was opened ({error.strerror})") from error

@@ -10,7 +10,7 @@ import numpy as np
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform, trim_silence
 from tts_prep.preprocess.corpora.utterance import Utterance
 
 
@@ -40,9 +40,7 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
     if not part.any():
         raise AudioError(f"{path.name}: digital silence from {utterance.start:g} s on, every sample is 0")
     if config.trim_db is not None:
-        from librosa.effects import trim
-
-        part = trim(part, top_db=config.trim_db)[0]
+        part = trim_silence(part, config.trim_db)
     return np.array(part, np.float32)
 
 

@@ -17,6 +17,7 @@ from tts_prep.format.checksum import file_sha256, json_sha256
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.ood import OodHeader, read_ood_header, write_ood_texts
 from tts_prep.format.remarks import Remarks
+from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure
@@ -72,7 +73,7 @@ def make_ood_texts(
     chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
     make = partial(_phonemize, config=text)
     done = run_jobs(
-        make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines", jobs, scratch
+        make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines", jobs, scratch, Backend()
     )
     found = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
     texts = [item for item in found if isinstance(item, _Text)]

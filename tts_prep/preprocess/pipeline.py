@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooMany
 from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
 from tts_prep.format.layout import FAILURES, shard_name
 from tts_prep.format.manifest import Manifest
+from tts_prep.format.shard import ShardHeader
 from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
+from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import Configuration, make_frontend
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.folder import (
@@ -68,6 +70,7 @@ def prepare(
     config: Configuration,
     *,
     jobs: int = 1,
+    backend: Backend = Backend(),
     max_failures: str | int = "1%",
     overwrite: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
@@ -83,6 +86,7 @@ def prepare(
         root: what the utterances' relative audio paths are relative to.
         store: the folder to make.
         jobs: worker processes.
+        backend: where they run.
         max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded up).
         overwrite: replace a store that is there.
         broken: files of a whole store to make again, such as ``shards/00003.h5``; see `tts_prep.preprocess.repair`.
@@ -95,7 +99,7 @@ def prepare(
         locked_folder(store, overwrite=overwrite) as lock,
         scratch_folder(store, lock.former) as scratch,
     ):
-        recipe = _recipe(config, root)
+        recipe = recipe_of(config, root)
         manifest = open_folder(store, recipe.settings, broken)
         plans = make_plan(first_rows(items, config.limit), root, config.store)
         if not plans:
@@ -115,7 +119,7 @@ def prepare(
             remove_extra_shards(store, len(plans))
             if config.ood_texts:
                 make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
-            summaries = _make_shards(plans, recipe, store, jobs, scratch, allowed, progress)
+            summaries = make_shards(plans, recipe, store, jobs, backend, scratch, allowed, progress)
         manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
         lock.begun = False
     return Result(store, manifest, sum(summary.made for summary in summaries))
@@ -158,7 +162,8 @@ def available_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _recipe(config: Configuration, root: Path) -> ShardRecipe:
+def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
+    """Return what every shard of a store is made with."""
     extractor = MelExtractor(config.mel)
     frontend = make_frontend(config.text)
     settings: dict[str, Any] = {
@@ -184,42 +189,47 @@ def _recipe(config: Configuration, root: Path) -> ShardRecipe:
     return ShardRecipe(root, settings, extractor, config.reading, config.text)
 
 
-def _make_shards(
+def make_shards(
     plans: Sequence[ShardPlan],
     recipe: ShardRecipe,
     store: Path,
     jobs: int,
+    backend: Backend,
     scratch: Path,
     allowed: FailureLimit,
     progress: Callable[[Progress], None],
 ) -> list[ShardSummary]:
     """Make all shards that are not there yet, and return them in order."""
     compile_kernels(recipe.extractor.config)
-    total = sum(len(plan.rows) for plan in plans)
-    make = partial(make_shard, recipe=recipe, store=store)
+    total = sum(plan.n_rows for plan in plans)
+    # Workers elsewhere need not have this process's working directory.
+    make = partial(make_shard, recipe=replace(recipe, root=recipe.root.absolute()), store=store.absolute())
     summaries: list[ShardSummary] = []
     rows = failures = 0
     seconds = 0.0
-    with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch)) as results:
+    with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch, backend)) as results:
         for summary in results:
-            summaries.append(summary)
+            summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
             failures += len(summary.header.failures)
             seconds += summary.header.seconds
             progress(Progress(rows + failures, total, seconds, failures))
             if failures > allowed.of(total):
-                _give_up(store, summaries, total, allowed)
-    return sorted(summaries, key=lambda summary: summary.number)
+                give_up(store, [done.header for done in sorted(summaries, key=_number)], total, allowed)
+    return sorted(summaries, key=_number)
 
 
 def _shard_text(store: Path, plan: ShardPlan) -> str:
-    ids = [row.id if isinstance(row, Failure) else row.utterance.id for row in plan.rows]
-    return f"{store / shard_name(plan.number)} ({ids[0]} to {ids[-1]})"
+    return f"{store / shard_name(plan.number)} ({plan.name})"
 
 
-def _give_up(store: Path, summaries: Sequence[ShardSummary], total: int, allowed: FailureLimit) -> None:
-    ordered = sorted(summaries, key=lambda summary: summary.number)
-    failures = write_failures(store, [summary.header for summary in ordered])
+def _number(summary: ShardSummary) -> int:
+    return summary.number
+
+
+def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit) -> None:
+    """Write the failures of shards, in order, and raise a `TooManyFailuresError`."""
+    failures = write_failures(store, headers)
     first = failures[0]
     raise TooManyFailuresError(
         f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows; the first is "

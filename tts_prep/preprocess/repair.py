@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import StoreError
-from tts_prep.format.layout import MANIFEST, OOD_TEXTS, SHARDS
+from tts_prep.format.files import shard_files
+from tts_prep.format.layout import MANIFEST, OOD_TEXTS
 from tts_prep.format.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.audio.compression import Compression
@@ -79,7 +80,7 @@ def _look(store: Path) -> tuple[list[str], dict[str, Any]]:
         manifest = read_manifest(store)
     except StoreError:
         # Broken, or gone with a repair that was interrupted: the shards know the settings too.
-        for path in sorted((store / SHARDS).glob("*.h5")):
+        for _, path in shard_files(store):
             header = existing_header(path)
             if header:
                 return [MANIFEST], dict(header.configuration)

@@ -107,6 +107,8 @@ def configure(
     if file is not None:
         tables = read_config_file(file)
         named = tables.pop("preset", None)
+        if named is not None and not isinstance(named, str):
+            raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {named!r}")
         preset = preset or (None if vocoder else named)
         layers.append((f"{file}: ", tables, file.parent))
     layers.append(("", settings or {}, Path()))

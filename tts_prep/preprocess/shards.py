@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from tts_prep.format.datasets import Array, create_dataset, create_file
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
 from tts_prep.format.remarks import Remarks
-from tts_prep.format.seals import write_seals
 from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, write_header
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
@@ -66,6 +65,10 @@ class ShardSummary:
     header: ShardHeader
     made: bool
 
+    def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
+        """Return the same, with the settings of its header in one place in memory for all shards."""
+        return replace(self, header=self.header.without_statistics(settings))
+
 
 @dataclass(frozen=True)
 class _Example:
@@ -90,7 +93,7 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
         header = _write(plan, key, recipe, path)
     with writing(path):
         entry = file_entry(store, shard_name(plan.number), header.rows)
-    return ShardSummary(plan.number, entry, header, made)
+    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made)
 
 
 def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:
@@ -150,7 +153,6 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
         write_header(file, header)
         starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
         _write_columns(file.create_group("columns"), plan.columns, examples, starts)
-        write_seals(file)
     return header
 
 

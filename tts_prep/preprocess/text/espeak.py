@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
+import tempfile
+import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, TextError, WriteError
 from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.espeak_files import espeak_library
 from tts_prep.preprocess.text.frontend import CharacterPhonemes
@@ -22,6 +24,8 @@ from tts_prep.preprocess.text.vocab import Vocab
 
 # A bare code of these languages means their most spoken voice; espeak-ng has none of that name.
 _VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
+# The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
+_ESPEAK = threading.Lock()
 
 
 class EspeakFrontend(CharacterPhonemes):
@@ -68,14 +72,18 @@ class EspeakFrontend(CharacterPhonemes):
         text = without_controls(text)
         if not text:
             raise TextError("the text is empty")
-        try:
-            backend = self._backend(language or self.language)
-        except ConfigurationError as error:
-            # The corpus says so of one utterance; the others can be used.
-            if language in (None, self.language):
-                raise
-            raise TextError(str(error)) from None
-        phonemes = "".join(backend.phonemize([text], strip=True))
+        if "\0" in text:
+            # It would end the text for espeak-ng, and what follows would be dropped without a word.
+            raise TextError(f"a NUL character in {text[:60]!r}")
+        with _ESPEAK:
+            try:
+                backend = self._backend(language or self.language)
+            except ConfigurationError as error:
+                # The corpus says so of one utterance; the others can be used.
+                if language in (None, self.language):
+                    raise
+                raise TextError(str(error)) from None
+            phonemes = "".join(backend.phonemize([text], strip=True))
         if NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
         return separate_punctuation(phonemes) if self.separate else phonemes
@@ -91,6 +99,12 @@ class EspeakFrontend(CharacterPhonemes):
 
 
 def _make_backend(language: str) -> Any:
+    """Return a backend for a language.
+
+    Raises:
+        ConfigurationError: espeak-ng has no such language, or its library cannot be loaded from where it is copied to.
+        WriteError: the library cannot be copied: every process has a copy of it for itself.
+    """
     from phonemizer.backend import EspeakBackend
     from phonemizer.backend.espeak.wrapper import EspeakWrapper
 
@@ -100,19 +114,30 @@ def _make_backend(language: str) -> Any:
     quiet = logging.getLogger("tts_prep.espeak")
     quiet.setLevel(logging.CRITICAL)
     voice = _VOICES.get(language.lower().replace("_", "-"), language)
-    if not EspeakBackend.is_supported_language(voice):
-        known = sorted(EspeakBackend.supported_languages())
-        similar = [name for name in known if name.split("-")[0] == language.split("-")[0]] or known
-        raise ConfigurationError(
-            f"language: espeak-ng has no {language!r}; it has {', '.join(similar[:12])}"
-            f"{f' and {len(similar) - 12} more' if len(similar) > 12 else ''}"
+    try:
+        if not EspeakBackend.is_supported_language(voice):
+            known = sorted(EspeakBackend.supported_languages())
+            similar = [name for name in known if name.split("-")[0] == language.split("-")[0]] or known
+            raise ConfigurationError(
+                f"language: espeak-ng has no {language!r}; it has {', '.join(similar[:12])}"
+                f"{f' and {len(similar) - 12} more' if len(similar) > 12 else ''}"
+            )
+        return EspeakBackend(
+            voice,
+            punctuation_marks=MARKS,
+            preserve_punctuation=True,
+            with_stress=True,
+            # A word that espeak speaks in another language would come with "(fr)" before it.
+            language_switch="remove-flags",
+            logger=quiet,
         )
-    return EspeakBackend(
-        voice,
-        punctuation_marks=MARKS,
-        preserve_punctuation=True,
-        with_stress=True,
-        # A word that espeak speaks in another language would come with "(fr)" before it.
-        language_switch="remove-flags",
-        logger=quiet,
-    )
+    except OSError as error:
+        raise WriteError(
+            f"{tempfile.gettempdir()}: espeak-ng's library cannot be copied there ({error.strerror or error}); set "
+            "TMPDIR to a folder with room"
+        ) from error
+    except RuntimeError as error:
+        raise ConfigurationError(
+            f"{tempfile.gettempdir()}: espeak-ng's library cannot be loaded from there ({error}); set TMPDIR to a "
+            "folder with room, on a file system without 'noexec'"
+        ) from error

@@ -8,7 +8,7 @@ from typing import Final
 
 # Zero-width characters, soft hyphens and direction marks: no sound, and in the way of every comparison.
 _INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL: Final = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 _PLAIN: Final = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′ʹʻʼ`´＇", "'"),
@@ -26,7 +26,8 @@ _DOTS: Final = re.compile(r"\.{3,}|\. \. \.")
 def without_controls(text: str) -> str:
     """Return the text composed (NFC), control characters and runs of white space as one space, invisible ones removed.
 
-    A control character is a command to espeak-ng, so this is done to every text, normalized or not.
+    A control character is a command to espeak-ng, so this is done to every text, normalized or not. NUL stays: it is
+    a sign of a broken file, and every frontend refuses it.
     """
     composed = unicodedata.normalize("NFC", text)
     return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", composed)).split())
