@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test check format bench docs dist-check clean
+.PHONY: demo ljspeech test soak check format bench docs dist-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/tts-prep demo demo
@@ -16,6 +16,12 @@ ljspeech: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
+
+# Hours: 200 kills, every write failing in turn, thousands of fuzzed stores, long epochs, a long corpus.
+soak: $(INSTALLED)
+	KILLS=$(or $(KILLS),200) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
+	FUZZ=$(or $(FUZZ),2000) CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
+		tests/test_hostile.py tests/test_corruption.py tests/test_full_disk.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -55,6 +55,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
 
     totals, arrays = manifest.totals, manifest.arrays
     audio, text = manifest.configuration["audio"], manifest.configuration["text"]
+    remarks = [f"{found['count']:,} {kind.replace('_', ' ')}" for kind, found in manifest.remarks.items()]
     mean = totals["seconds"] / max(1, totals["utterances"])
     return {
         "store": f"{store}, format {manifest.version}, {bytes_text(size)} in {count_text(totals['shards'], 'shard')}",
@@ -68,6 +69,12 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         "phonemes": f"{totals['phonemes']:,}; frontend {text['frontend']}, language {text['language']}, "
         f"{len(manifest.vocabulary['symbols'])} symbols",
         "waveform": f"kept, {arrays['waveform']['dtype']}" if "waveform" in arrays else "not kept",
+        **(
+            {"other texts": f"{manifest.ood_texts.rows:,}, without recordings, out of domain"}
+            if manifest.ood_texts
+            else {}
+        ),
+        **({"remarks": ", ".join(remarks)} if remarks else {}),
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }

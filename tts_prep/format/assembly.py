@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.atomic import replacing
+from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.checksum import file_sha256, json_sha256
 from tts_prep.format.columns import CategoryColumn
-from tts_prep.format.files import stored_file
+from tts_prep.format.files import shard_files, stored_file
 from tts_prep.format.index import build_index, open_index
-from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, SHARDS, shard_name
+from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PARTS, SHARDS, shard_name
 from tts_prep.format.lock import locked
 from tts_prep.format.manifest import FileEntry, Manifest, read_manifest, write_manifest
-from tts_prep.format.shard import ShardHeader, check_shard
+from tts_prep.format.ood import read_ood_header
+from tts_prep.format.remarks import Remarks
+from tts_prep.format.seals import broken_datasets
+from tts_prep.format.shard import ShardHeader, broken_text, check_shard
 from tts_prep.format.statistics import MelStatistics
 
-_SHARD = re.compile(r"\d{5,}\.h5")
 _SAME = ("configuration", "software", "arrays", "vocabulary")
 
 
@@ -40,12 +41,10 @@ def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]])
         if any(getattr(header, name) != getattr(first, name) for name in _SAME):
             raise CorruptStoreError(f"{store / entry.file}: made with other settings than {shards[0][0].file}")
     failures = write_failures(store, headers)
-    rows = build_index(store, [store / entry.file for entry, _ in shards])
+    rows, statistics = build_index(store, [store / entry.file for entry, _ in shards])
     index = open_index(store / INDEX, rows, list(first.arrays), len(shards))
-    statistics = MelStatistics.total(
-        (MelStatistics.from_dict(part) for header in headers for part in header.mel_statistics.values()),
-        first.arrays["mel"]["row_shape"][0],
-    )
+    if not statistics.count:
+        statistics = MelStatistics.empty(first.arrays["mel"]["row_shape"][0])
     speakers = index.column("speaker")
     assert isinstance(speakers, CategoryColumn)
     manifest = Manifest(
@@ -72,8 +71,13 @@ def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]])
         shards=tuple(entry for entry, _ in shards),
         index=file_entry(store, INDEX, rows),
         failures=file_entry(store, FAILURES, len(failures)),
+        ood_texts=_ood_entry(store, first),
+        remarks=Remarks.merged(header.remarks for header in headers).summary(),
     )
     write_manifest(store, manifest)
+    with writing(store):
+        # Of no use any more, and no part of a whole store.
+        (store / PARTS).unlink(missing_ok=True)
     return manifest
 
 
@@ -91,16 +95,18 @@ def reindex_store(store: Path) -> Manifest:
     if (store / LOCK).exists() and not (store / MANIFEST).exists():
         raise StoreError(f"{store}: begun and not finished; run the command that makes it again to go on")
     with locked(store):
-        count = sum(1 for path in (store / SHARDS).iterdir() if _SHARD.fullmatch(path.name))
+        count = sum(1 for _ in shard_files(store))
         count = max(count, _count_before(store))
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
-        return assemble_store(store, list(_checked_shards(store, count)))
+        return assemble_store(store, list(checked_shards(store, count)))
 
 
-def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[Mapping[str, str]]:
+def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str, str]]:
     """Write ``failures.jsonl`` from the headers of shards, in order, and return its rows."""
-    failures = [failure for header in headers for failure in header.failures]
+    # A header gives its keys in another order once it was read from a file.
+    keys = ("id", "where", "stage", "reason")
+    failures = [{key: failure[key] for key in keys} for header in headers for failure in header.failures]
     with replacing(store / FAILURES) as partial:
         text = "".join(json.dumps(failure, ensure_ascii=False) + "\n" for failure in failures)
         partial.write_text(text, encoding="utf-8")
@@ -118,11 +124,27 @@ def file_entry(store: Path, file: str, rows: int) -> FileEntry:
     return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
 
 
-def _checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHeader]]:
+def _ood_entry(store: Path, header: ShardHeader) -> FileEntry | None:
+    if not header.configuration.get("text", {}).get("ood_texts"):
+        return None
+    path = stored_file(store, OOD_TEXTS)
+    if broken := broken_datasets(path):
+        raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the store again")
+    return file_entry(store, OOD_TEXTS, read_ood_header(path).rows)
+
+
+def checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHeader]]:
+    """Yield the first shards of a store with their headers, each checked against the checksums that it carries.
+
+    Raises:
+        CorruptStoreError: a shard is broken or missing.
+    """
+    first: ShardHeader | None = None
     for number in range(count):
         name = shard_name(number)
         header = check_shard(stored_file(store, name), number)
-        yield file_entry(store, name, header.rows), header
+        first = first or header
+        yield file_entry(store, name, header.rows), header.without_statistics(vars(first))
 
 
 def _count_before(store: Path) -> int:

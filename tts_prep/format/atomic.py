@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,22 +11,19 @@ from pathlib import Path
 from tts_prep.errors import WriteError
 from tts_prep.format.layout import PARTIAL_SUFFIX
 
-# HDF5 puts the system's reason into a text of its own.
-_HDF5_ERRNO = re.compile(r"errno = (\d+)")
-
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success make it durable and rename it to ``path``.
 
     Whoever has the old file mapped goes on seeing the old one. On an exception the temporary file is removed; after
-    a kill it stays, under a name that the next run removes. The name has the process in it, so that a worker that
-    outlives a killed run never writes to a file of the next one.
+    a kill it stays, under a name that the next run removes. The name is never used twice, so that two processes,
+    here or on other machines, that make the same file do not write to each other's.
 
     Raises:
         WriteError: a write, the flush to disk or the rename failed.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         with writing(path):
             yield partial
@@ -40,30 +37,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the system or HDF5 says of a failed write into a `WriteError` that names the file."""
+    """Turn what the system says of a failed write into a `WriteError` that names the file."""
     try:
         yield
-    except (OSError, RuntimeError) as error:
+    except OSError as error:
         raise WriteError(
-            f"{path}: cannot be written ({write_fault(error)}); what was done is kept, run again to go on"
+            f"{path}: cannot be written ({error.strerror or error}); what was done is kept, run again to go on"
         ) from error
-
-
-def write_fault(error: BaseException) -> str:
-    """Return the system's reason for a failed write, in a few words.
-
-    HDF5 goes on after a failed write and fails again in closing the file; then the first failure has the reason.
-    """
-    reason = ""
-    link: BaseException | None = error
-    while link is not None:
-        found = _HDF5_ERRNO.search(str(link))
-        if isinstance(link, OSError) and link.strerror:
-            reason = link.strerror
-        elif found:
-            reason = os.strerror(int(found[1]))
-        link = link.__context__
-    return reason or (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def sync(path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,24 +15,114 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
+from tts_prep.format.checksum import canonical_json
 from tts_prep.format.layout import PAGE
 
 Array = npt.NDArray[Any]
 
+SEALS = "checksums"
+"""The name of the dataset that holds the checksums of all others: a JSON object, dataset → SHA-256 of its bytes."""
+
 _LONGEST_STRING = 1 << 28
+_BLOCK = 1 << 20
 
 
-def create_file(path: Path) -> h5py.File:
-    """Create an HDF5 file whose bytes depend on nothing but what is written to it."""
-    return h5py.File(
-        path,
-        "w",
-        libver=("v110", "v110"),
-        alignment_threshold=1,
-        alignment_interval=PAGE,
-        # Object headers and links side by side, not each on a page of its own.
-        meta_block_size=4 * PAGE,
-    )
+class _Output:
+    """The file that HDF5 writes to, which keeps the first failure of the disk to itself until the end.
+
+    HDF5 goes on after a failed write, fails in many other places, and says so on stderr, past all exceptions.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        self._position = self._size = 0
+        self.fault: OSError | None = None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: memoryview) -> int:
+        rest = memoryview(data).cast("B")
+        count = len(rest)
+        try:
+            while rest and self.fault is None:
+                written = os.pwrite(self._descriptor, rest, self._position + count - len(rest))
+                rest = rest[written:]
+        except OSError as error:
+            self.fault = error
+        self._position += count
+        self._size = max(self._size, self._position)
+        return count
+
+    def read(self, count: int) -> bytes:
+        data = bytearray(count)
+        return bytes(data[: self.readinto(memoryview(data))])
+
+    def readinto(self, buffer: memoryview) -> int:
+        try:
+            count = os.preadv(self._descriptor, [buffer], self._position)
+        except OSError as error:
+            self.fault = self.fault or error
+            count = len(buffer)
+        self._position += count
+        return count
+
+    def truncate(self, size: int) -> int:
+        try:
+            if self.fault is None:
+                os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            self.fault = error
+        self._size = size
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer here."""
+
+    def check(self) -> None:
+        """Raise the first failure."""
+        if self.fault is not None:
+            raise self.fault
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+@contextmanager
+def create_file(path: Path) -> Iterator[h5py.File]:
+    """Create an HDF5 file whose bytes depend on nothing but what is written to it, and whose datasets are sealed.
+
+    At the end every dataset's checksum is written to it.
+
+    Raises:
+        OSError: of the first write that failed.
+    """
+    output = _Output(path)
+    try:
+        with h5py.File(
+            output,
+            "w",
+            libver=("v110", "v110"),
+            alignment_threshold=1,
+            alignment_interval=PAGE,
+            # Object headers and links side by side, not each on a page of its own.
+            meta_block_size=4 * PAGE,
+        ) as file:
+            yield file
+            file.flush()
+            output.check()
+            _write_seals(file, path)
+        output.check()
+    except Exception:
+        # Whatever went wrong after it comes from it.
+        output.check()
+        raise
+    finally:
+        output.close()
 
 
 def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.Dataset:
@@ -164,3 +256,42 @@ def map_dataset(path: Path, location: Location) -> Array:
         raise CorruptStoreError(f"{path}: cannot be mapped ({reason}); was the store moved?") from error
     # A plain array over the same pages: slices of np.memmap objects cost microseconds each.
     return np.asarray(mapped)
+
+
+def find_datasets(group: h5py.Group, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Location]]:
+    """Yield the paths and places of a file's datasets, but for the one that holds the checksums.
+
+    Raises:
+        CorruptStoreError: one of them is not as `locate` wants it, or groups are nested too deep.
+    """
+    if depth > 3:
+        raise CorruptStoreError(f"{group.file.filename}: groups are nested deeper than those of a store")
+    for name in group:
+        if name == SEALS and not depth:
+            continue
+        if isinstance(group.get(name, getlink=True), h5py.HardLink) and isinstance(group[name], h5py.Group):
+            yield from find_datasets(group[name], f"{prefix}{name}/", depth + 1)
+        else:
+            yield f"{prefix}{name}", locate(group, name, kinds="iufS")
+
+
+def location_sha256(path: Path, location: Location) -> str:
+    """Return the SHA-256 of a dataset's bytes, hexadecimal, without HDF5."""
+    digest = hashlib.sha256()
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        position, end = location.offset, location.offset + location.size
+        while location.size and position < end:
+            block = os.pread(descriptor, min(_BLOCK, end - position), position)
+            if not block:
+                break
+            digest.update(block)
+            position += len(block)
+    finally:
+        os.close(descriptor)
+    return digest.hexdigest()
+
+
+def _write_seals(file: h5py.File, path: Path) -> None:
+    seals = {name: location_sha256(path, location) for name, location in sorted(dict(find_datasets(file)).items())}
+    write_string(file, SEALS, canonical_json(seals))

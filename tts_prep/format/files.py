@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format.layout import SHARDS, shard_number
+
+
+def shard_folder_files(store: Path) -> Iterator[str]:
+    """Yield the path of everything in a store's folder of shards and its numbered folders, relative to the store."""
+    if not (store / SHARDS).is_dir():
+        return
+    for path in sorted((store / SHARDS).iterdir()):
+        if path.name.isdecimal() and path.is_dir() and not path.is_symlink():
+            yield from (f"{SHARDS}/{path.name}/{inner.name}" for inner in sorted(path.iterdir()))
+        else:
+            yield f"{SHARDS}/{path.name}"
+
+
+def shard_files(store: Path) -> Iterator[tuple[int, Path]]:
+    """Yield number and path of every shard in a store's folder."""
+    for name in shard_folder_files(store):
+        number = shard_number(name)
+        if number is not None:
+            yield number, store / name
 
 
 def stored_file(store: Path, name: str) -> Path:

@@ -26,7 +26,6 @@ from tts_prep.format.datasets import (
 )
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, INDEX, NUMBER, NUMBER_DTYPES, TEXT
 from tts_prep.format.manifest import Manifest
-from tts_prep.format.seals import write_seals
 from tts_prep.format.shard import read_header
 from tts_prep.format.statistics import MelStatistics
 
@@ -45,8 +44,8 @@ class _Extent:
     values: set[str] = field(default_factory=set)
 
 
-def build_index(store: Path, shards: Sequence[Path]) -> int:
-    """Write ``index.h5`` from the rows that the shards hold, and return the number of rows.
+def build_index(store: Path, shards: Sequence[Path]) -> tuple[int, MelStatistics]:
+    """Write ``index.h5`` from what the shards hold; return the number of rows and the statistics of all frames.
 
     Memory stays bounded by one shard's columns and the tables of the categories: a first pass finds out the sizes,
     a second one copies.
@@ -55,6 +54,7 @@ def build_index(store: Path, shards: Sequence[Path]) -> int:
     extents: dict[str, _Extent] = {}
     locations: list[dict[str, Location]] = []
     statistics: dict[str, MelStatistics] = {}
+    total = MelStatistics.empty(0)
     for path in shards:
         with reading(path) as file:
             header = read_header(file)
@@ -63,6 +63,7 @@ def build_index(store: Path, shards: Sequence[Path]) -> int:
             for speaker, part in header.mel_statistics.items():
                 found = MelStatistics.from_dict(part)
                 statistics[speaker] = statistics[speaker].merged(found) if speaker in statistics else found
+                total = total.merged(found)
             locations.append({name: locate(file, name) for name in header.arrays})
     with replacing(store / INDEX) as partial, create_file(partial) as file:
         columns = file.create_group(_COLUMNS)
@@ -79,8 +80,7 @@ def build_index(store: Path, shards: Sequence[Path]) -> int:
             write_number(group, f"{name}_offset", [place[name].offset for place in locations], "<i8")
             write_number(group, f"{name}_rows", [place[name].shape[0] for place in locations], "<i8")
         _write_speakers(file.create_group(_SPEAKERS), [statistics[name] for name in tables.get("speaker", ())])
-        write_seals(file)
-    return sum(rows)
+    return sum(rows), total
 
 
 def _write_speakers(group: h5py.Group, statistics: Sequence[MelStatistics]) -> None:

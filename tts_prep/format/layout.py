@@ -7,13 +7,18 @@ from typing import Final
 
 STORE_FORMAT: Final = "tts-prep store"
 SHARD_FORMAT: Final = "tts-prep shard"
-VERSION: Final = (1, 0)
+OOD_FORMAT: Final = "tts-prep out-of-domain texts"
+VERSION: Final = (1, 1)
 
 MANIFEST: Final = "manifest.json"
 INDEX: Final = "index.h5"
 SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
+OOD_TEXTS: Final = "ood.h5"
 PARTIAL_SUFFIX: Final = ".partial"
+PARTS: Final = ".parts.json"
+"""What the parts of a run agree on, while a store is made in parts."""
+
 LOCK: Final = ".lock"
 
 PAGE: Final = 4096
@@ -73,8 +78,19 @@ NUMBER_DTYPES: Final = {
 
 
 def shard_name(number: int) -> str:
-    """Return the path of a shard, relative to its store."""
-    return f"{SHARDS}/{number:05d}.h5"
+    """Return the path of a shard, relative to its store.
+
+    The first thousand lie side by side, every further thousand in a folder of its own.
+    """
+    folder = f"{number // 1000:03d}/" if number >= 1000 else ""
+    return f"{SHARDS}/{folder}{number:05d}.h5"
+
+
+def shard_number(name: str) -> int | None:
+    """Return the number of the shard whose path, relative to its store, is given; None where it is not a shard's."""
+    digits = name.rpartition("/")[2].removesuffix(".h5")
+    number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else -1
+    return number if number >= 0 and shard_name(number) == name else None
 
 
 def version_text(version: tuple[int, int] = VERSION) -> str:

@@ -34,8 +34,8 @@ class Lock:
 
 
 @contextmanager
-def locked(store: Path) -> Iterator[Lock]:
-    """Hold a store's lock.
+def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
+    """Hold a store's lock, alone or beside others who share it.
 
     It is a lock of the operating system on the file ``.lock``, which ends with its holder however that ends. The
     file's text names the holder, for people. A whole store that this process may not write to is not locked, nor is
@@ -48,7 +48,7 @@ def locked(store: Path) -> Iterator[Lock]:
     path = store / LOCK
     existed = path.exists()
     try:
-        descriptor, former = _acquire(path)
+        descriptor, former = _acquire(path, shared)
     except OSError as error:
         if error.errno in _READ_ONLY and (store / MANIFEST).exists():
             yield Lock()
@@ -59,7 +59,7 @@ def locked(store: Path) -> Iterator[Lock]:
         yield lock
     finally:
         try:
-            if lock.begun:
+            if lock.begun or (shared and not (store / MANIFEST).exists()):
                 os.ftruncate(descriptor, 0)
             else:
                 path.unlink(missing_ok=True)
@@ -70,11 +70,11 @@ def locked(store: Path) -> Iterator[Lock]:
             os.close(descriptor)
 
 
-def _acquire(path: Path) -> tuple[int, int | None]:
+def _acquire(path: Path, shared: bool) -> tuple[int, int | None]:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
-            _flock(descriptor, path)
+            _flock(descriptor, path, shared)
             if _same_file(descriptor, path):
                 former = _former(os.pread(descriptor, 200, 0))
                 os.ftruncate(descriptor, 0)
@@ -87,9 +87,9 @@ def _acquire(path: Path) -> tuple[int, int | None]:
         os.close(descriptor)
 
 
-def _flock(descriptor: int, path: Path) -> None:
+def _flock(descriptor: int, path: Path, shared: bool) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         raise StoreInUseError(
             f"{path.parent}: in use, {_holder(descriptor)} is making it; wait until it has ended, or end it"

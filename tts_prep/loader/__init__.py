@@ -5,6 +5,7 @@ from tts_prep.loader.columns import CategoryValues, Columns, TextValues
 from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.length_buckets import BatchPlan, LengthBucketBatchSampler
 from tts_prep.loader.metadata import StoreMetadata
+from tts_prep.loader.ood_texts import OutOfDomainText, OutOfDomainTexts
 from tts_prep.loader.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.utterances import Utterance, UtteranceDataset
@@ -17,6 +18,8 @@ __all__ = [
     "Columns",
     "DataLoader",
     "LengthBucketBatchSampler",
+    "OutOfDomainText",
+    "OutOfDomainTexts",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",

@@ -11,19 +11,36 @@ from typing import Any
 
 from tts_prep.errors import StoreError
 from tts_prep.format.atomic import writing
-from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, PARTIAL_SUFFIX, SHARDS
+from tts_prep.format.files import shard_files, shard_folder_files
+from tts_prep.format.layout import (
+    FAILURES,
+    INDEX,
+    LOCK,
+    MANIFEST,
+    OOD_TEXTS,
+    PARTIAL_SUFFIX,
+    PARTS,
+    SHARDS,
+    shard_name,
+    shard_number,
+)
 from tts_prep.format.lock import Lock, locked
 from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.preprocess.configuration import differences
 from tts_prep.preprocess.shards import existing_header
 
-_STORE_FILE = re.compile(rf"({re.escape(LOCK)}|({MANIFEST}|{INDEX}|{FAILURES})(\.\d+)?({PARTIAL_SUFFIX})?)")
-_SHARD_FILE = re.compile(rf"\d{{5,}}\.h5(\.\d+)?({PARTIAL_SUFFIX})?")
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PARTS)))
+_PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
+_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|({_FILES}){_PARTIAL}")
+_SHARD_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 
 @contextmanager
-def locked_folder(store: Path, *, overwrite: bool) -> Iterator[Lock]:
+def locked_folder(store: Path, *, overwrite: bool = False, shared: bool = False) -> Iterator[Lock]:
     """Make a store's folder where there is none, and hold its lock.
+
+    Args:
+        shared: hold it beside others who share it: processes that make parts of one store.
 
     Nothing is ever deleted from, or written to, a folder that holds anything but a store.
 
@@ -41,7 +58,7 @@ def locked_folder(store: Path, *, overwrite: bool) -> Iterator[Lock]:
     except OSError as error:
         raise StoreError(f"{store}: cannot be written ({error.strerror}); give another path") from error
     try:
-        with locked(store) as lock:
+        with locked(store, shared=shared) as lock:
             if overwrite:
                 with writing(store):
                     _erase(store)
@@ -92,7 +109,8 @@ def tidied(store: Path) -> Iterator[None]:
 
 def _remove_leftovers(store: Path) -> None:
     with writing(store):
-        for leftover in (*store.glob(f"*{PARTIAL_SUFFIX}"), *(store / SHARDS).glob(f"*{PARTIAL_SUFFIX}")):
+        shards = (store / name for name in shard_folder_files(store) if name.endswith(PARTIAL_SUFFIX))
+        for leftover in (*store.glob(f"*{PARTIAL_SUFFIX}"), *shards):
             leftover.unlink(missing_ok=True)
 
 
@@ -106,8 +124,8 @@ def remove_broken(store: Path, broken: Collection[str]) -> None:
 def remove_extra_shards(store: Path, count: int) -> None:
     """Remove shards beyond the last planned one: an earlier run had a longer corpus."""
     with writing(store):
-        for path in (store / SHARDS).iterdir():
-            if _SHARD_FILE.fullmatch(path.name) and int(path.name.split(".")[0]) >= count:
+        for number, path in list(shard_files(store)):
+            if number >= count:
                 path.unlink()
 
 
@@ -122,8 +140,14 @@ def _strangers(store: Path) -> list[str]:
         return []
     found = [path.name for path in store.iterdir() if path.name != SHARDS and not _STORE_FILE.fullmatch(path.name)]
     if (store / SHARDS).is_dir():
-        found += [f"{SHARDS}/{p.name}" for p in (store / SHARDS).iterdir() if not _SHARD_FILE.fullmatch(p.name)]
+        found += [name for name in shard_folder_files(store) if not _is_shard(name)]
     return sorted(found)
+
+
+def _is_shard(name: str) -> bool:
+    """Return whether a path is that of a shard, finished or not."""
+    match = _SHARD_FILE.fullmatch(name)
+    return match is not None and shard_number(match["name"]) is not None
 
 
 def _refuse_strangers(store: Path) -> None:
@@ -142,14 +166,14 @@ def _erase(store: Path) -> None:
         if path.name not in (SHARDS, LOCK):
             path.unlink(missing_ok=True)
     if (store / SHARDS).is_dir():
-        for path in (store / SHARDS).iterdir():
-            path.unlink()
+        for name in list(shard_folder_files(store)):
+            (store / name).unlink()
 
 
 def _settings_of_shards(store: Path, broken: Collection[str]) -> Mapping[str, Any] | None:
     """Return the settings that a begun store's first readable shard was made with."""
-    for path in sorted((store / SHARDS).glob("*.h5")):
-        header = existing_header(path) if f"{SHARDS}/{path.name}" not in broken else None
+    for number, path in shard_files(store):
+        header = existing_header(path) if shard_name(number) not in broken else None
         if header is not None:
             return header.__dict__
     return None

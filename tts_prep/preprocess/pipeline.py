@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooMany
 from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
 from tts_prep.format.layout import FAILURES, shard_name
 from tts_prep.format.manifest import Manifest
+from tts_prep.format.shard import ShardHeader
 from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
-from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.cluster import Backend
+from tts_prep.preprocess.configuration import Configuration, make_frontend
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.folder import (
     locked_folder,
@@ -24,11 +26,11 @@ from tts_prep.preprocess.folder import (
     remove_extra_shards,
     tidied,
 )
+from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
 from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, make_shard
 from tts_prep.preprocess.software import software_versions
-from tts_prep.preprocess.text.frontend import get_frontend
 from tts_prep.preprocess.workers import run_jobs
 
 
@@ -70,6 +72,7 @@ def prepare(
     config: Configuration,
     *,
     jobs: int = 1,
+    backend: Backend = Backend(),
     max_failures: str | int = "1%",
     overwrite: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
@@ -85,6 +88,7 @@ def prepare(
         root: what the utterances' relative audio paths are relative to.
         store: the folder to make.
         jobs: worker processes.
+        backend: where they run.
         max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded up).
         overwrite: replace a store that is there.
         broken: files of a whole store to make again, such as ``shards/00003.h5``; see `tts_prep.preprocess.repair`.
@@ -97,7 +101,7 @@ def prepare(
         locked_folder(store, overwrite=overwrite) as lock,
         scratch_folder(store, lock.former) as scratch,
     ):
-        recipe = _recipe(config, root)
+        recipe = recipe_of(config, root)
         manifest = open_folder(store, recipe.settings, broken)
         plans = make_plan(first_rows(items, config.limit), root, config.store)
         if not plans:
@@ -115,7 +119,9 @@ def prepare(
             remove_broken(store, broken)
         with tidied(store):
             remove_extra_shards(store, len(plans))
-            summaries = _make_shards(plans, recipe, store, jobs, scratch, allowed, progress)
+            if config.ood_texts:
+                make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
+            summaries = make_shards(plans, recipe, store, jobs, backend, scratch, allowed, progress)
         manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
         lock.begun = False
     return Result(store, manifest, sum(summary.made for summary in summaries))
@@ -158,9 +164,10 @@ def available_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _recipe(config: Configuration, root: Path) -> ShardRecipe:
+def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
+    """Return what every shard of a store is made with."""
     extractor = MelExtractor(config.mel)
-    frontend = get_frontend(config.text.frontend, language=config.text.language)
+    frontend = make_frontend(config.text)
     settings: dict[str, Any] = {
         "configuration": config.as_dict(),
         "software": {**software_versions(), **frontend.software()},
@@ -179,49 +186,54 @@ def _recipe(config: Configuration, root: Path) -> ShardRecipe:
                 else {}
             ),
         },
-        "vocabulary": {"symbols": list(frontend.vocab.symbols), "pad": frontend.vocab.pad},
+        "vocabulary": frontend.vocab.as_dict(),
     }
     return ShardRecipe(root, settings, extractor, config.reading, config.text)
 
 
-def _make_shards(
+def make_shards(
     plans: Sequence[ShardPlan],
     recipe: ShardRecipe,
     store: Path,
     jobs: int,
+    backend: Backend,
     scratch: Path,
     allowed: FailureLimit,
     progress: Callable[[Progress], None],
 ) -> list[ShardSummary]:
     """Make all shards that are not there yet, and return them in order."""
     compile_kernels(recipe.extractor.config)
-    total = sum(len(plan.rows) for plan in plans)
-    make = partial(make_shard, recipe=recipe, store=store)
+    total = sum(plan.n_rows for plan in plans)
+    # Workers elsewhere need not have this process's working directory.
+    make = partial(make_shard, recipe=replace(recipe, root=recipe.root.absolute()), store=store.absolute())
     summaries: list[ShardSummary] = []
     rows = failures = 0
     seconds = made_seconds = 0.0
     progress(Progress(0, total, 0.0, 0, 0.0))
-    with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch)) as results:
+    with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch, backend)) as results:
         for summary in results:
-            summaries.append(summary)
+            summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
             failures += len(summary.header.failures)
             seconds += summary.header.seconds
             made_seconds += summary.header.seconds if summary.made else 0.0
             progress(Progress(rows + failures, total, seconds, failures, made_seconds))
             if failures > allowed.of(total):
-                _give_up(store, summaries, total, allowed)
-    return sorted(summaries, key=lambda summary: summary.number)
+                give_up(store, [done.header for done in sorted(summaries, key=_number)], total, allowed)
+    return sorted(summaries, key=_number)
 
 
 def _shard_text(store: Path, plan: ShardPlan) -> str:
-    ids = [row.id if isinstance(row, Failure) else row.utterance.id for row in plan.rows]
-    return f"{store / shard_name(plan.number)} ({ids[0]} to {ids[-1]})"
+    return f"{store / shard_name(plan.number)} ({plan.name})"
 
 
-def _give_up(store: Path, summaries: Sequence[ShardSummary], total: int, allowed: FailureLimit) -> None:
-    ordered = sorted(summaries, key=lambda summary: summary.number)
-    failures = write_failures(store, [summary.header for summary in ordered])
+def _number(summary: ShardSummary) -> int:
+    return summary.number
+
+
+def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit) -> None:
+    """Write the failures of shards, in order, and raise a `TooManyFailuresError`."""
+    failures = write_failures(store, headers)
     first = failures[0]
     raise TooManyFailuresError(
         f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows; the first is "

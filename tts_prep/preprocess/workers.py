@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing.resource_tracker
 import os
 import signal
 import threading
@@ -15,9 +16,10 @@ from typing import TypeVar
 
 import joblib
 from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.backend import resource_tracker
+from joblib.externals.loky.backend import resource_tracker as loky_resource_tracker
 
 from tts_prep.errors import WorkerError
+from tts_prep.preprocess.cluster import Backend, run_on_cluster
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -27,7 +29,12 @@ _PARENT_INTERVAL = 0.2
 
 
 def run_jobs(
-    make: Callable[[Job], Done], todo: Sequence[Job], names: Callable[[Job], str], jobs: int, scratch: Path
+    make: Callable[[Job], Done],
+    todo: Sequence[Job],
+    names: Callable[[Job], str],
+    jobs: int,
+    scratch: Path,
+    backend: Backend,
 ) -> Generator[Done, None, None]:
     """Yield the result of every job, in any order.
 
@@ -39,10 +46,14 @@ def run_jobs(
         names: what to call a job in an error.
         jobs: worker processes; 1 stands for this process.
         scratch: the pool's folder for temporary files.
+        backend: where the processes are.
 
     Raises:
         WorkerError: the worker of a job was killed, and again when it was done alone.
     """
+    if not backend.is_local:
+        yield from run_on_cluster(make, todo, jobs, backend)
+        return
     if jobs == 1:
         yield from map(make, todo)
         return
@@ -71,7 +82,14 @@ def _run_pool(
             started.append(number)
             yield joblib.delayed(_numbered)(make, number, job)
 
-    with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, temp_folder=str(scratch)):
+    with joblib.parallel_config(
+        "loky",
+        n_jobs=jobs,
+        inner_max_num_threads=1,
+        temp_folder=str(scratch),
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+    ):
         with _signals_left_to_this_process():
             # A batch of one: what a shard's worker is killed for costs that shard.
             results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks())
@@ -86,7 +104,6 @@ def _run_pool(
 
 
 def _numbered(make: Callable[[Job], Done], number: int, job: Job) -> tuple[int, Done]:
-    end_with_parent()
     return number, make(job)
 
 
@@ -115,8 +132,9 @@ def _signals_left_to_this_process() -> Iterator[None]:
 
     A terminal sends Ctrl-C to all processes of a command, and each would print a traceback.
     """
-    # Started before, for its start lets the signals through again.
-    resource_tracker.ensure_running()
+    # Started before, for their start lets the signals through again.
+    multiprocessing.resource_tracker.ensure_running()
+    loky_resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
@@ -124,18 +142,12 @@ def _signals_left_to_this_process() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_parent = 0
-
-
-def end_with_parent() -> None:
+def end_with_parent(parent: int) -> None:
     """Have this worker process end when its parent has ended, however that ended."""
-    global _parent
-    if not _parent:
-        _parent = os.getppid()
-        threading.Thread(target=_watch_parent, daemon=True, name="parent watch").start()
+    threading.Thread(target=_watch_parent, args=(parent,), daemon=True, name="parent watch").start()
 
 
-def _watch_parent() -> None:
-    while os.getppid() == _parent:
+def _watch_parent(parent: int) -> None:
+    while os.getppid() == parent:
         time.sleep(_PARENT_INTERVAL)
     os._exit(1)

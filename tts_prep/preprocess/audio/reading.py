@@ -53,7 +53,8 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
     """
     _check_riff_size(path)
     try:
-        with soundfile.SoundFile(path) as file:
+        # As bytes: soundfile cannot encode a path that is not UTF-8.
+        with soundfile.SoundFile(os.fsencode(path)) as file:
             expected, rate = file.frames, file.samplerate
             # As they are in the file, where they are 16 bits: numpy converts faster than the library.
             samples = file.read(dtype="int16" if file.subtype == "PCM_16" else "float32", always_2d=True)
@@ -75,7 +76,7 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
     if rate != sample_rate:
         waveform = _resample(waveform, rate, sample_rate)
     if config.trim_db is not None:
-        waveform = _trim(waveform, config.trim_db)
+        waveform = trim_silence(waveform, config.trim_db)
     return np.ascontiguousarray(waveform)
 
 
@@ -86,7 +87,8 @@ def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:
     return np.asarray(soxr.resample(waveform, rate, sample_rate, quality="HQ"), np.float32)
 
 
-def _trim(waveform: Waveform, top_db: float) -> Waveform:
+def trim_silence(waveform: Waveform, top_db: float) -> Waveform:
+    """Return a waveform without the parts at its ends that are more than ``top_db`` dB below its loudest part."""
     from librosa.effects import trim
 
     return np.asarray(trim(waveform, top_db=top_db)[0], np.float32)
@@ -122,9 +124,9 @@ def _check_riff_size(path: Path) -> None:
                     return
                 position += 8 + length + length % 2
     except FileNotFoundError:
-        raise AudioError(f"{path}: no such file") from None
+        raise AudioError(f"{path.name}: no such file") from None
     except (OSError, ValueError) as error:
-        raise AudioError(f"{path}: cannot be opened ({_reason(error)})") from error
+        raise AudioError(f"{path.name}: cannot be opened ({_reason(error)})") from error
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,382 @@
+"""Bad inputs to every command and public function. What comes of each stands in docs/ERRORS.md.
+
+    python tests/bad_inputs.py > docs/ERRORS.md
+
+A case is a line of `cases`; another command or function adds its own there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from conftest import TEXTS, speech_like, write_ljspeech
+from stores import make_rows, write_store
+
+from tts_prep.cli.main import main
+from tts_prep.errors import TtsPrepError
+
+
+@dataclass(frozen=True)
+class World:
+    """Where a case happens: a corpus and a store, each its own to break."""
+
+    root: Path
+
+    @property
+    def corpus(self) -> Path:
+        return self.root / "CORPUS"
+
+    @property
+    def store(self) -> Path:
+        return self.root / "STORE"
+
+    def write(self, name: str, data: bytes | str) -> None:
+        (self.root / name).write_bytes(data.encode() if isinstance(data, str) else data)
+
+    def row(self, row: bytes | str) -> None:
+        with (self.corpus / "metadata.csv").open("ab") as file:
+            file.write((row.encode() if isinstance(row, str) else row) + b"\n")
+
+    def manifest(self, change: Callable[[dict[str, object]], object]) -> None:
+        value = json.loads((self.store / "manifest.json").read_text())
+        change(value)
+        self.write("STORE/manifest.json", json.dumps(value))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One bad input.
+
+    Attributes:
+        given: what is bad.
+        use: a command, its words separated by spaces, or a function of the library.
+        breaking: what makes it so.
+    """
+
+    given: str
+    use: str | Callable[[World], object]
+    breaking: Callable[[World], object] = field(default=lambda _: None)
+
+    @property
+    def name(self) -> str:
+        return f"`tts-prep {self.use}`" if isinstance(self.use, str) else "library"
+
+
+MAKE = "ljspeech CORPUS NEW --jobs 1"
+ROW = f"{MAKE} --max-failures 0"
+
+
+def cases() -> Iterator[Case]:
+    yield from _usage()
+    yield from _options()
+    yield from _corpora()
+    yield from _rows()
+    yield from _settings()
+    yield from _stores()
+    yield from _library()
+
+
+def _usage() -> Iterator[Case]:
+    for name in ("ljspeech", "info", "verify", "reindex", "demo"):
+        yield Case("no arguments", name)
+        yield Case("an unknown option", f"{name} x y --colour red" if name == "ljspeech" else f"{name} x --colour red")
+    yield Case("no such command", "lsjpeech x")
+    yield Case("one argument too few", "ljspeech CORPUS")
+    yield Case("one argument too many", "info STORE STORE")
+    yield Case("a preset that does not exist", "presets loud")
+
+
+def _options() -> Iterator[Case]:
+    for option, *values in (
+        ("--jobs", "0", "-1", "two", "1.5"),
+        ("--preset", "x"),
+        ("--sample-rate", "0", "high"),
+        ("--n-fft", "0", "x"),
+        ("--hop-length", "0"),
+        ("--win-length", "99999"),
+        ("--n-mels", "0"),
+        ("--fmin", "-1", "9000", "x", "nan"),
+        ("--fmax", "0", "99999", "inf"),
+        ("--channel", "left"),
+        ("--trim-db", "0", "-3", "nan"),
+        ("--frontend", "x"),
+        ("--language", "xx"),
+        ("--dtype", "int8"),
+        ("--waveform", "mp3"),
+        ("--shard-utterances", "0"),
+        ("--limit", "0"),
+        ("--max-failures", "x", "-1", "101%", "1.5"),
+    ):
+        for value in values:
+            yield Case(f"{option} {value}", f"{MAKE} {option} {value}")
+
+
+def _corpora() -> Iterator[Case]:
+    def metadata(data: bytes) -> Callable[[World], object]:
+        return lambda world: world.write("CORPUS/metadata.csv", data)
+
+    yield Case("no such corpus", "ljspeech NOWHERE NEW")
+    yield Case("a corpus that is a file", "ljspeech CORPUS/metadata.csv NEW")
+    yield Case("no metadata.csv", MAKE, lambda w: (w.corpus / "metadata.csv").unlink())
+    yield Case("an empty metadata.csv", MAKE, metadata(b""))
+    yield Case("nothing but a byte order mark", MAKE, metadata(b"\xef\xbb\xbf"))
+    yield Case("nothing but empty lines", MAKE, metadata(b"\r\n\n  \n"))
+    yield Case("UTF-16", ROW, metadata("S-0001|a|b\n".encode("utf-16")))
+    yield Case("a metadata.csv that is a folder", MAKE, _folder_for_metadata)
+    yield Case("no wavs", MAKE, lambda w: shutil.rmtree(w.corpus / "wavs"))
+    yield Case("a store path that is a file", "ljspeech CORPUS CORPUS/metadata.csv")
+    yield Case("a store path below a file", "ljspeech CORPUS CORPUS/metadata.csv/x")
+    yield Case("a store path that holds something else", "ljspeech CORPUS CORPUS")
+    yield Case("a store of other settings", "ljspeech CORPUS STORE")
+
+
+def _folder_for_metadata(world: World) -> None:
+    (world.corpus / "metadata.csv").unlink()
+    (world.corpus / "metadata.csv").mkdir()
+
+
+def _rows() -> Iterator[Case]:
+    for given, row in (
+        ("a row with one field", b"lonely"),
+        ("a row with four fields", b"a|b|c|d"),
+        ("a row without an id", b"|b|c"),
+        ("a row in Latin-1", b"caf\xe9|x|y"),
+        ("a row that stands twice", b"S-0003|a|b"),
+        ("a row without a recording", b"nobody|a|Text."),
+        ("an id with NUL", b"a\0b|a|Text."),
+        ("an id with a newline character of Unicode", "a\u2028b|a|Text.".encode()),
+        ("an id that is too long for a file", b"x" * 300 + b"|a|Text."),
+        ("a text with NUL", b"new|a|Before\0after."),
+        ("a text of nothing but punctuation", b"new|a|?!..."),
+        ("an empty text", b"new| | "),
+    ):
+        yield Case(given, ROW, _bad_row(row))
+    for given, data in (
+        ("an empty recording", b""),
+        ("a recording that is text", b"no audio at all"),
+        ("a recording with nothing but a header", b"RIFF\x04\0\0\0WAVE"),
+        ("a recording with half a header", b"RIFF\x04\0"),
+        ("an MP3 that is none", b"ID3\x04\0\0\0\0\0\0" + b"\xff\xfb" * 9),
+    ):
+        yield Case(given, ROW, _bad_recording(data))
+    yield Case("a recording that is cut", ROW, lambda w: _cut(w.corpus / "wavs" / "S-0001.wav"))
+    for given, samples in (
+        ("a recording without samples", np.zeros(0)),
+        ("digital silence", np.zeros(9000)),
+        ("a recording of 20 ms", speech_like(0.02, 1)),
+        ("a recording with NaN", np.array([0.1, np.nan] * 5000)),
+        ("a recording with infinity", np.array([0.1, np.inf] * 5000)),
+    ):
+        yield Case(given, ROW, _bad_samples(samples))
+    yield Case("a recording that is a folder", ROW, _recording_is_folder)
+
+
+def _bad_row(row: bytes) -> Callable[[World], None]:
+    def breaking(world: World) -> None:
+        soundfile.write(world.corpus / "wavs" / "new.wav", speech_like(0.3, 1), 22050)
+        world.row(row)
+
+    return breaking
+
+
+def _bad_recording(data: bytes) -> Callable[[World], None]:
+    return lambda world: world.write("CORPUS/wavs/S-0001.wav", data)
+
+
+def _bad_samples(samples: np.ndarray) -> Callable[[World], None]:
+    return lambda world: soundfile.write(world.corpus / "wavs" / "S-0001.wav", samples, 22050, "FLOAT")
+
+
+def _recording_is_folder(world: World) -> None:
+    (world.corpus / "wavs" / "S-0001.wav").unlink()
+    (world.corpus / "wavs" / "S-0001.wav").mkdir()
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, 5000)
+
+
+def _settings() -> Iterator[Case]:
+    for given, text in (
+        ("a settings file that is not TOML", b"audio = = 1"),
+        ("a settings file in Latin-1", b"# caf\xe9"),
+        ("a table that does not exist", b"[adio]"),
+        ("a setting that does not exist", b"[audio]\nn_mel = 1"),
+        ("a setting of another type", b'[audio]\nn_mels = "80"'),
+        ("a truth value for a number", b"[audio]\nn_mels = true"),
+        ("a number for a table", b"audio = 1"),
+        ("a setting that is out of range", b"[store]\nshard_utterances = 0"),
+        ("a preset of another type", b"preset = 7"),
+    ):
+        yield Case(given, f"{MAKE} --config FILE", _file(text))
+    for given, text in (
+        ("a vocoder configuration that is not JSON", b"{"),
+        ("a vocoder configuration that is a list", b"[]"),
+        ("a vocoder configuration without its numbers", b'{"n_fft": 1024}'),
+    ):
+        yield Case(given, f"{MAKE} --vocoder-config FILE", _file(text))
+    yield Case("no such settings file", f"{MAKE} --config NOWHERE")
+    yield Case("no such vocoder configuration", f"{MAKE} --vocoder-config NOWHERE")
+    yield Case("a preset and a vocoder", f"{MAKE} --preset hifigan --vocoder-config FILE", _file(b"{}"))
+
+
+def _file(data: bytes) -> Callable[[World], None]:
+    return lambda world: world.write("FILE", data)
+
+
+def _stores() -> Iterator[Case]:
+    for command in ("info STORE", "verify STORE", "reindex STORE"):
+        yield Case("no such store", command, lambda w: shutil.rmtree(w.store))
+        yield Case("a store that is a file", command, _store_is_file)
+        yield Case("an empty folder", command, _empty_folder)
+    for command in ("info STORE", "verify STORE"):
+        yield Case("a store without a manifest", command, lambda w: (w.store / "manifest.json").unlink())
+        yield Case("an empty manifest", command, lambda w: w.write("STORE/manifest.json", ""))
+        yield Case("a manifest that is a list", command, lambda w: w.write("STORE/manifest.json", "[]"))
+        yield Case("a manifest in Latin-1", command, lambda w: w.write("STORE/manifest.json", b'"\xe9"'))
+        yield Case("a newer major version", command, lambda w: w.manifest(lambda m: m.update(version="2.0")))
+        yield Case("a version that is none", command, lambda w: w.manifest(lambda m: m.update(version="new")))
+        yield Case("a manifest without shards", command, lambda w: w.manifest(lambda m: m.pop("shards")))
+        yield Case("a path out of the store", command, _path_out)
+        yield Case("a manifest of the wrong types", command, lambda w: w.manifest(lambda m: m.update(totals=[])))
+    yield Case("a shard is missing", "verify STORE", lambda w: (w.store / "shards/00001.h5").unlink())
+    yield Case("a shard is missing", "reindex STORE", lambda w: (w.store / "shards/00001.h5").unlink())
+    yield Case("a shard that is cut", "reindex STORE", lambda w: _cut(w.store / "shards/00001.h5"))
+    yield Case("a store that was begun", "reindex STORE", _begun)
+    yield Case("another corpus", "verify STORE --repair CORPUS", lambda w: (w.store / "index.h5").unlink())
+
+
+def _store_is_file(world: World) -> None:
+    shutil.rmtree(world.store)
+    world.write("STORE", "x")
+
+
+def _empty_folder(world: World) -> None:
+    shutil.rmtree(world.store)
+    world.store.mkdir()
+
+
+def _path_out(world: World) -> None:
+    world.manifest(lambda m: m["shards"][0].update(file="../../etc/passwd"))  # type: ignore[index]
+
+
+def _begun(world: World) -> None:
+    (world.store / "manifest.json").unlink()
+    (world.store / ".lock").touch()
+
+
+def _library() -> Iterator[Case]:
+    from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
+    from tts_prep.preprocess.audio.presets import get_preset
+    from tts_prep.preprocess.pipeline import FailureLimit
+    from tts_prep.preprocess.text.frontend import get_frontend
+    from tts_prep.preprocess.text.vocab import Vocab
+
+    yield Case("`UtteranceDataset`: no such folder", lambda w: UtteranceDataset(w.root / "NOWHERE"))
+    yield Case(
+        "`UtteranceDataset(verify=True)`: a manifest without its checksum",
+        lambda w: UtteranceDataset(w.store, verify=True),
+        lambda w: w.manifest(lambda m: m.pop("checksum")),
+    )
+    yield Case("`split`: more than there are", lambda w: UtteranceDataset(w.store).split(99))
+    yield Case("`filter`: no mask", lambda w: UtteranceDataset(w.store).filter(lambda m: m.n_frames))
+    yield Case("`column`: no such column", lambda w: UtteranceDataset(w.store).column("colour"))
+    yield Case("`sort`: no such column", lambda w: UtteranceDataset(w.store).sort("colour"))
+    yield Case("`views`: no such array", lambda w: UtteranceDataset(w.store).views("video"))
+    yield Case("`LengthBucketBatchSampler`: longer than a batch", lambda _: LengthBucketBatchSampler([9], max_frames=5))
+    yield Case("`LengthBucketBatchSampler`: no budget", lambda _: LengthBucketBatchSampler([9], max_frames=0))
+    yield Case("`get_preset`: no such preset", lambda _: get_preset("loud"))
+    yield Case("`get_frontend`: no such frontend", lambda _: get_frontend("loud"))
+    yield Case("`Vocab`: padding that is no symbol", lambda _: Vocab("abc", "_"))
+    yield Case("`Vocab.encode`: unknown symbols", lambda _: Vocab("_abc", "_").encode("abx"))
+    yield Case("`FailureLimit.parse`: no number", lambda _: FailureLimit.parse("many"))
+
+
+@contextlib.contextmanager
+def world(folder: Path) -> Iterator[World]:
+    """Make a corpus and a store in a folder, and go there."""
+    place = World(folder)
+    if not (folder.parent / "template").exists():
+        write_ljspeech(folder.parent / "template" / "CORPUS", TEXTS[:4])
+        write_store(folder.parent / "template" / "STORE", make_rows([7, 3, 9, 4, 5]), n_shards=2)
+    shutil.copytree(folder.parent / "template", folder)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield place
+    finally:
+        os.chdir(before)
+
+
+def outcome(case: Case, folder: Path) -> tuple[str, str]:
+    """Return the exit status, or the class of the error, and the message with paths shown as in the cases."""
+    with world(folder) as place:
+        case.breaking(place)
+        if isinstance(case.use, str):
+            out, err = io.StringIO(), io.StringIO()
+            try:
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                    main(case.use.split())
+            except SystemExit as exit_:
+                status = str(exit_.code)
+            message = err.getvalue() or out.getvalue()
+            assert err.getvalue().count("\n") <= 1, message
+        else:
+            try:
+                case.use(place)
+            except TtsPrepError as error:
+                status, message = type(error).__name__, str(error)
+    return status, _plain(message, folder)
+
+
+def _plain(message: str, folder: Path) -> str:
+    """Return a message without what depends on the place, the machine or the version of a library."""
+    text = " ".join(message.split()).replace(f"{folder}/", "").replace(str(folder), ".")
+    text = re.sub(r"not (JSON|TOML)(: | \().*", r"not \1 …", text)
+    text = re.sub(r"x{20,}", "x…x", text)
+    text = re.sub(r"espeak-ng has no 'xx'; it has .*", "espeak-ng has no 'xx'; it has …", text)
+    text = re.sub(r"\.? ?Did you mean [^;]*;", ";", text)
+    text = re.sub(r"cannot be read as HDF5 \(.*?\);", "cannot be read as HDF5 (…);", text)
+    return re.sub(r"[0-9a-f]{12}…", "…", text).removeprefix("tts-prep: error: ")
+
+
+def table() -> list[tuple[str, str, str, str]]:
+    """Return a row for every case: use, what is given, status, message."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, case in enumerate(cases()):
+            rows.append((case.name, case.given, *outcome(case, Path(folder) / str(number))))
+            shutil.rmtree(Path(folder) / str(number))
+    return rows
+
+
+def page(rows: list[tuple[str, str, str, str]]) -> str:
+    """Return docs/ERRORS.md."""
+    lines = [
+        "# Bad inputs, and what is said of them",
+        "",
+        "Made by `python tests/bad_inputs.py > docs/ERRORS.md`; `tests/test_bad_inputs.py` holds it. The exit status",
+        "is 1 where something failed, 2 for wrong usage; for the library, the class of the error stands there. A",
+        "message on the command line comes after `tts-prep: error: `.",
+        "",
+        "| use | given | status | message |",
+        "| --- | --- | --- | --- |",
+    ]
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines += [f"| {use} | {given} | {status} | {message} |" for use, given, status, message in escaped]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(table()), end="")

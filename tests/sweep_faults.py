@@ -1,0 +1,62 @@
+"""Make a store with the first write failing, then the second, and so on; test_full_disk.py runs it.
+
+    python sweep_faults.py FAULTS.so CORPUS FOLDER ERRNO STAYS STEP
+
+Each store is then finished without a fault, and must have the bytes of an undisturbed one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from killing import contents
+
+from tts_prep.errors import WriteError
+from tts_prep.preprocess.configuration import Configuration, StoreConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.pipeline import prepare
+
+
+def main() -> None:
+    faults = ctypes.CDLL(sys.argv[1])
+    corpus, folder, code, stays, step = Path(sys.argv[2]), Path(sys.argv[3]), *map(int, sys.argv[4:7])
+    config = Configuration(limit=2, store=StoreConfig(shard_utterances=1))
+
+    def make(store: Path) -> None:
+        prepare(read_ljspeech(corpus), corpus, store, config)
+
+    make(folder / "whole")
+    whole = contents(folder / "whole")
+    store = folder / "store"
+    number = 0
+    while True:
+        faults.arm_fault(os.fsencode(store), ctypes.c_long(number), code, stays)
+        try:
+            make(store)
+        except WriteError as error:
+            message = str(error)
+            assert os.strerror(code) in message, message
+            assert message.startswith(str(store)), message
+        else:
+            # A failure to give the lock back, or to name its holder, costs nothing.
+            fired = faults.fault_fired()
+            faults.arm_fault(b"", ctypes.c_long(-1), 0, 0)
+            assert contents(store) == whole
+            if not fired:
+                break
+        faults.arm_fault(b"", ctypes.c_long(-1), 0, 0)
+        if (store / "manifest.json").exists():
+            # Only the flush of the folder can have failed after the rename.
+            assert contents(store).items() >= whole.items()
+        make(store)
+        assert contents(store) == whole, number
+        shutil.rmtree(store)
+        number += step
+    print(number)
+
+
+main()

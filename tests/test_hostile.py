@@ -1,0 +1,515 @@
+"""Stores that somebody made to do harm: refused with a clear error, before anything is allocated or followed."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stores import make_rows, write_store
+
+import tts_prep
+from tts_prep.cli.main import main
+from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
+from tts_prep.format.assembly import reindex_store
+from tts_prep.format.shard import check_shard
+from tts_prep.format.verification import verify_store
+from tts_prep.loader import DataLoader, UtteranceDataset, collate
+
+EXAMPLES = int(os.environ.get("FUZZ", "12"))
+FUZZ = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return write_store(tmp_path / "s", make_rows([7, 3, 9, 4, 5]), n_shards=2, waveform=True)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store whose files a test changes and puts back."""
+    return write_store(tmp_path_factory.mktemp("fuzz") / "s", make_rows([7, 3, 9, 4, 5]), n_shards=2, waveform=True)
+
+
+def read(store: Path) -> None:
+    dataset = UtteranceDataset(store)
+    for utterance in dataset:
+        assert utterance.mel.shape[1] == dataset.n_mels
+    collate(dataset)
+    for _ in DataLoader(dataset, batch_size=2):
+        pass
+    _ = dataset.sort("n_frames"), dataset.filter(lambda m: m.speaker == "zoë"), list(dataset.text), repr(dataset)
+
+
+def command(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    return int(exit_.value.code or 0)
+
+
+def use(store: Path) -> list[Callable[[], object]]:
+    """Return everything that reads a store."""
+    return [
+        lambda: read(store),
+        lambda: UtteranceDataset(store, verify=True),
+        lambda: list(verify_store(store)),
+        lambda: command("info", store),
+        lambda: command("info", store, "--json"),
+        lambda: command("verify", store),
+        lambda: check_shard(store / "shards/00001.h5", 1),
+    ]
+
+
+def use_all(store: Path) -> int:
+    """Do everything that reads a store; return how much was refused. Anything but a `TtsPrepError` comes out."""
+    refused = 0
+    for action in use(store):
+        try:
+            action()
+        except TtsPrepError as error:
+            refused += 1
+            assert str(error)
+            assert len(str(error)) < 2000
+    return refused
+
+
+def edit_manifest(store: Path, change: Callable[[Any], object]) -> None:
+    path = store / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    change(manifest)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+MANIFESTS: dict[str, Callable[[Any], object]] = {
+    "a newer major version": lambda m: m.update(version="2.0"),
+    "no version": lambda m: m.pop("version"),
+    "a version that is a list": lambda m: m.update(version=[1, 0]),
+    "a version of many digits": lambda m: m.update(version="1." + "9" * 5000),
+    "a path with ..": lambda m: m["shards"][0].update(file="../../etc/passwd"),
+    "an absolute path": lambda m: m["shards"][0].update(file="/etc/passwd"),
+    "a path with a backslash": lambda m: m["shards"][0].update(file="..\\secret"),
+    "a path with NUL": lambda m: m["shards"][0].update(file="shards/\0"),
+    "a path with a newline": lambda m: m["shards"][0].update(file="shards/\n.h5"),
+    "a path that is a number": lambda m: m["shards"][0].update(file=7),
+    "an empty path": lambda m: m["shards"][0].update(file=""),
+    "a very long path": lambda m: m["shards"][0].update(file="a/" * 5000),
+    "another index": lambda m: m["index"].update(file="shards/00000.h5"),
+    "a negative size": lambda m: m["shards"][0].update(size=-1),
+    "an enormous size": lambda m: m["shards"][0].update(size=1 << 62),
+    "a size of many digits": lambda m: m["shards"][0].update(size=10**400),
+    "rows that are negative": lambda m: m["shards"][0].update(rows=-3),
+    "rows that would take 2^60 bytes": lambda m: [m["index"].update(rows=1 << 58), m["shards"][0].update(rows=1 << 58)],
+    "rows that are a truth value": lambda m: m["shards"][0].update(rows=True),
+    "shards that are a dictionary": lambda m: m.update(shards={}),
+    "no shards": lambda m: m.update(shards=[]),
+    "no arrays": lambda m: m.update(arrays={}),
+    "no mel": lambda m: m["arrays"].pop("mel"),
+    "a dtype of objects": lambda m: m["arrays"]["mel"].update(dtype="O"),
+    "a dtype of another size": lambda m: m["arrays"]["phonemes"].update(dtype="float64"),
+    "a dtype that is a list": lambda m: m["arrays"]["mel"].update(dtype=[["a", "O"]]),
+    "rows of an enormous shape": lambda m: m["arrays"]["mel"].update(row_shape=[1 << 50]),
+    "rows of a negative shape": lambda m: m["arrays"]["mel"].update(row_shape=[-5]),
+    "rows of many dimensions": lambda m: m["arrays"]["mel"].update(row_shape=[1] * 100),
+    "rows of a shape that is text": lambda m: m["arrays"]["mel"].update(row_shape="5"),
+    "a silence of text": lambda m: m["arrays"]["mel"].update(silence=["x"] * 5),
+    "a silence of other length": lambda m: m["arrays"]["mel"].update(silence=[0.0]),
+    "a silence beyond all numbers": lambda m: m["arrays"]["mel"].update(silence=[10**400] * 5),
+    "a sample rate of 0": lambda m: m["arrays"]["mel"].update(sample_rate=0),
+    "a hop length of text": lambda m: m["arrays"]["mel"].update(hop_length="256"),
+    "a pad id that is not there": lambda m: m["vocabulary"].update(pad=99),
+    "symbols that are numbers": lambda m: m["vocabulary"].update(symbols=[1, 2, 3]),
+    "speakers that are lists": lambda m: m.update(speakers=[[], []]),
+    "half a surrogate pair": lambda m: m.update(speakers=["\ud800"]),
+    "a mean that is nested": lambda m: m["mel_statistics"].update(mean=[[[[0.0]]]] * 5),
+    "no statistics": lambda m: m.update(mel_statistics={}),
+}
+
+
+@pytest.mark.parametrize("what", MANIFESTS)
+def test_a_crafted_manifest_is_refused(store: Path, what: str) -> None:
+    edit_manifest(store, MANIFESTS[what])
+    with pytest.raises(StoreError, match=r"(manifest\.json|index\.h5|00000\.h5): "):
+        read(store)
+    assert use_all(store) >= 2
+    assert command("verify", store) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "not JSON"),
+        (b"null", "expected a JSON object"),
+        (b"[" * 200_000, "not JSON"),
+        (b'{"a":' * 100_000, "not JSON"),
+        (b'{"format": "tts-prep store", "version": "1.0", "rows": ' + b"9" * 100_000 + b"}", "not JSON"),
+        (b'{"format": NaN}', "not JSON"),
+        (b"\xff\xfe{}", "expected UTF-8, found byte 0xff"),
+        (b"\x00" * 1000, "not JSON"),
+        (b'{"format": "tts-prep store", "version": "1.0"}', "a key is missing"),
+    ],
+)
+def test_a_manifest_that_is_no_json_of_a_store_is_refused(store: Path, text: bytes, message: str) -> None:
+    (store / "manifest.json").write_bytes(text)
+    with pytest.raises(StoreError, match=message):
+        UtteranceDataset(store)
+    use_all(store)
+
+
+def test_an_enormous_manifest_is_not_read(store: Path) -> None:
+    with (store / "manifest.json").open("r+b") as file:
+        file.truncate(1 << 40)  # sparse
+    with pytest.raises(CorruptStoreError, match="longer than 268,435,456 bytes"):
+        UtteranceDataset(store)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "index.h5", "shards/00000.h5"])
+@pytest.mark.parametrize("what", ["a link out", "a pipe", "a folder", "a link to itself", "a device"])
+def test_a_file_that_is_no_file_of_the_store_is_refused_and_not_opened(
+    store: Path, tmp_path: Path, name: str, what: str
+) -> None:
+    path = store / name
+    outside = tmp_path / "outside"
+    shutil.move(path, outside)
+    if what == "a link out":
+        path.symlink_to(outside)
+    elif what == "a pipe":
+        os.mkfifo(path)
+    elif what == "a folder":
+        path.mkdir()
+    elif what == "a link to itself":
+        path.symlink_to(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(StoreError, match=name.rpartition("/")[2]):
+        read(store)
+    use_all(store)
+
+
+def test_a_link_within_the_store_is_followed(store: Path) -> None:
+    (store / "shards/00000.h5").rename(store / "shards/x.h5")
+    (store / "shards/00000.h5").symlink_to("x.h5")
+    read(store)
+
+
+def replace(group: h5py.Group, name: str, how: str, outside: Path) -> None:
+    """Put another kind of dataset in the place of one, with the same values where it has any."""
+    values = group[name][...]
+    kind = group[name].attrs.get("kind")
+    del group[name]
+    if how == "external link":
+        with h5py.File(outside, "w") as other:
+            other["x"] = values
+        group[name] = h5py.ExternalLink(str(outside), "x")
+        return
+    if how == "soft link":
+        group["real"] = values
+        group[name] = h5py.SoftLink(f"{group.name}/real")
+        return
+    if how == "external storage":
+        outside.write_bytes(values.tobytes())
+        group.create_dataset(name, values.shape, values.dtype, external=[(str(outside), 0, h5py.h5f.UNLIMITED)])
+    elif how == "virtual":
+        with h5py.File(outside, "w") as other:
+            other["x"] = values
+        layout = h5py.VirtualLayout(values.shape, values.dtype)
+        layout[...] = h5py.VirtualSource(str(outside), "x", values.shape)
+        group.create_virtual_dataset(name, layout)
+    elif how == "chunked":
+        group.create_dataset(name, data=values, chunks=True)
+    elif how == "unlimited":
+        group.create_dataset(name, data=values, maxshape=(None, *values.shape[1:]))
+    elif how == "compressed":
+        group.create_dataset(name, data=values, compression="gzip")
+    elif how == "references":
+        group.create_dataset(name, data=np.array([group.ref] * len(values), h5py.ref_dtype))
+    elif how == "variable-length strings":
+        group.create_dataset(name, data=["x"] * len(values))
+    elif how == "big-endian":
+        group.create_dataset(name, data=values.astype(values.dtype.newbyteorder(">")))
+    elif how == "compound":
+        group.create_dataset(name, data=np.zeros(values.shape, [("a", "<i4")]))
+    elif how == "complex":
+        group.create_dataset(name, data=values.astype(np.complex64))
+    elif how == "enormous":
+        # Contiguous, and never written to: nothing is allocated by whoever makes it.
+        group.create_dataset(name, (1 << 57, *values.shape[1:]), values.dtype)
+    elif how == "null":
+        group[name] = h5py.Empty(values.dtype)
+    elif how == "a group":
+        group.create_group(name)
+    elif how == "a named type":
+        group[name] = np.dtype("<i4")
+    elif how == "a loop":
+        group[name] = group
+    if kind is not None and name in group:
+        group[name].attrs["kind"] = kind
+
+
+KINDS = (
+    *("external link", "soft link", "external storage", "virtual", "chunked", "unlimited", "compressed", "references"),
+    *("variable-length strings", "big-endian", "compound", "complex", "enormous", "null", "a group", "a named type"),
+    *("a loop", "missing"),
+)
+
+
+@pytest.mark.parametrize("how", KINDS)
+@pytest.mark.parametrize("name", ["columns/n_frames", "shards/mel_offset", "columns/text/bytes", "speakers/frames"])
+def test_another_kind_of_dataset_in_the_index_is_refused(store: Path, tmp_path: Path, name: str, how: str) -> None:
+    if (name, how) == ("columns/text/bytes", "big-endian"):
+        pytest.skip("a byte has no order")
+    group, _, leaf = name.rpartition("/")
+    with h5py.File(store / "index.h5", "r+") as file:
+        replace(file[group], leaf, how, tmp_path / "outside")
+    with pytest.raises(CorruptStoreError, match=r"index\.h5: "):
+        read(store)
+    assert use_all(store) >= 2
+
+
+@pytest.mark.parametrize("how", KINDS)
+@pytest.mark.parametrize("name", ["mel", "columns/mel_start", "columns/id/offsets"])
+def test_another_kind_of_dataset_in_a_shard_is_refused(store: Path, tmp_path: Path, name: str, how: str) -> None:
+    group, _, leaf = name.rpartition("/")
+    with h5py.File(store / "shards/00001.h5", "r+") as file:
+        replace(file[group or "/"], leaf, how, tmp_path / "outside")
+    with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
+        check_shard(store / "shards/00001.h5", 1)
+    with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
+        reindex_store(store)
+    use_all(store)
+
+
+@pytest.mark.parametrize("how", ["text", "array", "variable length", "compressed", "missing", "enormous"])
+def test_another_kind_of_header_is_refused(store: Path, how: str) -> None:
+    path = store / "shards/00001.h5"
+    with h5py.File(path, "r+") as file:
+        del file["header"]
+        if how == "text":
+            file["header"] = np.array(b"{not json", "S")
+        elif how == "array":
+            file["header"] = np.array([b"{}"] * 10, "S2")
+        elif how == "variable length":
+            file["header"] = "{}"
+        elif how == "compressed":
+            file.create_dataset("header", data=np.array([b"{}"] * 100), chunks=True, compression="gzip")
+        elif how == "enormous":
+            file.create_dataset("header", (), h5py.string_dtype("utf-8", (1 << 31) - 1))
+    with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
+        check_shard(path, 1)
+    use_all(store)
+
+
+def set_index(store: Path, name: str, values: object) -> None:
+    with h5py.File(store / "index.h5", "r+") as file:
+        file[name][...] = values
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("shards/mel_offset", -(2**63)),
+        ("shards/mel_offset", 2**63 - 1),
+        ("shards/mel_offset", -1),
+        ("shards/mel_rows", 2**60),
+        ("shards/mel_rows", 2**63 - 1),
+        ("shards/mel_rows", -5),
+        ("shards/phonemes_rows", 2**62),
+    ],
+)
+def test_arrays_at_impossible_places_are_refused_on_opening(store: Path, name: str, values: int) -> None:
+    set_index(store, name, values)
+    with pytest.raises(CorruptStoreError, match="do not lie within its"):
+        UtteranceDataset(store)
+    use_all(store)
+
+
+def test_arrays_that_overlap_are_refused_on_opening(store: Path) -> None:
+    with h5py.File(store / "index.h5", "r+") as file:
+        file["shards/phonemes_offset"][...] = file["shards/mel_offset"][...]
+    with pytest.raises(CorruptStoreError, match="'phonemes' and 'mel' of shard 0 overlap"):
+        UtteranceDataset(store)
+
+
+def test_a_text_that_a_terminal_would_act_on_is_shown_and_not_sent(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def change(manifest: Any) -> None:
+        totals = dict.fromkeys(("utterances", "failures", "frames", "phonemes", "shards"), 1)
+        manifest.update(totals={**totals, "seconds": 1.0}, software={"\x1b[2J": "1"})
+        audio = {**dict.fromkeys(("n_mels", "sample_rate", "n_fft", "win_length", "hop_length"), 1), "framing": "x"}
+        manifest.update(
+            configuration={"audio": {**audio, "fmin": 0.0, "fmax": 1.0}, "text": {"frontend": "", "language": ""}}
+        )
+
+    edit_manifest(store, change)
+    assert command("info", store) == 0
+    out, _ = capsys.readouterr()
+    assert "\x1b" not in out
+    assert r"\x1b[2J" in out
+
+
+def test_nothing_is_ever_unpickled_or_evaluated() -> None:
+    names = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve"}
+    for path in Path(tts_prep.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert not names & {alias.name.split(".")[0] for alias in node.names}, path
+            elif isinstance(node, ast.ImportFrom):
+                assert (node.module or "").split(".")[0] not in names, path
+            elif isinstance(node, ast.Call):
+                function = node.func
+                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+                of_numpy = isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "np"
+                assert not (of_numpy and name in ("load", "fromfile")), path
+                assert not (isinstance(function, ast.Name) and name in ("eval", "exec", "__import__")), path
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.sampled_from([0, -1, 1 << 31, 1 << 32, 1 << 60, 1 << 63, (1 << 63) - 1, 10**400]),
+    st.floats(),
+    st.text(max_size=12),
+    st.sampled_from(["", "..", "/", "O", "float32", "../x", "shards/00000.h5", "\0", "1.99", "\ud800"]),
+    st.lists(st.integers(-5, 5), max_size=6),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=3),
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all values in a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, child in items for place in places(child, (*path, key)))]
+
+
+def mutate(value: Any, data: st.DataObject, count: int) -> Any:
+    value = json.loads(json.dumps(value))
+    for _ in range(count):
+        path = data.draw(st.sampled_from(places(value)[1:]))
+        parent = value
+        for key in path[:-1]:
+            parent = parent[key]
+        how = data.draw(st.sampled_from(["set", "remove", "copy"]))
+        if how == "remove":
+            del parent[path[-1]]
+        elif how == "copy":
+            other: Any = value
+            for key in data.draw(st.sampled_from(places(value))):
+                other = other[key]
+            parent[path[-1]] = json.loads(json.dumps(other))
+        else:
+            parent[path[-1]] = data.draw(VALUES)
+        if not places(value)[1:]:
+            break
+    return value
+
+
+@FUZZ
+@given(st.data())
+def test_any_change_to_the_values_of_a_manifest_is_read_or_refused(shared: Path, data: st.DataObject) -> None:
+    path = shared / "manifest.json"
+    before = path.read_text(encoding="utf-8")
+    try:
+        value = mutate(json.loads(before), data, data.draw(st.integers(1, 3)))
+        path.write_text(json.dumps(value), encoding="utf-8")
+        use_all(shared)
+    finally:
+        path.write_text(before, encoding="utf-8")
+
+
+@FUZZ
+@given(st.data())
+def test_any_change_to_the_bytes_of_a_manifest_is_read_or_refused(shared: Path, data: st.DataObject) -> None:
+    change_bytes(shared, shared / "manifest.json", data)
+
+
+@FUZZ
+@given(st.data())
+def test_any_change_to_the_bytes_of_an_index_is_read_or_refused(shared: Path, data: st.DataObject) -> None:
+    change_bytes(shared, shared / "index.h5", data)
+
+
+@FUZZ
+@given(st.data())
+def test_any_change_to_the_bytes_of_a_shard_is_read_or_refused(shared: Path, data: st.DataObject) -> None:
+    change_bytes(shared, shared / "shards/00001.h5", data)
+
+
+def change_bytes(store: Path, path: Path, data: st.DataObject) -> None:
+    before = path.read_bytes()
+    # HDF5's own structures lie in a few pages: most changes should meet them, not the gaps between arrays.
+    interesting = [i for i in range(0, len(before), 16) if before[i : i + 16].strip(b"\0")]
+    changed = bytearray(before)
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.sampled_from(interesting)) + data.draw(st.integers(0, 15))
+        piece = data.draw(st.one_of(st.binary(min_size=1, max_size=8), st.sampled_from([b"\xff" * 8, b"\0" * 8])))
+        changed[start : start + len(piece)] = piece
+    try:
+        path.write_bytes(bytes(changed))
+        use_all(store)
+    finally:
+        path.write_bytes(before)
+
+
+@FUZZ
+@given(st.data())
+def test_any_change_to_the_numbers_of_an_index_is_read_or_refused(shared: Path, data: st.DataObject) -> None:
+    path = shared / "index.h5"
+    before = path.read_bytes()
+    names: list[str] = []
+    try:
+        with h5py.File(path, "r+") as file:
+            file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+            for _ in range(data.draw(st.integers(1, 4))):
+                dataset = file[data.draw(st.sampled_from([name for name in names if name != "checksums"]))]
+                if dataset.size:
+                    values = dataset[...]
+                    raw = values.reshape(-1).view(np.uint8)
+                    position = data.draw(st.integers(0, len(raw) - values.itemsize))
+                    piece = data.draw(st.binary(min_size=1, max_size=values.itemsize))
+                    raw[position : position + len(piece)] = np.frombuffer(piece, np.uint8)
+                    dataset[...] = values
+        use_all(shared)
+    finally:
+        path.write_bytes(before)
+
+
+@FUZZ
+@given(st.data())
+def test_any_change_to_a_header_is_read_or_refused(shared: Path, data: st.DataObject) -> None:
+    path = shared / "shards/00001.h5"
+    before = path.read_bytes()
+    others = {name: (shared / name).read_bytes() for name in ("index.h5", "manifest.json", "failures.jsonl")}
+    try:
+        with h5py.File(path, "r+") as file:
+            value = mutate(json.loads(file["header"][()]), data, data.draw(st.integers(1, 3)))
+            text = json.dumps(value).encode()
+            del file["header"]
+            file.create_dataset("header", data=np.array(text, h5py.string_dtype("utf-8", max(1, len(text)))))
+            # A careful attacker keeps the checksums right.
+            seals = json.loads(file["checksums"][()])
+            seals["header"] = hashlib.sha256(text).hexdigest()
+            sealed = json.dumps(seals).encode()
+            del file["checksums"]
+            file.create_dataset("checksums", data=np.array(sealed, h5py.string_dtype("utf-8", len(sealed))))
+        use_all(shared)
+        try:
+            reindex_store(shared)
+            read(shared)
+        except TtsPrepError as error:
+            assert str(error)
+    finally:
+        path.write_bytes(before)
+        for name, content in others.items():
+            (shared / name).write_bytes(content)
+        (shared / ".lock").unlink(missing_ok=True)
