@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test soak check format bench clean
+.PHONY: demo ljspeech test soak check format bench docs dist-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/tts-prep demo demo
@@ -38,8 +38,16 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/loader.py
 	$(BIN)/python benchmarks/padding.py
 
+# pdoc cannot follow an alias of types that is written as text; the reference then shows it as it is written.
+docs: $(INSTALLED)
+	PDOC_ALLOW_EXEC=1 $(BIN)/python -W error -W "ignore:Error parsing type annotation:UserWarning" \
+		-m pdoc --docformat google --output-directory docs/api tts_prep
+
+dist-check: $(INSTALLED)
+	.ci/dist-check $(BIN)/python
+
 clean:
-	rm -rf $(VENV) build dist demo *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/work
+	rm -rf $(VENV) build dist demo docs/api *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/work
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

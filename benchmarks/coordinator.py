@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tts_prep.preprocess import pipeline, shards
+from tts_prep.preprocess import excerpt, pipeline
 from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora import Utterance
 from tts_prep.preprocess.shards import make_shard
@@ -40,7 +40,7 @@ def noise() -> np.ndarray:
 
 def make_shard_of_noise(*arguments: Any, **options: Any) -> Any:
     """Make a shard as ever, but for the recordings."""
-    shards.read_waveform = lambda *_: noise()  # type: ignore[assignment]
+    excerpt.read_waveform = lambda *_: noise()  # type: ignore[assignment]
     return make_shard(*arguments, **options)
 
 

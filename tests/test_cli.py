@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from conftest import TEXTS
 
 from tts_prep.cli.main import cli, main
-from tts_prep.cli.quantities import bytes_text, duration_text
+from tts_prep.cli.progress import make_progress
+from tts_prep.preprocess.pipeline import Progress
+from tts_prep.quantities import bytes_text, duration_text
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -128,8 +133,9 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
     for name in cli.commands:
         status, out, _ = run(capsys, name, "--help")
         assert status == 0
-        assert "Example:" in out, name
-        assert f"tts-prep {name} " in out
+        assert "Example:" in out or "Examples:" in out, name
+        assert f"\n    tts-prep {name} " in out
+        assert "\\b" not in out
 
 
 def test_the_module_is_the_command() -> None:
@@ -183,3 +189,82 @@ def test_settings_of_the_command_line_reach_the_store(
         "phonemes": "int32",
         "waveform": "int16",
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["lsjpeech"], "Did you mean 'ljspeech'? See 'tts-prep --help'"),
+        (["ljspeech", "a", "b", "--overwrit"], "Did you mean '--overwrite'? See 'tts-prep ljspeech --help'"),
+        (["ljspeech", "a", "b", "--preset", "hifgan"], "did you mean 'hifigan'?"),
+        (["ljspeech", "a", "b", "--frontend", "espaek"], "did you mean 'espeak'?"),
+        (["presets", "bigvgan-24k"], "did you mean 'bigvgan-24k-100'?"),
+    ],
+)
+def test_a_mistyped_name_gets_a_suggestion_in_the_same_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert err.endswith(f"{hint}\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("tts-prep rep", {"plain,report"}),
+        ("tts-prep ljspeech --preset bigvgan-2", {"plain,bigvgan-22k-80", "plain,bigvgan-24k-100"}),
+        ("tts-prep presets vo", {"plain,vocos"}),
+    ],
+)
+def test_a_shell_can_complete_commands_and_presets(words: str, expected: set[str]) -> None:
+    variables = {"_TTS_PREP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-m", "tts_prep"], capture_output=True, text=True, env={**os.environ, **variables}
+    )
+    assert set(done.stdout.split()) == expected
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_a_bar_with_the_total_from_the_first_moment() -> None:
+    stream = Terminal()
+    with make_progress(stream) as show:
+        show(Progress(0, 1_310, 0.0, 0, 0.0))
+        assert stream.getvalue().startswith("\r  0%|")
+        assert "0/1310" in stream.getvalue()
+        show(Progress(655, 1_310, 4_300.0, 2, 4_300.0))
+        assert "655/1310" in stream.getvalue()
+        assert "1 h 11 min of audio" in stream.getvalue()
+        assert "2 failed" in stream.getvalue()
+
+
+def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    now = 100.0
+    monkeypatch.setattr("tts_prep.cli.progress.time.monotonic", lambda: now)
+    with make_progress(stream) as show:
+        show(Progress(0, 1_310, 0.0, 0, 0.0))
+        now = 109.0
+        show(Progress(100, 1_310, 700.0, 0, 700.0))
+        assert stream.getvalue() == ""
+        now = 111.0
+        show(Progress(655, 1_310, 4_300.0, 0, 1_100.0))
+    # Of what was there before this run began, only the amount counts, not the speed.
+    assert stream.getvalue() == "655 of 1,310 utterances, 1 h 11 min of audio, 100 × real time\n"
+
+
+def test_info_folds_its_lines_to_a_terminal_and_fits_a_screen(
+    capsys: pytest.CaptureFixture[str], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "info", store)
+    lines = [click.unstyle(line) for line in out.splitlines()]
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80

@@ -23,7 +23,7 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.pipeline import prepare
+from tts_prep.preprocess.pipeline import Progress, prepare
 from tts_prep.preprocess.repair import repair_store
 
 ROUNDS = int(os.environ.get("CORRUPTIONS", "100"))
@@ -228,8 +228,9 @@ def test_a_store_with_failures_and_speakers_is_reindexed_to_the_same_bytes(own_c
 
 
 def test_a_store_that_was_begun_and_not_finished_is_not_made_whole_by_reindexing(corpus: Path, tmp_path: Path) -> None:
-    def stop(_: object) -> None:
-        raise KeyboardInterrupt
+    def stop(progress: Progress) -> None:
+        if progress.done:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         prepare(

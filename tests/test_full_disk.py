@@ -16,7 +16,7 @@ import soundfile
 from conftest import speech_like, write_ljspeech
 from killing import contents
 
-import tts_prep.preprocess.shards
+import tts_prep.preprocess.excerpt
 from tts_prep.errors import CorpusChangedError, WriteError
 from tts_prep.format.atomic import replacing
 from tts_prep.preprocess.configuration import Configuration, StoreConfig
@@ -181,7 +181,7 @@ def test_a_recording_that_grows_while_it_is_read_ends_the_run(
         soundfile.write(path, speech_like(2, 1), 22050)
         return waveform
 
-    read = tts_prep.preprocess.shards.read_waveform
-    monkeypatch.setattr(tts_prep.preprocess.shards, "read_waveform", read_and_grow)
+    read = tts_prep.preprocess.excerpt.read_waveform
+    monkeypatch.setattr(tts_prep.preprocess.excerpt, "read_waveform", read_and_grow)
     with pytest.raises(CorpusChangedError, match="S-0000.wav"):
         run(own_corpus, tmp_path / "store")

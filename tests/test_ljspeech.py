@@ -18,14 +18,14 @@ def read(root: Path, metadata: bytes) -> list[Utterance | Failure]:
 def test_the_third_column_is_spoken(corpus: Path) -> None:
     items = list(read_ljspeech(corpus))
     assert [item.text for item in items if isinstance(item, Utterance)] == list(TEXTS)
-    assert items[2] == Utterance("S-0002", TEXTS[2], "wavs/S-0002.wav", "metadata.csv:3", "ljspeech")
+    assert items[2] == Utterance("S-0002", TEXTS[2], "wavs/S-0002.wav", "metadata.csv:3", "ljspeech", normalized=True)
 
 
 @pytest.mark.parametrize("row", [b"a|second|\n", b"a|second\n", b"a|second|  \n"])
 def test_the_second_column_is_spoken_where_the_third_is_empty_or_missing(tmp_path: Path, row: bytes) -> None:
     (item,) = read(tmp_path, row)
     assert isinstance(item, Utterance)
-    assert item.text == "second"
+    assert (item.text, item.normalized) == ("second", False)
 
 
 def test_quotes_are_text_and_merge_nothing(tmp_path: Path) -> None:

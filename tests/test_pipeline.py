@@ -276,7 +276,7 @@ def test_a_limit_that_is_no_number_is_refused(text: str) -> None:
 def test_progress_counts_every_row_and_ends_at_the_total(corpus: Path, tmp_path: Path) -> None:
     seen: list[Progress] = []
     run(corpus, tmp_path / "store", progress=seen.append)
-    assert [(p.done, p.total, p.failures) for p in seen] == [(3, 7, 0), (6, 7, 0), (7, 7, 0)]
+    assert [(p.done, p.total, p.failures) for p in seen] == [(0, 7, 0), (3, 7, 0), (6, 7, 0), (7, 7, 0)]
 
 
 def test_a_limit_takes_the_first_rows(corpus: Path, tmp_path: Path) -> None:

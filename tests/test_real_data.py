@@ -13,7 +13,7 @@ from reference_mel import reference_mel
 from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora import Utterance, read_ljspeech
 from tts_prep.preprocess.pipeline import prepare
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess.text import FRONTENDS, get_frontend
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MINI = DATA / "ljspeech-mini"
@@ -45,18 +45,40 @@ def test_twenty_real_clips_become_librosas_mels_and_decodable_phonemes(tmp_path:
 
 
 @pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
-def test_all_13100_real_texts_are_read_whole_and_phonemized_without_an_unknown_symbol(tmp_path: Path) -> None:
+def test_all_13100_real_texts_are_read_whole(tmp_path: Path) -> None:
     (tmp_path / "metadata.csv").symlink_to(METADATA)
     (tmp_path / "wavs").mkdir()
     utterances = [item for item in read_ljspeech(tmp_path) if isinstance(item, Utterance)]
     assert len({utterance.id for utterance in utterances}) == 13100
-    with METADATA.open(encoding="utf-8", newline="") as file:
-        raw = file.read()
     # No third column is empty, so what is spoken is the end of each line.
+    assert all(utterance.normalized for utterance in utterances)
     assert sum(utterance.text.count('"') for utterance in utterances) == sum(
-        line.rpartition("|")[2].count('"') for line in raw.split("\n")
+        row[2].count('"') for row in metadata_rows()
     )
-    frontend = get_frontend("espeak", language="en-us")
-    for utterance in utterances:
-        phonemes = frontend.phoneticize(frontend.normalize(utterance.text))
+
+
+@pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
+@pytest.mark.parametrize("name", FRONTENDS)
+def test_all_13100_real_raw_texts_go_through_every_frontend_without_an_unknown_symbol(name: str) -> None:
+    frontend = get_frontend(name)
+    texts = [row[1] for row in metadata_rows()]
+    assert len(texts) == 13100
+    if name == "phonemes":
+        espeak = get_frontend("espeak")
+        texts = [espeak.phoneticize(espeak.normalize(text)) for text in texts]
+    for text in texts:
+        phonemes = frontend.phoneticize(frontend.normalize(text))
         assert frontend.decode(frontend.numericalize(phonemes)) == phonemes
+
+
+@pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
+def test_the_phonemes_of_real_texts_do_not_depend_on_their_order() -> None:
+    espeak = get_frontend("espeak")
+    texts = [row[1] for row in metadata_rows()][:4000]
+    forward = [espeak.phoneticize(text) for text in texts]
+    assert [espeak.phoneticize(text) for text in reversed(texts)][::-1] == forward
+
+
+def metadata_rows() -> list[list[str]]:
+    with METADATA.open(encoding="utf-8", newline="") as file:
+        return [line.rstrip("\n").split("|") for line in file]

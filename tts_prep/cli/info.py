@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ def info(store: Path, as_json: bool) -> None:
     r"""Show what is in STORE.
 
     \b
-    Example:
+    Examples:
       tts-prep info store
+      tts-prep info store --json
     """
     import json
     from dataclasses import asdict
@@ -45,19 +47,20 @@ def info(store: Path, as_json: bool) -> None:
     for name, line in rows.items():
         # The texts are the store's: what a terminal would act on is shown, not sent.
         shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-        click.echo(f"{click.style(f'{name:<12}', bold=True)}{shown}")
+        click.echo("\n".join(_folded(name, shown)))
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
-    from tts_prep.cli.quantities import bytes_text, duration_text
+    from tts_prep.quantities import bytes_text, count_text, duration_text
 
     totals, arrays = manifest.totals, manifest.arrays
     audio, text = manifest.configuration["audio"], manifest.configuration["text"]
+    remarks = [f"{found['count']:,} {kind.replace('_', ' ')}" for kind, found in manifest.remarks.items()]
     mean = totals["seconds"] / max(1, totals["utterances"])
     return {
-        "store": f"{store}, format {manifest.version}, {bytes_text(size)} in {totals['shards']:,} shards",
+        "store": f"{store}, format {manifest.version}, {bytes_text(size)} in {count_text(totals['shards'], 'shard')}",
         "utterances": f"{totals['utterances']:,}, {duration_text(totals['seconds'])}, {mean:.2f} s on average",
-        "left out": f"{totals['failures']:,} rows" + (", see failures.jsonl" if totals["failures"] else ""),
+        "left out": f"{count_text(totals['failures'], 'row')}, see failures.jsonl" if totals["failures"] else "nothing",
         "speakers": f"{len(manifest.speakers):,}: {', '.join(manifest.speakers[:6])}"
         + (", …" if len(manifest.speakers) > 6 else ""),
         "mel": f"{totals['frames']:,} frames of {audio['n_mels']} bins, {arrays['mel']['dtype']}; "
@@ -65,6 +68,26 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         f"hop {audio['hop_length']}, {audio['fmin']:g}–{audio['fmax']:g} Hz, framing {audio['framing']}",
         "phonemes": f"{totals['phonemes']:,}; frontend {text['frontend']}, language {text['language']}, "
         f"{len(manifest.vocabulary['symbols'])} symbols",
+        "waveform": f"kept, {arrays['waveform']['dtype']}" if "waveform" in arrays else "not kept",
+        **(
+            {"other texts": f"{manifest.ood_texts.rows:,}, without recordings, out of domain"}
+            if manifest.ood_texts
+            else {}
+        ),
+        **({"remarks": ", ".join(remarks)} if remarks else {}),
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }
+
+
+def _folded(name: str, line: str) -> list[str]:
+    """Return a subject and its line, folded to the width of a terminal; a pipe gets one line."""
+    import shutil
+    import textwrap
+
+    title = click.style(f"{name:<12}", bold=True)
+    if not sys.stdout.isatty():
+        return [title + line]
+    width = max(30, min(100, shutil.get_terminal_size().columns) - 12)
+    first, *rest = textwrap.wrap(line, width, break_on_hyphens=False) or [""]
+    return [title + first, *(" " * 12 + part for part in rest)]

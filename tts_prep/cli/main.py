@@ -17,29 +17,90 @@ from tts_prep import __version__
 from tts_prep.cli import interruption
 from tts_prep.cli.demo import demo
 from tts_prep.cli.export_scp import export_scp
+from tts_prep.cli.filelist import filelist
 from tts_prep.cli.finish import finish
 from tts_prep.cli.info import info
+from tts_prep.cli.kaldi import kaldi
+from tts_prep.cli.libritts import libritts
 from tts_prep.cli.ljspeech import ljspeech
+from tts_prep.cli.plan import plan
 from tts_prep.cli.presets import presets
+from tts_prep.cli.registered import make_command
 from tts_prep.cli.reindex import reindex
+from tts_prep.cli.report import report
+from tts_prep.cli.vctk import vctk
 from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError
 
 _DEBUG = "--debug"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, message="%(prog)s %(version)s")
-@click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")
-def cli() -> None:
-    """Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store."""
+class _Commands(click.Group):
+    """Our commands, and one for each corpus reader that another package registers."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *(name for name in _registered() if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in _registered():
+            return _completed(make_command(cmd_name))
+        return found
 
 
-for command in (ljspeech, info, verify, reindex, finish, presets, export_scp, demo):
+def _registered() -> list[str]:
+    from tts_prep.preprocess.corpora.registry import third_party_readers
+
+    return list(third_party_readers())
+
+
+def _completed(command: click.Command) -> click.Command:
+    """Give a command what all of them have: the option ``--debug``, and help whose examples keep their lines."""
     command.params.append(
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )
-    cli.add_command(command)
+    command.help = _paragraphs(command.help)
+    return command
+
+
+def _paragraphs(text: str | None) -> str:
+    # click keeps the lines of a paragraph after a backspace. Docstrings have it as two characters, being raw ones.
+    return (text or "").replace("\\b\n", "\b\n")
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")
+def cli() -> None:
+    r"""Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store.
+
+    \b
+    Examples:
+      tts-prep demo demo                        the whole way, on a corpus that it speaks itself
+      tts-prep ljspeech LJSpeech-1.1 store      a corpus becomes a store
+      tts-prep info store                       what is in it
+      tts-prep report store -o report.html      a page to look at before training
+    """
+
+
+for command in (
+    ljspeech,
+    vctk,
+    libritts,
+    filelist,
+    kaldi,
+    info,
+    verify,
+    reindex,
+    finish,
+    plan,
+    report,
+    presets,
+    export_scp,
+    demo,
+):
+    cli.add_command(_completed(command))
+cli.help = _paragraphs(cli.help)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -65,7 +126,8 @@ def _run(arguments: Sequence[str]) -> NoReturn:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "tts-prep"
-        _fail(f"{error.format_message().rstrip('.')}; see '{path} --help'", 2, arguments)
+        message = error.format_message().rstrip(".")
+        _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
     except (click.exceptions.Abort, KeyboardInterrupt):
         _fail("interrupted; run the same command again to go on where it stopped", 1, [])
     except ConfigurationError as error:

@@ -18,10 +18,20 @@ SETTINGS = {
         **{name: name for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin", "fmax")},
         **{name: name for name in ("channel", "trim_db")},
     },
-    "text": {"frontend": "frontend", "language": "language"},
+    "text": {
+        **{name: name for name in ("frontend", "language", "normalize", "symbols", "unknown", "punctuation")},
+        "ood_texts": "ood_texts",
+    },
     "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
 }
 """Table → setting → the option that sets it, for `tts_prep.preprocess.settings.configure`."""
+
+
+def complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the presets that a shell may complete a name to."""
+    from tts_prep.preprocess.audio.presets import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
 
 
 def corpus_options(function: F) -> F:
@@ -29,7 +39,10 @@ def corpus_options(function: F) -> F:
     integer, number, file = click.IntRange(min=1), click.FLOAT, click.Path(path_type=Path)
     options = (
         click.option(
-            "--preset", metavar="NAME", help="Mel recipe; 'tts-prep presets' lists them.  [default: parakeet]"
+            "--preset",
+            metavar="NAME",
+            shell_complete=complete_preset,
+            help="Mel recipe; 'tts-prep presets' lists them.  [default: parakeet]",
         ),
         click.option(
             "--vocoder-config", type=file, metavar="FILE", help="Mel recipe of a HiFi-GAN or BigVGAN config.json."
@@ -46,8 +59,36 @@ def corpus_options(function: F) -> F:
         click.option(
             "--trim-db", type=number, metavar="DB", help="Cut ends that are so many dB below the loudest part."
         ),
-        click.option("--frontend", metavar="NAME", help="Text frontend.  [default: espeak]"),
-        click.option("--language", metavar="CODE", help="Language of the texts.  [default: en-us]"),
+        click.option("--frontend", metavar="NAME", help="espeak, arpabet, characters or phonemes.  [default: espeak]"),
+        click.option(
+            "--language", metavar="CODE", help="Of texts whose language the corpus does not say.  [default: en-us]"
+        ),
+        click.option(
+            "--normalize/--no-normalize",
+            default=None,
+            help="Put numbers and abbreviations of English texts into words, where the corpus has not.  [default: do]",
+        ),
+        click.option("--symbols", type=file, metavar="FILE", help="Vocabulary of your own, one symbol a line."),
+        click.option(
+            "--unknown",
+            type=click.Choice(["error", "unk", "drop"]),
+            help="What a symbol outside of the vocabulary becomes; an error leaves the row out.  [default: error]",
+        ),
+        click.option(
+            "--punctuation",
+            type=click.Choice(["attached", "separate"]),
+            help="Marks behind the word, or tokens of their own.  [default: as the frontend has it]",
+        ),
+        click.option(
+            "--ood-texts", type=file, metavar="FILE", help="Texts without recordings to phonemize too, one a line."
+        ),
+        click.option(
+            "--split",
+            "splits",
+            multiple=True,
+            metavar="NAME=FILE",
+            help="Mark the ids in FILE in the column 'split'; may be given several times.",
+        ),
         click.option("--dtype", type=click.Choice(["float32", "float16"]), help="Of stored mels.  [default: float32]"),
         click.option("--waveform", type=click.Choice(["int16", "float32"]), help="Keep the waveform too, as this."),
         click.option(

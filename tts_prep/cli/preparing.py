@@ -14,22 +14,37 @@ import click
 
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.quantities import bytes_text, duration_text
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.layout import FAILURES
+from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
+from tts_prep.format.ood import read_ood_header
 from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.parts import Part, PartResult, prepare_part
 from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
 from tts_prep.preprocess.settings import configure
+from tts_prep.quantities import bytes_text, count_text, duration_text
 
 
 def prepare_and_report(
-    items: Iterable[Utterance | Failure], corpus: str, root: Path, store: Path, options: Mapping[str, Any]
+    items: Iterable[Utterance | Failure],
+    corpus: str,
+    root: Path,
+    store: Path,
+    options: Mapping[str, Any],
+    reader_options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print what came of it."""
+    """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print what came of it.
+
+    Args:
+        items: from the reader of the corpus.
+        reader_options: what the reader was given besides a folder; it becomes part of the store's configuration.
+    """
+    lists = split_lists(options["splits"])
+    if lists:
+        items = with_splits(items, lists)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     if part and options["overwrite"]:
@@ -41,7 +56,7 @@ def prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": progress,
         }
-        config = configuration(corpus, options)
+        config = configuration(corpus, options, reader_options)
         if part:
             made = prepare_part(items, root, store, config, part, **how)
             click.echo(part_text(made, time.monotonic() - started))
@@ -51,7 +66,24 @@ def prepare_and_report(
         click.echo(line)
 
 
-def configuration(corpus: str, options: Mapping[str, Any]) -> Configuration:
+def split_lists(values: Iterable[str]) -> dict[str, Path]:
+    """Return the lists of ids that ``--split NAME=FILE`` gives, by name.
+
+    Raises:
+        ConfigurationError: a value has another form, or a name stands twice.
+    """
+    lists: dict[str, Path] = {}
+    for value in values:
+        name, equals, file = value.partition("=")
+        if not (name and equals and file) or name in lists:
+            raise ConfigurationError(f"split: expected NAME=FILE, each name once, found {value!r}")
+        lists[name] = Path(file)
+    return lists
+
+
+def configuration(
+    corpus: str, options: Mapping[str, Any], reader_options: Mapping[str, Any] | None = None
+) -> Configuration:
     """Return the configuration that the options of a command ask for."""
     settings = {
         table: {name: options[option] for name, option in names.items() if options[option] is not None}
@@ -64,6 +96,7 @@ def configuration(corpus: str, options: Mapping[str, Any]) -> Configuration:
         vocoder=options["vocoder_config"],
         file=options["config"],
         settings=settings,
+        options=reader_options,
     )
 
 
@@ -80,9 +113,27 @@ def summary(result: Result, elapsed: float) -> list[str]:
             f"; {kept:,} shards were there already" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
         )
         lines = [made, speed]
+    lines += [remark_line(kind, remark) for kind, remark in result.manifest.remarks.items()]
+    if result.manifest.ood_texts:
+        lines.append(ood_line(result.store))
     if totals["failures"]:
         lines.append(left_out(result.store, totals["failures"]))
     return lines
+
+
+def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
+    """Return one line on what the frontend noted: how often, and the most frequent examples."""
+    examples = [f"'{found['symbol']}' × {found['count']:,} (first in {found['id']})" for found in remark["examples"]]
+    shown = ", ".join(examples[:4]) + (", …" if remark["different"] > 4 else "")
+    return f"{kind.replace('_', ' ')}: {remark['count']:,}, {remark['different']:,} different: {shown}"
+
+
+def ood_line(store: Path) -> str:
+    """Return one line on the out-of-domain texts, with the first line of the file that could not be used."""
+    header = read_ood_header(store / OOD_TEXTS)
+    failures = header.failures
+    left = f"; {len(failures):,} lines left out, the first: {failures[0]['reason']}" if failures else ""
+    return f"out-of-domain texts: {header.rows:,}{left}"
 
 
 def made_text(store: Path, manifest: Manifest) -> str:
@@ -90,7 +141,7 @@ def made_text(store: Path, manifest: Manifest) -> str:
     totals = manifest.totals
     return (
         f"{store}: {totals['utterances']:,} utterances, {duration_text(totals['seconds'])} of audio, "
-        f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {totals['shards']:,} shards, "
+        f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {count_text(totals['shards'], 'shard')}, "
         f"{bytes_text(sum(entry.size for entry in manifest.files))}"
     )
 
@@ -99,7 +150,7 @@ def part_text(result: PartResult, elapsed: float) -> str:
     """Return the closing line of a part."""
     there = result.shards - result.shards_made
     return (
-        f"{result.store}: part {result.part.number}/{result.part.count}, {result.shards:,} shards"
+        f"{result.store}: part {result.part.number}/{result.part.count}, {count_text(result.shards, 'shard')}"
         f"{f' ({there:,} were there already)' if there else ''}, {duration_text(result.seconds)} of audio, "
         f"{result.failures:,} rows left out, in {duration_text(elapsed)}; when all parts are there: "
         f"tts-prep finish {result.store}"

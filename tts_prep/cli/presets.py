@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from tts_prep.cli.options import complete_preset
+
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_preset)
 def presets(name: str | None) -> None:
     r"""List the mel presets, or describe the one called NAME.
 

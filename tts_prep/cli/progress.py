@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TextIO
+from contextlib import ExitStack, contextmanager
+from typing import NoReturn, TextIO
 
 from tqdm import tqdm
 
 from tts_prep.cli import interruption
-from tts_prep.cli.quantities import duration_text
 from tts_prep.preprocess.pipeline import Progress
+from tts_prep.quantities import duration_text
 
 _PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
@@ -34,18 +34,25 @@ def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
 
         yield show
         return
-    with tqdm(file=stream, unit="utt", dynamic_ncols=True, leave=False, smoothing=0.1) as bar:
+    with ExitStack() as stack:
+        bar: tqdm[NoReturn] | None = None
 
         def update(progress: Progress) -> None:
+            nonlocal bar
             interruption.check()
-            bar.total = progress.total
+            if bar is None:
+                # Not before the amount of work is known, so that the first thing shown is right.
+                bar = stack.enter_context(
+                    tqdm(total=progress.total, file=stream, unit="utt", dynamic_ncols=True, leave=False, smoothing=0.1)
+                )
             bar.set_postfix_str(_text(progress, started), refresh=False)
             bar.update(progress.done - bar.n)
+            bar.refresh()
 
         yield update
 
 
 def _text(progress: Progress, started: float) -> str:
-    speed = progress.seconds / max(1e-9, time.monotonic() - started)
+    speed = progress.made_seconds / max(1e-9, time.monotonic() - started)
     failed = f", {progress.failures:,} failed" if progress.failures else ""
     return f"{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time{failed}"

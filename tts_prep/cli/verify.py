@@ -25,8 +25,8 @@ def verify(store: Path, repair: Path | None, jobs: int | None) -> int:
       tts-prep verify store
       tts-prep verify store --repair LJSpeech-1.1
     """
-    from tts_prep.cli.quantities import bytes_text
     from tts_prep.format.verification import verify_store
+    from tts_prep.quantities import bytes_text
 
     if repair is not None:
         return _repair(store, repair, jobs or 1)

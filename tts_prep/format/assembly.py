@@ -13,10 +13,13 @@ from tts_prep.format.checksum import file_sha256, json_sha256
 from tts_prep.format.columns import CategoryColumn
 from tts_prep.format.files import shard_files, stored_file
 from tts_prep.format.index import build_index, open_index
-from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, PARTS, SHARDS, shard_name
+from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PARTS, SHARDS, shard_name
 from tts_prep.format.lock import locked
 from tts_prep.format.manifest import FileEntry, Manifest, read_manifest, write_manifest
-from tts_prep.format.shard import ShardHeader, check_shard
+from tts_prep.format.ood import read_ood_header
+from tts_prep.format.remarks import Remarks
+from tts_prep.format.seals import broken_datasets
+from tts_prep.format.shard import ShardHeader, broken_text, check_shard
 from tts_prep.format.statistics import MelStatistics
 
 _SAME = ("configuration", "software", "arrays", "vocabulary")
@@ -68,6 +71,8 @@ def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]])
         shards=tuple(entry for entry, _ in shards),
         index=file_entry(store, INDEX, rows),
         failures=file_entry(store, FAILURES, len(failures)),
+        ood_texts=_ood_entry(store, first),
+        remarks=Remarks.merged(header.remarks for header in headers).summary(),
     )
     write_manifest(store, manifest)
     with writing(store):
@@ -117,6 +122,15 @@ def file_entry(store: Path, file: str, rows: int) -> FileEntry:
     """Return the manifest's entry of a file as it is now."""
     path = store / file
     return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
+
+
+def _ood_entry(store: Path, header: ShardHeader) -> FileEntry | None:
+    if not header.configuration.get("text", {}).get("ood_texts"):
+        return None
+    path = stored_file(store, OOD_TEXTS)
+    if broken := broken_datasets(path):
+        raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the store again")
+    return file_entry(store, OOD_TEXTS, read_ood_header(path).rows)
 
 
 def checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHeader]]:

@@ -7,12 +7,14 @@ from typing import Final
 
 STORE_FORMAT: Final = "tts-prep store"
 SHARD_FORMAT: Final = "tts-prep shard"
-VERSION: Final = (1, 0)
+OOD_FORMAT: Final = "tts-prep out-of-domain texts"
+VERSION: Final = (1, 1)
 
 MANIFEST: Final = "manifest.json"
 INDEX: Final = "index.h5"
 SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
+OOD_TEXTS: Final = "ood.h5"
 PARTIAL_SUFFIX: Final = ".partial"
 PARTS: Final = ".parts.json"
 """What the parts of a run agree on, while a store is made in parts."""

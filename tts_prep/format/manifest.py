@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,7 +14,17 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.atomic import replacing
 from tts_prep.format.checksum import canonical_json
 from tts_prep.format.files import read_text, stored_file
-from tts_prep.format.layout import ARRAYS, FAILURES, INDEX, MANIFEST, SHARDS, STORE_FORMAT, VERSION, version_text
+from tts_prep.format.layout import (
+    ARRAYS,
+    FAILURES,
+    INDEX,
+    MANIFEST,
+    OOD_TEXTS,
+    SHARDS,
+    STORE_FORMAT,
+    VERSION,
+    version_text,
+)
 
 _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST = 1 << 28
@@ -47,12 +57,14 @@ class Manifest:
     shards: tuple[FileEntry, ...]
     index: FileEntry
     failures: FileEntry
+    ood_texts: FileEntry | None = None
+    remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
         """Every file that the manifest vouches for."""
-        return (self.index, self.failures, *self.shards)
+        return (self.index, self.failures, *([self.ood_texts] if self.ood_texts else []), *self.shards)
 
 
 def write_manifest(store: Path, manifest: Manifest) -> None:
@@ -60,6 +72,8 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
     value = {"format": STORE_FORMAT, "version": manifest.version, **asdict(manifest), "checksum": _NO_CHECKSUM}
     # Keys below the first level sorted, as in the shards: it makes no difference which way they came here.
     value = {key: json.loads(canonical_json(found)) for key, found in value.items()}
+    if manifest.ood_texts is None:
+        del value["ood_texts"]
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     # The last one: before it, a setting of a corpus could hold the same text.
     head, tail = text.rsplit(_NO_CHECKSUM, 1)
@@ -167,10 +181,14 @@ def _parse(value: Mapping[str, Any]) -> Manifest:
         shards=tuple(_file_entry(entry) for entry in need("shards", list)),
         index=_file_entry(need("index", dict)),
         failures=_file_entry(need("failures", dict)),
+        ood_texts=_file_entry(need("ood_texts", dict)) if "ood_texts" in value else None,
+        remarks=need("remarks", dict) if "remarks" in value else {},
         version=need("version", str),
     )
     if manifest.index.file != INDEX or manifest.failures.file != FAILURES:
         raise ValueError(f"index and failures should be '{INDEX}' and '{FAILURES}'")
+    if manifest.ood_texts and manifest.ood_texts.file != OOD_TEXTS:
+        raise ValueError(f"the out-of-domain texts should be '{OOD_TEXTS}'")
     if sum(entry.rows for entry in manifest.shards) != manifest.index.rows:
         raise ValueError("the rows of the shards do not add up to those of the index")
     return manifest

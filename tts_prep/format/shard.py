@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tts_prep.format.columns import TextColumn, locate_column
 from tts_prep.format.datasets import Array, Location, locate, map_dataset, read_string, reading, write_string
 from tts_prep.format.layout import ARRAYS, SHARD_FORMAT, VERSION, version_text
 from tts_prep.format.manifest import check_arrays, check_version
+from tts_prep.format.remarks import check_remarks
 from tts_prep.format.seals import broken_datasets
 
 _HEADER = "header"
@@ -49,6 +50,7 @@ class ShardHeader:
     seconds: float
     mel_statistics: Mapping[str, Mapping[str, Any]]
     failures: tuple[Mapping[str, str], ...]
+    remarks: Mapping[str, Any] = field(default_factory=dict)
 
     def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
         """Return the header in little memory, for those who hold thousands of them.
@@ -83,10 +85,11 @@ def read_header(file: h5py.File) -> ShardHeader:
         check_version(path, value["version"])
         _check_types(value)
         return ShardHeader(
-            **{field.name: value[field.name] for field in fields(ShardHeader) if field.name != "failures"},
+            **{name: value[name] for name in _TYPES if name != "failures"},
             failures=tuple(value["failures"]),
+            remarks=value.get("remarks", {}),
         )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise CorruptStoreError(f"{path}: the header is not that of a shard ({error!r})") from error
 
 
@@ -95,6 +98,7 @@ def _check_types(value: Mapping[str, Any]) -> None:
         if not isinstance(value[key], kind) or isinstance(value[key], bool):
             raise TypeError(f"'{key}' cannot be of type {type(value[key]).__name__}")
     check_arrays(value["arrays"])
+    check_remarks(value.get("remarks", {}))
     if not 0 <= value["rows"] < 1 << 40 or not 0 <= value["seconds"] < float("inf") or not 0 <= value["number"] < 1e9:
         raise ValueError("'number', 'rows' and 'seconds' should be counts")
     for failure in value["failures"]:

@@ -14,6 +14,7 @@ from tts_prep.format.files import stored_file
 from tts_prep.format.index import Index, array_row_bytes, check_places, open_index
 from tts_prep.format.layout import ARRAYS, INDEX, MANIFEST
 from tts_prep.format.manifest import FileEntry, Manifest, manifest_fault, read_manifest
+from tts_prep.format.ood import open_ood_texts
 from tts_prep.format.seals import broken_datasets
 from tts_prep.format.shard import broken_text, check_shard, check_tiling, read_shard_header
 
@@ -32,6 +33,8 @@ def verify_store(store: Path, manifest: Manifest | None = None) -> Iterator[tupl
     index = _open_index(store, manifest)
     yield manifest.index, _fault(store, manifest.index) or _index_fault(store, manifest)
     yield manifest.failures, _fault(store, manifest.failures)
+    if manifest.ood_texts:
+        yield manifest.ood_texts, _fault(store, manifest.ood_texts) or _ood_fault(store, manifest.ood_texts)
     for number, entry in enumerate(manifest.shards):
         fault = _fault(store, entry)
         if fault:
@@ -88,6 +91,18 @@ def _index_fault(store: Path, manifest: Manifest) -> str | None:
         index = open_index(path, manifest.index.rows, list(manifest.arrays), len(manifest.shards))
         check_places(index, manifest)
         _check_rows(index, manifest)
+    except (TtsPrepError, OSError) as error:
+        return str(error)
+    return None
+
+
+def _ood_fault(store: Path, entry: FileEntry) -> str | None:
+    try:
+        path = stored_file(store, entry.file)
+        broken = broken_datasets(path)
+        if broken:
+            return broken_text(broken)
+        open_ood_texts(path, entry.rows)
     except (TtsPrepError, OSError) as error:
         return str(error)
     return None

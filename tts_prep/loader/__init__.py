@@ -20,6 +20,7 @@ from tts_prep.loader.length_buckets import BatchPlan, Budget, LengthBucketBatchS
 from tts_prep.loader.metadata import StoreMetadata
 from tts_prep.loader.mixing import MixingSampler, groups_of
 from tts_prep.loader.normalization import MelNormalizer
+from tts_prep.loader.ood_texts import OutOfDomainText, OutOfDomainTexts
 from tts_prep.loader.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.shapes import BatchShape, ShapedPositions
@@ -48,6 +49,8 @@ __all__ = [
     "LengthBucketBatchSampler",
     "MelNormalizer",
     "MixingSampler",
+    "OutOfDomainText",
+    "OutOfDomainTexts",
     "PartiallyRandomizedSimilarTimeLengthSampler",
     "RandomSampler",
     "Sampler",

@@ -16,8 +16,10 @@ from tts_prep.format.files import stored_file
 from tts_prep.format.index import Index, check_places, open_index
 from tts_prep.format.layout import ARRAYS, MANIFEST
 from tts_prep.format.manifest import LONGEST_MANIFEST, Manifest, read_manifest
+from tts_prep.format.ood import open_ood_texts
 from tts_prep.format.verification import require_whole
 from tts_prep.loader.metadata import StoreMetadata, parse_metadata
+from tts_prep.loader.ood_texts import OutOfDomainTexts
 
 _MOST_ARRAYS = 20_000
 """Shard arrays mapped at a time, at most; Linux allows 65,530 maps a process."""
@@ -61,6 +63,7 @@ class Store:
         self._stamp: tuple[int, ...] = ()
         self._columns: dict[str, Column] = {}
         self._arrays: dict[tuple[str, int], Array] = {}
+        self._ood_texts: OutOfDomainTexts | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -109,6 +112,26 @@ class Store:
                 self._arrays = {}
             array = self._arrays.setdefault((name, shard), array)
         return array
+
+    def ood_texts(self) -> OutOfDomainTexts | None:
+        """Map the out-of-domain texts; None where the store has none.
+
+        Raises:
+            CorruptStoreError: their file is missing, or is not what the manifest and the format say.
+            StoreError: the store was removed or made again since it was opened.
+        """
+        entry = self.manifest.ood_texts
+        if self._ood_texts is None and entry is not None:
+            path = stored_file(self.path, entry.file)
+            size = path.stat().st_size
+            if size != entry.size:
+                raise CorruptStoreError(
+                    f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify'"
+                )
+            texts = OutOfDomainTexts(open_ood_texts(path, entry.rows))
+            self._check_unchanged()
+            self._ood_texts = texts
+        return self._ood_texts
 
     def slices(self, name: str, shards: Array, starts: Array, lengths: Array) -> list[Array]:
         """Return views of rows of an array, read-only.

@@ -18,6 +18,7 @@ from tts_prep.format.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.loader.columns import CategoryValues, Columns, ColumnValues, TextValues
 from tts_prep.loader.metadata import StoreMetadata
+from tts_prep.loader.ood_texts import OutOfDomainTexts
 from tts_prep.loader.randomness import digest
 from tts_prep.loader.reading_ahead import ask_for
 from tts_prep.loader.selection import Positions, Rows, row_at, select_rows
@@ -160,6 +161,11 @@ class UtteranceDataset:
     def has_waveform(self) -> bool:
         """Whether the store keeps waveforms."""
         return self.metadata.has_waveform
+
+    @property
+    def ood_texts(self) -> OutOfDomainTexts | None:
+        """The out-of-domain texts of the store, whatever was filtered or split; None where it has none."""
+        return self._store.ood_texts()
 
     @property
     def indices(self) -> npt.NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
@@ -11,7 +12,14 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, PRESETS
 from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.text.frontend import DEFAULT_FRONTEND
+from tts_prep.preprocess.text.frontend import (
+    DEFAULT_FRONTEND,
+    PUNCTUATION_STYLES,
+    Frontend,
+    check_choice,
+    get_frontend,
+)
+from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES
 
 
 @dataclass(frozen=True)
@@ -20,11 +28,46 @@ class TextConfig:
 
     Attributes:
         frontend: a name out of `tts_prep.preprocess.text.FRONTENDS`.
-        language: as the frontend names languages.
+        language: as the frontend names languages; a corpus may name another one for an utterance.
+        normalize: put written English into words, where the corpus does not say that it has been done.
+        symbols: a table of the user's own, the position is the id; None for the frontend's.
+        unknown: what becomes of a symbol that is not in the vocabulary: ``error``, ``unk`` or ``drop``.
+        punctuation: ``attached`` or ``separate``, None as the frontend has it.
     """
 
     frontend: str = DEFAULT_FRONTEND
     language: str = "en-us"
+    normalize: bool = True
+    symbols: tuple[str, ...] | None = None
+    unknown: str = "error"
+    punctuation: str | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
+        check_choice("punctuation", self.punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
+
+
+def make_frontend(config: TextConfig) -> Frontend:
+    """Return a frontend of these settings.
+
+    Raises:
+        ConfigurationError: there is no frontend of that name, or it cannot have these settings.
+    """
+    return get_frontend(
+        config.frontend,
+        language=config.language,
+        symbols=config.symbols,
+        unknown=config.unknown,
+        punctuation=config.punctuation,
+    )
+
+
+@dataclass(frozen=True)
+class OodConfig:
+    """A file of out-of-domain texts: the store depends on its bytes, not on where it lies."""
+
+    path: Path
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -63,6 +106,8 @@ class Configuration:
     Attributes:
         corpus: name of the reader.
         limit: only the first so many utterances, None for all.
+        options: of the reader, where it was given any: name → value.
+        ood_texts: out-of-domain texts to phonemize into the store, None for none.
     """
 
     corpus: str = "ljspeech"
@@ -71,13 +116,19 @@ class Configuration:
     reading: ReadingConfig = field(default_factory=ReadingConfig)
     text: TextConfig = field(default_factory=TextConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    ood_texts: OodConfig | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as it stands in the manifest."""
         return {
-            "corpus": {"reader": self.corpus, "limit": self.limit},
+            "corpus": {"reader": self.corpus, "limit": self.limit, **self.options},
             "audio": {**asdict(self.mel), **asdict(self.reading)},
-            "text": asdict(self.text),
+            "text": {
+                **asdict(self.text),
+                "symbols": None if self.text.symbols is None else list(self.text.symbols),
+                "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
+            },
             "store": asdict(self.store),
         }
 

@@ -17,6 +17,7 @@ from tts_prep.format.layout import (
     INDEX,
     LOCK,
     MANIFEST,
+    OOD_TEXTS,
     PARTIAL_SUFFIX,
     PARTS,
     SHARDS,
@@ -28,10 +29,9 @@ from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.preprocess.configuration import differences
 from tts_prep.preprocess.shards import existing_header
 
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PARTS)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
-_STORE_FILE = re.compile(
-    rf"{re.escape(LOCK)}|({'|'.join(map(re.escape, (MANIFEST, INDEX, FAILURES, PARTS)))}){_PARTIAL}"
-)
+_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|({_FILES}){_PARTIAL}")
 _SHARD_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 

@@ -20,6 +20,7 @@ from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import Configuration
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.folder import locked_folder, open_folder, tidied
+from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.pipeline import FailureLimit, Progress, give_up, make_shards, recipe_of
 from tts_prep.preprocess.plan import first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
@@ -102,6 +103,8 @@ def prepare_part(
         _agree(store, _Agreement(part.count, len(plans), plan_sha256(recipe.key(plan) for plan in plans)))
         with writing(store):
             (store / SHARDS).mkdir(exist_ok=True)
+        if config.ood_texts:
+            make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
         own = plans[part.number - 1 :: part.count]
         summaries = make_shards(own, recipe, store, jobs, backend, scratch, allowed, progress)
     return PartResult(

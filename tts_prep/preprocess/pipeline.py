@@ -17,7 +17,7 @@ from tts_prep.format.manifest import Manifest
 from tts_prep.format.shard import ShardHeader
 from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
 from tts_prep.preprocess.cluster import Backend
-from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.configuration import Configuration, make_frontend
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.folder import (
     locked_folder,
@@ -26,28 +26,30 @@ from tts_prep.preprocess.folder import (
     remove_extra_shards,
     tidied,
 )
+from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
 from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, make_shard
 from tts_prep.preprocess.software import software_versions
-from tts_prep.preprocess.text.frontend import get_frontend
 from tts_prep.preprocess.workers import run_jobs
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come; given to the callback after every shard.
+    """How far a run has come; given to the callback before the first shard and after every one.
 
     Attributes:
         done, total: rows of the corpus, those that failed included.
         seconds: of audio, in the shards done.
         failures: rows left out so far.
+        made_seconds: of audio, in the shards that this run made; the others were there already.
     """
 
     done: int
     total: int
     seconds: float
     failures: int
+    made_seconds: float
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ def prepare(
             remove_broken(store, broken)
         with tidied(store):
             remove_extra_shards(store, len(plans))
+            if config.ood_texts:
+                make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
             summaries = make_shards(plans, recipe, store, jobs, backend, scratch, allowed, progress)
         manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
         lock.begun = False
@@ -163,7 +167,7 @@ def available_jobs() -> int:
 def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
     """Return what every shard of a store is made with."""
     extractor = MelExtractor(config.mel)
-    frontend = get_frontend(config.text.frontend, language=config.text.language)
+    frontend = make_frontend(config.text)
     settings: dict[str, Any] = {
         "configuration": config.as_dict(),
         "software": {**software_versions(), **frontend.software()},
@@ -182,7 +186,7 @@ def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
                 else {}
             ),
         },
-        "vocabulary": {"symbols": list(frontend.vocab.symbols), "pad": frontend.vocab.pad},
+        "vocabulary": frontend.vocab.as_dict(),
     }
     return ShardRecipe(root, settings, extractor, config.reading, config.text)
 
@@ -204,14 +208,16 @@ def make_shards(
     make = partial(make_shard, recipe=replace(recipe, root=recipe.root.absolute()), store=store.absolute())
     summaries: list[ShardSummary] = []
     rows = failures = 0
-    seconds = 0.0
+    seconds = made_seconds = 0.0
+    progress(Progress(0, total, 0.0, 0, 0.0))
     with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch, backend)) as results:
         for summary in results:
             summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
             failures += len(summary.header.failures)
             seconds += summary.header.seconds
-            progress(Progress(rows + failures, total, seconds, failures))
+            made_seconds += summary.header.seconds if summary.made else 0.0
+            progress(Progress(rows + failures, total, seconds, failures, made_seconds))
             if failures > allowed.of(total):
                 give_up(store, [done.header for done in sorted(summaries, key=_number)], total, allowed)
     return sorted(summaries, key=_number)

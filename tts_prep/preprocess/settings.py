@@ -14,13 +14,16 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.configuration import Configuration, StoreConfig, TextConfig
+from tts_prep.preprocess.configuration import Configuration, OodConfig, StoreConfig, TextConfig
+from tts_prep.preprocess.ood import find_ood_texts
+from tts_prep.preprocess.text.symbol_file import read_symbols
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+_TEXT_FILES = ("symbols", "ood_texts")
 _TYPES = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
 
 
@@ -83,6 +86,7 @@ def configure(
     vocoder: Path | None = None,
     file: Path | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Configuration:
     """Return the configuration of a run.
 
@@ -92,25 +96,28 @@ def configure(
         preset: a named recipe; the default is that of ``file``, or ``parakeet``.
         vocoder: a vocoder's ``config.json``, instead of a preset.
         file: TOML settings, over the recipe.
-        settings: ``audio``, ``text`` and ``store`` → setting → value, over the file.
+        settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` and
+            ``text.ood_texts`` are paths; in a file, relative to its folder.
+        options: of the reader.
 
     Raises:
         ConfigurationError: a setting does not exist or cannot have its value.
     """
-    layers: list[tuple[str, Mapping[str, Any]]] = []
+    layers: list[tuple[str, Mapping[str, Any], Path]] = []
     if file is not None:
         tables = read_config_file(file)
         named = tables.pop("preset", None)
         if named is not None and not isinstance(named, str):
             raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {named!r}")
         preset = preset or (None if vocoder else named)
-        layers.append((f"{file}: ", tables))
-    layers.append(("", settings or {}))
+        layers.append((f"{file}: ", tables, file.parent))
+    layers.append(("", settings or {}, Path()))
     if preset is not None and vocoder is not None:
         raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
     mel = read_vocoder_config(vocoder) if vocoder else get_preset(preset or DEFAULT_PRESET).config
     reading, text, store = ReadingConfig(), TextConfig(), StoreConfig()
-    for where, layer in layers:
+    ood_texts: OodConfig | None = None
+    for where, layer, folder in layers:
         _check_names(where, "table", layer, ("audio", "text", "store"))
         audio = _table(where, layer, "audio")
         names = _names(MelConfig) + _names(ReadingConfig)
@@ -123,9 +130,24 @@ def configure(
         reading = _changed(
             f"{where}audio.", reading, {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
         )
-        text = _changed(f"{where}text.", text, _table(where, layer, "text"))
+        named = dict(_table(where, layer, "text"))
+        files = {name: _file(f"{where}text.{name}", named.pop(name), folder) for name in _TEXT_FILES if name in named}
+        text = _changed(f"{where}text.", text, named)
+        if "symbols" in files:
+            text = replace(text, symbols=read_symbols(files["symbols"]) if files["symbols"] else None)
+        if "ood_texts" in files:
+            ood_texts = find_ood_texts(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
-    return Configuration(corpus, limit, mel, reading, text, store)
+    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts)
+
+
+def _file(where: str, value: object, folder: Path) -> Path | None:
+    """Return a path that a setting gives, relative to a folder; ``"none"`` is none."""
+    if value == "none":
+        return None
+    if not isinstance(value, str | Path):
+        raise ConfigurationError(f"{where}: expected a path, found {value!r}")
+    return folder / value
 
 
 def _names(kind: type) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,18 @@ from tts_prep.format.columns import write_number, write_texts
 from tts_prep.format.datasets import Array, create_dataset, create_file
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
+from tts_prep.format.remarks import Remarks
 from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, write_header
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
 from tts_prep.preprocess.audio.mel import MelExtractor, peak_scale
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import TextConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.excerpt import read_utterance
+from tts_prep.preprocess.phonemizing import phonemize
 from tts_prep.preprocess.plan import PlannedUtterance, ShardPlan, recording_size
-from tts_prep.preprocess.text.frontend import Frontend, get_frontend
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ def existing_header(path: Path) -> ShardHeader | None:
 def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardHeader:
     examples: list[_Example] = []
     failures: list[Failure] = []
+    remarks = Remarks()
     statistics: dict[str, MelStatistics] = {}
     for row in plan.rows:
         if isinstance(row, Failure):
@@ -127,7 +129,7 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
         utterance = row.utterance
         _check_unchanged(row, recipe.root)
         try:
-            example = _make_example(utterance, recipe)
+            example = _make_example(utterance, recipe, remarks)
         except UtteranceError as error:
             failures.append(Failure(utterance.id, utterance.where, error.stage, str(error)))
             continue
@@ -144,6 +146,7 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
         seconds=float(sum(example.row["seconds"] for example in examples)),
         mel_statistics={speaker: found.as_dict() for speaker, found in statistics.items()},
         failures=tuple(asdict(failure) for failure in failures),
+        remarks=remarks.as_dict(),
         **recipe.settings,
     )
     with replacing(path) as partial, create_file(partial) as file:
@@ -165,12 +168,17 @@ def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
         )
 
 
-def _make_example(utterance: Utterance, recipe: ShardRecipe) -> _Example:
-    frontend = _frontend(recipe.text)
-    phoneme_text = frontend.phoneticize(frontend.normalize(utterance.text))
-    phonemes = frontend.numericalize(phoneme_text)
+def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> _Example:
+    phoneme_text, phonemes = phonemize(
+        utterance.text,
+        utterance.id,
+        recipe.text,
+        remarks,
+        language=utterance.language,
+        normalized=utterance.normalized,
+    )
     config = recipe.extractor.config
-    waveform = read_waveform(recipe.root / utterance.audio, config.sample_rate, recipe.reading)
+    waveform = read_utterance(recipe.root, utterance, config.sample_rate, recipe.reading)
     specs = recipe.settings["arrays"]
     arrays = {
         "mel": recipe.extractor(waveform).astype(specs["mel"]["dtype"], copy=False),
@@ -199,12 +207,6 @@ def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array
         raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
     scaled: Array = np.minimum(np.rint(aligned * 32768), 32767)
     return scaled.astype(np.int16)
-
-
-@lru_cache(maxsize=1)
-def _frontend(config: TextConfig) -> Frontend:
-    """Return the one frontend of this process: a backend costs more to start than an utterance to phonemize."""
-    return get_frontend(config.frontend, language=config.language)
 
 
 def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: list[_Example]) -> Array:

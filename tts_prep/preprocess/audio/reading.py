@@ -76,7 +76,7 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
     if rate != sample_rate:
         waveform = _resample(waveform, rate, sample_rate)
     if config.trim_db is not None:
-        waveform = _trim(waveform, config.trim_db)
+        waveform = trim_silence(waveform, config.trim_db)
     return np.ascontiguousarray(waveform)
 
 
@@ -87,7 +87,8 @@ def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:
     return np.asarray(soxr.resample(waveform, rate, sample_rate, quality="HQ"), np.float32)
 
 
-def _trim(waveform: Waveform, top_db: float) -> Waveform:
+def trim_silence(waveform: Waveform, top_db: float) -> Waveform:
+    """Return a waveform without the parts at its ends that are more than ``top_db`` dB below its loudest part."""
     from librosa.effects import trim
 
     return np.asarray(trim(waveform, top_db=top_db)[0], np.float32)

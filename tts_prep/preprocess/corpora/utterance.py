@@ -16,7 +16,10 @@ class Utterance:
         audio: path of the recording, relative to the root of the corpus, or absolute where the corpus has it so.
         where: the file and line that the utterance was read from, such as ``metadata.csv:41``.
         speaker: any text.
-        meta: further meta information, name → text or number; a column of the index each.
+        meta: further meta information, name → text or number; a column of the index each. Frontends that know
+            languages follow ``language``, a code such as ``en-us``.
+        normalized: the text is as it is spoken: numbers and abbreviations are in words.
+        start, end: seconds; the part of the recording that is the utterance. An end of None is that of the recording.
     """
 
     id: str
@@ -25,6 +28,14 @@ class Utterance:
     where: str
     speaker: str
     meta: Mapping[str, str | float] = field(default_factory=dict)
+    normalized: bool = False
+    start: float = 0.0
+    end: float | None = None
+
+    @property
+    def language(self) -> str | None:
+        """The language of the text, where the corpus says so."""
+        return str(self.meta["language"]) if self.meta.get("language") else None
 
 
 @dataclass(frozen=True)

@@ -2,46 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.text.vocab import Vocab
+from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
+
+UNKNOWN_SYMBOLS: Final = "unknown_symbols"
+GUESSED_WORDS: Final = "words_not_in_dictionary"
+
+PUNCTUATION_STYLES: Final = ("attached", "separate")
+"""How punctuation stands in phonemes: right behind a word, or as a token of its own with a space before it."""
 
 
 class Frontend(Protocol):
     """Turns text into phonemes and phonemes into ids.
 
-    A frontend's results depend on nothing but its arguments: not on what it was given before.
+    A frontend's results depend on nothing but its arguments: not on what it was given before. ``language`` is that of
+    one text, where it is another than the frontend's own.
     """
 
     vocab: Vocab
 
-    def normalize(self, text: str) -> str:
-        """Return the text as it is to be spoken."""
+    def normalize(self, text: str, language: str | None = None) -> str:
+        """Return a written text as it is to be spoken."""
 
-    def phoneticize(self, text: str) -> str:
+    def phoneticize(self, text: str, language: str | None = None) -> str:
         """Return the phonemes of a normalized text, in their text form.
 
         Raises:
-            TextError: the text holds nothing to speak.
+            TextError: the text holds nothing to speak, or is in a language that the frontend does not have.
         """
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
         """Return the ids of phonemes, [n_phonemes] int32.
 
         Raises:
-            TextError: a symbol is not in the vocabulary.
+            TextError: a symbol is not in the vocabulary, and that is an error.
         """
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text form of ids: the inverse of `numericalize`."""
 
+    def remarks(self, text: str, phonemes: str) -> Iterable[tuple[str, str]]:
+        """Yield what a run should count of one text and its phonemes: a kind of remark, and the symbol or word.
+
+        Kinds are `UNKNOWN_SYMBOLS` and `GUESSED_WORDS`.
+        """
+
     def software(self) -> dict[str, str]:
         """Return the names and versions of what the results depend on, beside this package."""
+
+
+class CharacterPhonemes:
+    """The half of a frontend behind the phonemes, where every symbol is one character.
+
+    Args:
+        default: the vocabulary of the frontend.
+        symbols: a table of the user's own instead.
+        unknown: what becomes of a character that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
+        punctuation: one of `PUNCTUATION_STYLES`, None for the first.
+
+    Raises:
+        ConfigurationError: there is no such choice, or the vocabulary cannot follow it, or it has longer symbols.
+    """
+
+    def __init__(self, default: Vocab, symbols: Sequence[str] | None, unknown: str, punctuation: str | None) -> None:
+        vocab = Vocab.from_table(symbols) if symbols else default
+        check_unknown(vocab, unknown)
+        check_choice("punctuation", punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
+        long = [symbol for symbol in vocab.symbols if len(symbol) != 1 and symbol not in vocab.specials]
+        if long:
+            raise ConfigurationError(
+                f"symbols: every symbol of this frontend is one character, found {long[0]!r}; "
+                "the frontend 'arpabet' takes longer ones"
+            )
+        self.vocab = vocab
+        self.unknown = unknown
+        self.separate = punctuation == "separate"
+
+    def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
+        """Return one id a character, [n_phonemes] int32.
+
+        Raises:
+            TextError: a character is not in the vocabulary, and that is an error.
+        """
+        return self.vocab.encode(phonemes, self.unknown)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text form of ids."""
+        return "".join(self.vocab.decode(ids))
+
+    def remarks(self, text: str, phonemes: str) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+        """Yield every unknown symbol of the phonemes."""
+        return ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(phonemes))
+
+
+def check_unknown(vocab: Vocab, unknown: str) -> None:
+    """Refuse a policy for unknown symbols that does not exist or that the vocabulary cannot follow.
+
+    Raises:
+        ConfigurationError: the message says which.
+    """
+    check_choice("unknown", unknown, UNKNOWN_POLICIES)
+    if unknown == "unk" and vocab.unk_symbol is None:
+        raise ConfigurationError(
+            "unknown: 'unk' needs a vocabulary with a symbol for unknown ones, and this one has none; "
+            "add '<unk>' to a table of your own, or choose 'error' or 'drop'"
+        )
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a value that is not one of the choices.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    if value not in choices:
+        near = difflib.get_close_matches(value, choices, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigurationError(f"{name}: expected one of {', '.join(choices)}, found {value!r}{hint}")
 
 
 def _espeak(**options: Any) -> Frontend:
@@ -50,7 +134,30 @@ def _espeak(**options: Any) -> Frontend:
     return EspeakFrontend(**options)
 
 
-FRONTENDS: Final[Mapping[str, Callable[..., Frontend]]] = {"espeak": _espeak}
+def _arpabet(**options: Any) -> Frontend:
+    from tts_prep.preprocess.text.arpabet import ArpabetFrontend
+
+    return ArpabetFrontend(**options)
+
+
+def _characters(**options: Any) -> Frontend:
+    from tts_prep.preprocess.text.characters import CharactersFrontend
+
+    return CharactersFrontend(**options)
+
+
+def _phonemes(**options: Any) -> Frontend:
+    from tts_prep.preprocess.text.phonemes import PhonemesFrontend
+
+    return PhonemesFrontend(**options)
+
+
+FRONTENDS: Final[Mapping[str, Callable[..., Frontend]]] = {
+    "espeak": _espeak,
+    "arpabet": _arpabet,
+    "characters": _characters,
+    "phonemes": _phonemes,
+}
 DEFAULT_FRONTEND: Final = "espeak"
 
 
@@ -59,11 +166,11 @@ def get_frontend(name: str = DEFAULT_FRONTEND, **options: Any) -> Frontend:
 
     Args:
         name: one of `FRONTENDS`.
-        options: such as ``language="en-us"``.
+        options: ``language="en-us"``; ``symbols``, a table of the caller's own, the position is the id; ``unknown``,
+            one of `UNKNOWN_POLICIES`; ``punctuation``, one of `PUNCTUATION_STYLES`, None for the frontend's own.
 
     Raises:
         ConfigurationError: there is no frontend of that name, or an option has no such value.
     """
-    if name not in FRONTENDS:
-        raise ConfigurationError(f"frontend: expected one of {', '.join(FRONTENDS)}, found {name!r}")
+    check_choice("frontend", name, tuple(FRONTENDS))
     return FRONTENDS[name](**options)

@@ -20,3 +20,8 @@ def bytes_text(size: float) -> str:
         size /= 1000
         unit += 1
     return f"{size:.0f} {units[unit]}" if unit == 0 else f"{size:.1f} {units[unit]}"
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a number of things, such as ``1 shard`` or ``2,000 shards``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

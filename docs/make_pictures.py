@@ -1,0 +1,102 @@
+"""Make the README's pictures out of the demo: ``python docs/make_pictures.py``; needs chromium and chromedriver."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import pty
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS.parent / "tests"))
+
+from browser import Browser  # noqa: E402
+
+COLOURS = {"1": "font-weight:bold;color:#fff", "36": "color:#7fd1e8", "2": "opacity:.7"}
+
+
+def spoken(command: str, folder: Path) -> str:
+    """Run a command in a terminal of 100 columns, and return what it showed."""
+    os.environ.update(COLUMNS="100", LINES="50", TERM="xterm-256color")
+    shown = io.BytesIO()
+
+    def read(descriptor: int) -> bytes:
+        data = os.read(descriptor, 4096)
+        shown.write(data)
+        return data
+
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        pty.spawn(["bash", "-c", f"stty cols 100 rows 50; {command}"], read)
+    finally:
+        os.chdir(here)
+    return shown.getvalue().decode("utf-8").replace("\r\n", "\n")
+
+
+def as_html(shown: str) -> str:
+    """Return what a terminal shows at the end: carriage returns overwrite, escapes colour."""
+    lines = [re.sub(r"\x1b\[[0-9;]*[A-HJKf]", "", line.split("\r")[-1]) for line in shown.split("\n")]
+    text = html.escape("\n".join(lines))
+    text = re.sub(r"\x1b\[0?m", "</span>", text)
+    return re.sub(r"\x1b\[([0-9;]+)m", lambda m: f'<span style="{COLOURS.get(m[1], "")}">', text)
+
+
+def shrunk(path: Path, colours: int) -> None:
+    """Store a picture with a palette."""
+    Image.open(path).convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main() -> None:
+    """Make both pictures."""
+    images = DOCS / "images"
+    python = f"PYTHONPATH={DOCS.parent} {sys.executable} -m tts_prep"
+    commands = [
+        "tts-prep ljspeech demo/corpus store --waveform int16 --jobs 2",
+        "tts-prep info store",
+        "tts-prep plan store",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        spoken(f"{python} demo demo", folder)
+        parts = []
+        for command in commands:
+            shown = as_html(spoken(command.replace("tts-prep", python, 1), folder).rstrip())
+            parts.append(f'<span style="color:#8fd18f">$</span> {html.escape(command)}\n{shown}\n')
+        spoken(f"{python} report store", folder)
+        terminal = folder / "terminal.html"
+        style = (
+            "margin:0;padding:16px 20px;background:#16181d;color:#d7dae0;font:14px/1.45 'DejaVu Sans Mono',monospace"
+        )
+        body = "\n".join(parts)
+        terminal.write_text(f'<meta charset="utf-8"><body style="margin:0"><pre style="{style}">{body}</pre>')
+        browser = Browser()
+        try:
+            browser.show(width=920, height=100)
+            browser.open(terminal)
+            browser.screenshot(images / "terminal.png", whole=True)
+            halves = []
+            for scheme, section in (("light", "overview"), ("dark", "outliers")):
+                browser.show(width=640, height=1000, scheme=scheme)
+                browser.open(folder / "report.html")
+                browser.run(f"document.querySelector('#{section}').scrollIntoView()")
+                browser.screenshot(folder / f"{scheme}.png")
+                halves.append(Image.open(folder / f"{scheme}.png"))
+        finally:
+            browser.close()
+        picture = Image.new("RGB", (1280, 1000))
+        picture.paste(halves[0], (0, 0))
+        picture.paste(halves[1], (640, 0))
+        picture.save(images / "report.png")
+    shrunk(images / "terminal.png", 64)
+    shrunk(images / "report.png", 128)
+
+
+if __name__ == "__main__":
+    main()

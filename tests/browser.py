@@ -1,0 +1,108 @@
+"""A headless Chromium, driven over the WebDriver protocol with nothing but the standard library."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+
+
+class Browser:
+    """One browser window. What it logged and requested since it was last asked is in `console` and `requests`."""
+
+    def __init__(self) -> None:
+        assert DRIVER
+        assert CHROMIUM
+        self._profile = tempfile.mkdtemp()
+        self._driver = subprocess.Popen(
+            [DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self._driver.stdout
+        for line in self._driver.stdout:
+            if "was started successfully on port" in line:
+                self._port = int(line.rstrip(".\n").rpartition(" ")[2])
+                break
+        options = {"binary": CHROMIUM, "args": [*_FLAGS, f"--user-data-dir={self._profile}"]}
+        logs = {"browser": "ALL", "performance": "ALL"}
+        capabilities = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
+        self._session = ""
+        self._session = self._call("POST", "", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+
+    def close(self) -> None:
+        try:
+            self._call("DELETE", "")
+        finally:
+            self._driver.terminate()
+            self._driver.wait()
+            assert self._driver.stdout
+            self._driver.stdout.close()
+            shutil.rmtree(self._profile, ignore_errors=True)
+
+    def open(self, page: Path) -> None:
+        self._call("POST", "/url", {"url": page.absolute().as_uri()})
+        time.sleep(0.3)
+
+    def show(self, *, width: int, height: int = 900, scheme: str = "light", media: str = "") -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._devtools("Emulation.setDeviceMetricsOverride", size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._devtools("Emulation.setEmulatedMedia", {"media": media, "features": features})
+
+    def run(self, script: str) -> Any:
+        return self._call("POST", "/execute/sync", {"script": script, "args": []})
+
+    def press_tab(self) -> None:
+        for kind in ("rawKeyDown", "keyUp"):
+            key = {"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+            self._devtools("Input.dispatchKeyEvent", key)
+
+    def console(self) -> list[str]:
+        return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
+
+    def requests(self) -> list[str]:
+        entries = (json.loads(e["message"])["message"] for e in self._call("POST", "/se/log", {"type": "performance"}))
+        return [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
+
+    def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        parameters = {"format": "png", "captureBeyondViewport": whole}
+        if whole:
+            height, width = self.run("return [document.documentElement.scrollHeight, innerWidth]")
+            parameters["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}  # type: ignore[assignment]
+        path.write_bytes(base64.b64decode(self._devtools("Page.captureScreenshot", parameters)["data"]))
+
+    def _devtools(self, command: str, parameters: dict[str, Any]) -> Any:
+        return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        try:
+            target = f"/session/{self._session}{path}" if self._session else "/session"
+            connection.request(method, target, json.dumps(body) if body is not None else None)
+            value = json.loads(connection.getresponse().read())["value"]
+        finally:
+            connection.close()
+        if isinstance(value, dict) and "error" in value:
+            raise RuntimeError(f"{method} {path}: {value['error']}: {value['message']}")
+        return value

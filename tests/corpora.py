@@ -1,0 +1,84 @@
+"""Small corpora in the true layouts of the large ones, oddities included; recordings are synthesised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import soundfile
+from conftest import speech_like
+
+SPEAKER_INFO = """\
+ID  AGE  GENDER  ACCENTS  REGION COMMENTS
+p225  23  F    English    Southern  England
+p280  25  F    French   France  (mic2 files unavailable)
+p315  18  M    American    New England (text and mic2 files unavailable)
+p362  29  F    American
+s5    22  M    British
+"""
+
+
+def record(path: Path, seconds: float = 0.3, sample_rate: int = 22050) -> None:
+    """Write a recording, in the format of its suffix."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, speech_like(seconds, len(path.name), sample_rate), sample_rate)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def write_vctk(root: Path) -> Path:
+    """Write release 0.92: two microphones, FLAC; p280 lacks the second one, p315 has no texts."""
+    for name in ("p225_001", "p225_002", "p280_001", "p315_001", "p362_001", "s5_001"):
+        speaker = name.split("_")[0]
+        record(root / f"wav48_silence_trimmed/{speaker}/{name}_mic1.flac", sample_rate=48000)
+        if speaker not in ("p280", "p315"):
+            record(root / f"wav48_silence_trimmed/{speaker}/{name}_mic2.flac", sample_rate=48000)
+        if speaker != "p315":
+            write_text(root / f"txt/{speaker}/{name}.txt", f"Please call Stella {len(name)} times.\n")
+    write_text(root / "wav48_silence_trimmed/log.txt", "")
+    write_text(root / "speaker-info.txt", SPEAKER_INFO)
+    return root
+
+
+def write_vctk_080(root: Path) -> Path:
+    """Write release 0.80: one microphone, WAV, speakers without their p in the table."""
+    for name in ("p225_001", "p376_295"):
+        record(root / f"wav48/{name[:4]}/{name}.wav", sample_rate=48000)
+        write_text(root / f"txt/{name[:4]}/{name}.txt", " Ask her to bring these things. \n\n")
+    table = "ID  AGE  GENDER  ACCENTS  REGION \n225  23  F    English    Southern  England\n376  22  M    Indian\n"
+    write_text(root / "speaker-info.txt", table)
+    return root
+
+
+def write_libritts(root: Path) -> Path:
+    """Write two subsets; a name in the table holds a tab, one text is original only, one is missing."""
+    texts = {
+        "train-clean-100/103/1241/103_1241_000000_000001": ('matthew Cuthbert is "surprised"', "Matthew"),
+        "train-clean-100/103/1241/103_1241_000000_000002": (None, "In 1843."),
+        "dev-clean/84/121123/84_121123_000007_000001": ("Maximilian.", "Maximilian."),
+        "dev-clean/84/121123/84_121123_000008_000000": (None, None),
+    }
+    for stem, (normalized, original) in texts.items():
+        record(root / f"{stem}.wav", sample_rate=24000)
+        if normalized is not None:
+            write_text(root / f"{stem}.normalized.txt", normalized)
+        if original is not None:
+            write_text(root / f"{stem}.original.txt", original)
+    write_text(root / "train-clean-100/103/1241/103_1241.trans.tsv", "")
+    table = "READER\tGENDER\tSUBSET\tNAME\n84\tF\tdev-clean\tChristie Nowak\n103\tF\ttrain-clean-100\tKaren\tSavage\n"
+    write_text(root / "speakers.tsv", table)
+    write_text(root / "NOTE.txt", "")
+    return root
+
+
+def write_kaldi(root: Path, files: Mapping[str, str]) -> Path:
+    """Write a Kaldi data folder of given files, with the recordings a.wav and b.wav below ``audio``."""
+    for name, seconds in (("a", 1.0), ("b", 0.5)):
+        record(root / f"audio/{name}.wav", seconds)
+    for name, text in files.items():
+        write_text(root / name, text)
+    return root

@@ -1,0 +1,78 @@
+"""``tts-prep plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tts_prep.cli.options import FOLDER
+
+_COUNT = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("store", type=FOLDER)
+@click.option("--max-frames", type=_COUNT, multiple=True, metavar="N", help="Padded frames a batch; may be repeated.")
+@click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances a batch; may be repeated.")
+@click.option("--world-size", type=_COUNT, default=1, show_default=True, metavar="N", help="Ranks that share an epoch.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the samplers.")
+@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Which epoch.")
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+def plan(
+    store: Path,
+    max_frames: tuple[int, ...],
+    batch_size: tuple[int, ...],
+    world_size: int,
+    seed: int,
+    epoch: int,
+    as_json: bool,
+) -> None:
+    r"""Show what an epoch of batches of STORE would cost, one line a policy.
+
+    Counts of utterances are shown in random order and in buckets of like lengths; budgets of frames in buckets. The
+    default is --batch-size 32 and a budget of as many frames.
+
+    \b
+    Examples:
+      tts-prep plan store
+      tts-prep plan store --batch-size 16 --batch-size 32
+      tts-prep plan store --max-frames 20000 --world-size 4 --json
+    """
+    import json
+    from dataclasses import asdict
+
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.quantities import bytes_text
+    from tts_prep.report.policies import default_budget, make_policies, policy_cost
+
+    dataset = UtteranceDataset(store)
+    if not max_frames and not batch_size:
+        batch_size, max_frames = (32,), (default_budget(dataset, 32),)
+    policies = make_policies(dataset, batch_size, max_frames, seed=seed)
+    costs = [policy_cost(dataset, policy, epoch=epoch, world_size=world_size) for policy in policies]
+    if as_json:
+        click.echo(json.dumps({"store": str(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
+        return
+    head = ("policy", "batches", "steps", "utterances", "frames", "phonemes", "largest batch", "shapes")
+    rows = [
+        (
+            cost.policy,
+            f"{cost.batches:,}",
+            f"{cost.steps:,}",
+            f"{cost.smallest:,}–{cost.largest:,}" if cost.smallest < cost.largest else f"{cost.largest:,}",
+            f"{cost.frame_padding:.1%}",
+            f"{cost.phoneme_padding:.1%}",
+            bytes_text(cost.largest_bytes),
+            f"{cost.shapes:,}",
+        )
+        for cost in costs
+    ]
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    of_ranks = f"; {world_size} ranks" if world_size > 1 else ""
+    click.echo(
+        f"{store}: {len(dataset):,} utterances, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n"
+    )
+    for number, row in enumerate((head, *rows)):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        click.secho("  ".join(cells), bold=True if number == 0 else None)

@@ -1,0 +1,55 @@
+"""``tts-prep report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tts_prep.cli.options import FOLDER
+
+
+@click.command()
+@click.argument("store", type=FOLDER)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="report.html",
+    show_default=True,
+    metavar="FILE",
+    help="The page to write; one that is there is replaced.",
+)
+@click.option(
+    "--gallery", type=click.IntRange(0, 200), default=12, show_default=True, metavar="N", help="Utterances at random."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of that draw.")
+def report(store: Path, output: Path, gallery: int, seed: int) -> None:
+    r"""Make one page about STORE, to look at before training on it.
+
+    The page is a single file that needs no network and holds no script: distributions, speakers, outliers, a gallery
+    with sound where the store keeps waveforms, symbols, padding, and what was left out.
+
+    \b
+    Examples:
+      tts-prep report store
+      tts-prep report store -o report.html --gallery 30
+    """
+    from tts_prep.errors import StoreError
+    from tts_prep.quantities import bytes_text
+    from tts_prep.report.summary import summarise
+
+    try:
+        from tts_prep.report.page import write_report
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("matplotlib", "PIL"):
+            raise
+        raise click.ClickException(
+            f"the report needs {error.name}, which is not installed: pip install 'tts-prep[report]'"
+        ) from error
+    summary = summarise(store, gallery=gallery, seed=seed)
+    try:
+        write_report(summary, output)
+    except OSError as error:
+        raise StoreError(f"{output}: cannot be written ({error.strerror})") from error
+    click.echo(f"{output}: {len(summary.dataset):,} utterances on one page, {bytes_text(output.stat().st_size)}")

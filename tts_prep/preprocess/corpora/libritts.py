@@ -1,0 +1,80 @@
+"""The LibriTTS and LibriTTS-R corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+_NORMALIZED = ".normalized.txt"
+_ORIGINAL = ".original.txt"
+
+
+def read_libritts(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
+    """Yield the utterances of ``<subset>/<speaker>/<chapter>/<id>.wav`` with their normalized texts.
+
+    The subset becomes the column ``split``, the chapter ``chapter``; ``speakers.tsv`` gives ``gender``. A recording
+    with an original text only is normalized by the frontend.
+
+    Args:
+        subsets: names such as ``"train-clean-100"``; none means all that are there.
+
+    Raises:
+        CorpusError: this is no LibriTTS corpus.
+        ConfigurationError: a subset is not there.
+    """
+    if not root.is_dir():
+        raise CorpusError(f"{root}: no such folder; expected a LibriTTS corpus with folders such as train-clean-100/")
+    there = [name for name in subfolders(root) if name.split("-")[0].split("_")[0] in ("train", "dev", "test")]
+    if not there:
+        raise CorpusError(f"{root}: expected a LibriTTS corpus with folders such as train-clean-100/, found none")
+    missing = [name for name in subsets if name not in there]
+    if missing:
+        raise ConfigurationError(f"subset: {root} has no {missing[0]!r}; it has {', '.join(there)}")
+    genders = _read_genders(root / "speakers.tsv")
+    empty = True
+    for subset in there:
+        if subsets and subset not in subsets:
+            continue
+        for speaker in subfolders(root / subset):
+            for chapter in subfolders(root / subset / speaker):
+                for name in files_with(root / subset / speaker / chapter, (".wav", ".flac")):
+                    empty = False
+                    meta = {"split": subset, "chapter": chapter, "gender": genders.get(speaker, "")}
+                    yield _utterance(root, f"{subset}/{speaker}/{chapter}/{name}", speaker, meta)
+    if empty:
+        raise CorpusError(f"{root}: no recordings, expected <subset>/<speaker>/<chapter>/<id>.wav")
+
+
+def _utterance(root: Path, audio: str, speaker: str, meta: dict[str, str]) -> Utterance | Failure:
+    stem = audio.rpartition(".")[0]
+    identifier = stem.rpartition("/")[2]
+    normalized = (root / (stem + _NORMALIZED)).exists() or not (root / (stem + _ORIGINAL)).exists()
+    file = stem + (_NORMALIZED if normalized else _ORIGINAL)
+    text = read_transcript(root, file, identifier)
+    if isinstance(text, Failure):
+        return text
+    return Utterance(identifier, text, audio, f"{file}:1", speaker, {**meta}, normalized=normalized)
+
+
+def _read_genders(path: Path) -> dict[str, str]:
+    """Return speaker → gender, of a table with tabs and a header: READER, GENDER, SUBSET, NAME.
+
+    Some of its rows have more cells than its header, since names hold tabs.
+    """
+    if not path.exists():
+        return {}
+    genders: dict[str, str] = {}
+    for where, line in read_lines(path):
+        if isinstance(line, Failure):
+            raise CorpusError(line.reason)
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) < 2:
+            raise CorpusError(f"{where}: expected 'READER GENDER SUBSET NAME' with tabs, found {len(fields)} field")
+        if fields[0] != "READER":
+            genders[fields[0]] = fields[1]
+    return genders

@@ -1,0 +1,57 @@
+"""The readers by name: ours, and those that other packages register."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.corpora.filelist import read_filelist
+from tts_prep.preprocess.corpora.kaldi import read_kaldi
+from tts_prep.preprocess.corpora.libritts import read_libritts
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.vctk import read_vctk
+
+Reader: TypeAlias = Callable[..., Iterator[Utterance | Failure]]
+"""From the root of a corpus, a `pathlib.Path`, and options to its utterances, in an order that is always the same."""
+
+ENTRY_POINTS: Final = "tts_prep.corpora"
+"""The group of entry points under which other packages register readers."""
+
+READERS: Final[Mapping[str, Reader]] = {
+    "ljspeech": read_ljspeech,
+    "vctk": read_vctk,
+    "libritts": read_libritts,
+    "filelist": read_filelist,
+    "kaldi": read_kaldi,
+}
+
+
+def third_party_readers() -> Mapping[str, importlib.metadata.EntryPoint]:
+    """Return the readers that other packages register, by name, not loaded yet; ours keep their names."""
+    found = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return {point.name: point for point in sorted(found, key=lambda point: point.name) if point.name not in READERS}
+
+
+def get_reader(name: str) -> Reader:
+    """Return a reader.
+
+    Raises:
+        ConfigurationError: there is none of that name, or its package cannot be loaded.
+    """
+    if name in READERS:
+        return READERS[name]
+    others = third_party_readers()
+    if name not in others:
+        raise ConfigurationError(f"corpus: expected one of {', '.join((*READERS, *others))}, found {name!r}")
+    try:
+        reader: Any = others[name].load()
+    except Exception as error:
+        raise ConfigurationError(
+            f"corpus: the reader {name!r} of {others[name].value} cannot be loaded ({error})"
+        ) from error
+    if not callable(reader):
+        raise ConfigurationError(f"corpus: the reader {name!r} of {others[name].value} is not a function")
+    return reader  # type: ignore[no-any-return]

@@ -1,0 +1,44 @@
+"""Splits by lists of ids: they become the column ``split``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+REST = "rest"
+"""The split of an utterance that no list names."""
+
+
+def with_splits(items: Iterable[Utterance | Failure], lists: Mapping[str, Path]) -> Iterator[Utterance | Failure]:
+    """Yield a corpus with the column ``split``: the name of the list that has the utterance's id, else ``"rest"``.
+
+    Args:
+        lists: name of a split → a file with one id a line; where a line has fields, separated by ``|``, the first.
+
+    Raises:
+        CorpusError: a list cannot be read, or names an id that the corpus does not have.
+        ConfigurationError: two lists have the same id.
+    """
+    splits: dict[str, tuple[str, str]] = {}
+    for name, path in lists.items():
+        for where, line in read_lines(path):
+            if isinstance(line, Failure):
+                raise CorpusError(line.reason)
+            identifier = line.partition("|")[0].strip()
+            if splits.setdefault(identifier, (name, where))[0] != name:
+                other, there = splits[identifier]
+                raise ConfigurationError(f"{where}: '{identifier}' is in the split '{other}' already, by {there}")
+    missing = dict(splits)
+    for item in items:
+        missing.pop(item.id, None)
+        if isinstance(item, Utterance):
+            yield replace(item, meta={**item.meta, "split": splits.get(item.id, (REST, ""))[0]})
+        else:
+            yield item
+    for identifier, (_, where) in missing.items():
+        raise CorpusError(f"{where}: the corpus has no utterance '{identifier}'")

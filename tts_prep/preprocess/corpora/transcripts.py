@@ -1,0 +1,55 @@
+"""Transcripts that lie in a file of their own beside each recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.utterance import Failure
+
+
+def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
+    """Return the text of a file, its lines joined by spaces; or why there is none.
+
+    Args:
+        root: of the corpus.
+        file: path relative to it.
+        identifier: of the utterance.
+    """
+    where = f"{file}:1"
+    try:
+        return " ".join((root / file).read_bytes().decode("utf-8-sig").split())
+    except FileNotFoundError:
+        return Failure(identifier, where, "corpus", f"{file}: no such file, the recording has no text")
+    except OSError as error:
+        return Failure(identifier, where, "corpus", f"{file}: cannot be read ({error.strerror})")
+    except UnicodeDecodeError as error:
+        found = error.object[error.start]
+        return Failure(identifier, where, "corpus", f"{file}: expected UTF-8, found byte 0x{found:02x}")
+
+
+def subfolders(folder: Path) -> list[str]:
+    """Return the names of a folder's folders, sorted; those that begin with a dot are not the corpus's.
+
+    Raises:
+        CorpusError: the folder cannot be read.
+    """
+    return [path.name for path in _entries(folder) if path.is_dir()]
+
+
+def files_with(folder: Path, suffixes: tuple[str, ...]) -> list[str]:
+    """Return the names of a folder's files that end in one of the suffixes, sorted.
+
+    Raises:
+        CorpusError: the folder cannot be read.
+    """
+    return [path.name for path in _entries(folder) if path.name.endswith(suffixes)]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=lambda path: path.name)
+    except FileNotFoundError:
+        raise CorpusError(f"{folder}: no such folder") from None
+    except OSError as error:
+        raise CorpusError(f"{folder}: cannot be read ({error.strerror})") from error

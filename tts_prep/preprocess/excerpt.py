@@ -1,0 +1,49 @@
+"""Utterances that are parts of longer recordings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from tts_prep.errors import AudioError
+from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform, trim_silence
+from tts_prep.preprocess.corpora.utterance import Utterance
+
+
+def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: ReadingConfig) -> Waveform:
+    """Read the recording of an utterance, or the part of it that the utterance is.
+
+    A part is cut after resampling, at the nearest samples. The recording is kept for the next row, which is mostly
+    another part of it; so a worker holds one whole recording where a corpus has segments.
+
+    Returns:
+        [n_samples] float32.
+
+    Raises:
+        AudioError: the recording is unusable, ends before the utterance begins, or is silent there.
+    """
+    path = root / utterance.audio
+    if utterance.start == 0 and utterance.end is None:
+        return read_waveform(path, sample_rate, config)
+    whole = _whole(path, sample_rate, replace(config, trim_db=None))
+    stop = len(whole) if utterance.end is None else round(utterance.end * sample_rate)
+    part = whole[round(utterance.start * sample_rate) : stop]
+    if len(part) == 0 or stop > len(whole) + sample_rate // 10:
+        end = "its end" if utterance.end is None else f"{utterance.end:g}"
+        raise AudioError(
+            f"{path.name}: {len(whole) / sample_rate:.3f} s long, expected a part from {utterance.start:g} to {end} s"
+        )
+    if not part.any():
+        raise AudioError(f"{path.name}: digital silence from {utterance.start:g} s on, every sample is 0")
+    if config.trim_db is not None:
+        part = trim_silence(part, config.trim_db)
+    return np.array(part, np.float32)
+
+
+@lru_cache(maxsize=1)
+def _whole(path: Path, sample_rate: int, config: ReadingConfig) -> Waveform:
+    return read_waveform(path, sample_rate, config)

@@ -1,0 +1,20 @@
+"""Marks among IPA phonemes: which are spoken, and where spaces stand around them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tts_prep.preprocess.text.symbols import PUNCTUATION
+
+MARKS: Final = PUNCTUATION.strip()
+"""The marks that the vocabulary has: espeak-ng's others (brackets, say) end a clause and are not spoken."""
+
+NOT_SPOKEN: Final = frozenset(PUNCTUATION + "ˈˌ")
+
+_MARK: Final = re.compile(rf" *([{re.escape(MARKS)}]) *")
+
+
+def separate_punctuation(phonemes: str) -> str:
+    """Return phonemes with every mark a token of its own: a space before it and behind it."""
+    return " ".join(_MARK.sub(r" \1 ", phonemes).split(" ")).replace("  ", " ").strip()

@@ -1,0 +1,144 @@
+"""What an epoch of batches costs under one policy or another: batches, padding, memory, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import BatchPlan, BatchSampler, LengthBucketBatchSampler, RandomSampler, UtteranceDataset
+from tts_prep.loader.samplers import Sampler
+
+_ID_BYTES = 8
+"""Bytes of a phoneme id or a length in a batch, which holds them as int64."""
+
+_VALUE_BYTES = 4
+"""Bytes of a mel value or a sample in a batch, which holds them as float32."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A way to make batches: a name for people, and the sampler that does it."""
+
+    name: str
+    sampler: Sampler[list[int]]
+
+
+@dataclass(frozen=True)
+class PolicyCost:
+    """One epoch of batches.
+
+    Attributes:
+        policy: its name.
+        epoch: the number of the epoch.
+        world_size: the ranks that share the epoch.
+        batches: of all ranks together.
+        steps: batches of each rank; ranks have equal numbers, so the last step may need to be filled up.
+        utterances: in the batches.
+        left_out: utterances of the dataset that are in none of them.
+        smallest, mean, largest: utterances a batch.
+        frame_padding: share of the padded mel frames that is padding, 0 to 1.
+        phoneme_padding: the same for phonemes.
+        largest_frames: padded mel frames of the batch that has most of them.
+        largest_bytes: memory of the largest batch: mel, phonemes, lengths and, where the store has them, waveforms.
+        shapes: number of different padded mel shapes [B, T]: what a compiling framework compiles for.
+    """
+
+    policy: str
+    epoch: int
+    world_size: int
+    batches: int
+    steps: int
+    utterances: int
+    left_out: int
+    smallest: int
+    mean: float
+    largest: int
+    frame_padding: float
+    phoneme_padding: float
+    largest_frames: int
+    largest_bytes: int
+    shapes: int
+
+
+def make_policies(
+    dataset: UtteranceDataset, batch_sizes: Sequence[int], budgets: Sequence[int], *, seed: int = 0
+) -> list[Policy]:
+    """Return the policies to compare: random and bucketed batches of each count, buckets under each budget.
+
+    Args:
+        batch_sizes: utterances a batch.
+        budgets: padded frames a batch.
+
+    Raises:
+        ConfigurationError: a number is below 1.
+        SamplingError: the dataset is empty, or an utterance is over a budget.
+    """
+    lengths = dataset.n_frames
+    policies = []
+    for size in batch_sizes:
+        policies.append(Policy(f"random, {size:,} a batch", BatchSampler(RandomSampler(dataset, seed=seed), size)))
+        policies.append(
+            Policy(f"buckets, {size:,} a batch", LengthBucketBatchSampler(lengths, batch_size=size, seed=seed))
+        )
+    for budget in budgets:
+        sampler = LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed)
+        policies.append(Policy(f"buckets, {budget:,} frames", sampler))
+    return policies
+
+
+def default_budget(dataset: UtteranceDataset, batch_size: int) -> int:
+    """Return the budget of padded frames that holds as many utterances on average, and any one of them."""
+    frames = np.asarray(dataset.n_frames)
+    return max(int(frames.max(initial=1)), int(batch_size * frames.mean())) if len(frames) else 1
+
+
+def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, world_size: int = 1) -> PolicyCost:
+    """Return what an epoch costs; no array is read.
+
+    Raises:
+        ConfigurationError: the world size is below 1.
+    """
+    if world_size < 1:
+        raise ConfigurationError(f"world size: expected a number from 1 on, found {world_size}")
+    plan = epoch_plan(policy.sampler, dataset.n_frames, epoch)
+    frames = plan.longest()
+    phonemes = BatchPlan(plan.positions, plan.starts, plan.sizes, dataset.n_phonemes)
+    # Of one utterance of each batch, padded, with its two lengths, which are int64 like the ids.
+    each = frames * (dataset.n_mels * _VALUE_BYTES) + phonemes.longest() * _ID_BYTES + 2 * _ID_BYTES
+    if dataset.has_waveform:
+        each += (
+            BatchPlan(plan.positions, plan.starts, plan.sizes, dataset.n_samples).longest() * _VALUE_BYTES + _ID_BYTES
+        )
+    shapes = {(int(size), int(longest)) for size, longest in zip(plan.sizes, frames, strict=True)}
+    count = int(plan.sizes.sum())
+    return PolicyCost(
+        policy=policy.name,
+        epoch=epoch,
+        world_size=world_size,
+        batches=len(plan),
+        steps=-(-len(plan) // world_size),
+        utterances=count,
+        left_out=len(dataset) - count,
+        smallest=int(plan.sizes.min()) if len(plan) else 0,
+        mean=count / max(1, len(plan)),
+        largest=int(plan.sizes.max(initial=0)),
+        frame_padding=plan.padding(),
+        phoneme_padding=phonemes.padding(),
+        largest_frames=int((frames * plan.sizes).max(initial=0)),
+        largest_bytes=int((each * plan.sizes).max(initial=0)),
+        shapes=len(shapes),
+    )
+
+
+def epoch_plan(sampler: Sampler[list[int]], lengths: npt.ArrayLike, epoch: int) -> BatchPlan:
+    """Return the batches of an epoch of any batch sampler."""
+    if isinstance(sampler, LengthBucketBatchSampler):
+        return sampler.plan(epoch)
+    batches = list(sampler.draw(epoch))
+    sizes = np.array([len(batch) for batch in batches], np.int64)
+    positions = np.array([position for batch in batches for position in batch], np.int64)
+    return BatchPlan(positions, np.cumsum(sizes) - sizes, sizes, np.asarray(lengths))
