@@ -117,3 +117,15 @@ def test_the_waveform_of_styletts2_has_its_zeros() -> None:
 def test_a_mistyped_preset_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(ConfigurationError, match="there is none named 'hifi-gan'; did you mean 'hifigan'"):
         get_preset("hifi-gan")
+
+
+# Vocos' values range over more than float16 has fine steps for: its quiet end is rounded to twice the step.
+@pytest.mark.parametrize("name", sorted(set(RECIPES) - {"vocos"}))
+def test_half_precision_around_its_offset_is_within_two_thousandths(name: str) -> None:
+    recipe = RECIPES[name]
+    offset = MelExtractor(PRESETS[name]).half_precision_offset()
+    for signal, waveform in signals(recipe.rate, recipe.n_fft, recipe.hop).items():
+        expected = reference_mel(name, waveform)
+        stored = (mel_spectrogram(waveform, PRESETS[name]) - np.float32(offset)).astype(np.float16)
+        found = stored.astype(np.float64) + offset
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-3, err_msg=signal)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -275,9 +275,9 @@ def find_datasets(group: h5py.Group, prefix: str = "", depth: int = 0) -> Iterat
             yield f"{prefix}{name}", locate(group, name, kinds="iufS")
 
 
-def location_sha256(path: Path, location: Location) -> str:
-    """Return the SHA-256 of a dataset's bytes, hexadecimal, without HDF5."""
-    digest = hashlib.sha256()
+def location_crc32(path: Path, location: Location) -> str:
+    """Return the CRC-32 of a dataset's bytes, eight hexadecimal digits, without HDF5."""
+    checksum = 0
     descriptor = os.open(path, os.O_RDONLY)
     try:
         position, end = location.offset, location.offset + location.size
@@ -285,13 +285,13 @@ def location_sha256(path: Path, location: Location) -> str:
             block = os.pread(descriptor, min(_BLOCK, end - position), position)
             if not block:
                 break
-            digest.update(block)
+            checksum = zlib.crc32(block, checksum)
             position += len(block)
     finally:
         os.close(descriptor)
-    return digest.hexdigest()
+    return f"{checksum:08x}"
 
 
 def _write_seals(file: h5py.File, path: Path) -> None:
-    seals = {name: location_sha256(path, location) for name, location in sorted(dict(find_datasets(file)).items())}
+    seals = {name: location_crc32(path, location) for name, location in sorted(dict(find_datasets(file)).items())}
     write_string(file, SEALS, canonical_json(seals))

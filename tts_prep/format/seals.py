@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import SEALS, find_datasets, location_sha256, read_string, reading
+from tts_prep.format.datasets import SEALS, find_datasets, location_crc32, read_string, reading
 
 
 def broken_datasets(path: Path) -> list[str]:
@@ -27,7 +27,7 @@ def broken_datasets(path: Path) -> list[str]:
         if name not in found
         or name not in seals
         or found[name].offset + found[name].size > size
-        or location_sha256(path, found[name]) != seals[name]
+        or location_crc32(path, found[name]) != seals[name]
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ class StoreMetadata:
         symbols: the vocabulary; the position is the id.
         pad_id: the id that pads phonemes.
         speakers: the speaker of each code.
+        mel_offset: what has to be added to stored mel values; 0 but for float16.
         has_waveform: whether the store keeps waveforms.
         speaker_frames: [n_speakers] int64, frames of each speaker.
         speaker_mel_mean: [n_speakers, n_mels] float64, over the frames of each speaker.
@@ -45,6 +47,7 @@ class StoreMetadata:
     symbols: tuple[str, ...]
     pad_id: int
     speakers: tuple[str, ...]
+    mel_offset: float
     has_waveform: bool
     speaker_frames: npt.NDArray[np.int64]
     speaker_mel_mean: npt.NDArray[np.float64]
@@ -79,6 +82,7 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
             symbols=symbols,
             pad_id=pad_id,
             speakers=tuple(manifest.speakers),
+            mel_offset=_finite(mel.get("offset", 0.0)),
             has_waveform="waveform" in manifest.arrays,
             speaker_frames=_statistics(index, "frames", (len(manifest.speakers),)),
             speaker_mel_mean=_statistics(index, "mel_mean", (len(manifest.speakers), n_mels)),
@@ -86,6 +90,12 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
         )
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise CorruptStoreError(f"{store / MANIFEST}: a key is missing or cannot be used ({error!r})") from error
+
+
+def _finite(value: object) -> float:
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"expected a number, found {value!r}")
+    return float(value)
 
 
 def _positive(value: object) -> int:

@@ -283,7 +283,7 @@ class UtteranceDataset:
         return self.columns[name]
 
     def views(self, name: str) -> list[Array]:
-        """Return one read-only view of the map an utterance.
+        """Return one read-only view of the map an utterance; of mels that are stored around another zero, a copy.
 
         Args:
             name: ``"mel"``, ``"phonemes"`` or ``"waveform"``.
@@ -292,6 +292,15 @@ class UtteranceDataset:
             ConfigurationError: the store does not keep this array.
             CorruptStoreError: a shard is not what the manifest or the index says.
         """
+        views = self._maps(name)
+        offset = self.metadata.mel_offset if name == "mel" else 0.0
+        if offset:
+            views = [np.add(view, np.float32(offset), dtype=np.float32) for view in views]
+            for view in views:
+                view.flags.writeable = False
+        return views
+
+    def _maps(self, name: str) -> list[Array]:
         if name not in self._store.index.arrays:
             raise ConfigurationError(f"{self.path}: no array '{name}'; there are {', '.join(self._store.index.arrays)}")
         layout = ARRAYS[name]
@@ -304,7 +313,7 @@ class UtteranceDataset:
         """Ask the system to read what the utterances at positions need; returns at once."""
         chosen = self._selected(select_rows(self._rows, positions))
         for name in self._store.index.arrays:
-            for view in chosen.views(name):
+            for view in chosen._maps(name):
                 ask_for(view)
 
     def _utterance(self, row: int) -> Utterance:

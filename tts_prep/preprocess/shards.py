@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, UtteranceError
+from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
 from tts_prep.format.assembly import file_entry
 from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.columns import write_number, write_texts
@@ -22,12 +23,12 @@ from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, w
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
-from tts_prep.preprocess.audio.mel import MelExtractor, peak_scale
+from tts_prep.preprocess.audio.mel import Mel, MelExtractor, peak_scale
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import TextConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.excerpt import read_utterance
-from tts_prep.preprocess.phonemizing import phonemize
+from tts_prep.preprocess.phonemizing import frontend_of, phonemize
 from tts_prep.preprocess.plan import PlannedUtterance, ShardPlan, recording_size
 
 
@@ -72,10 +73,11 @@ class ShardSummary:
 
 @dataclass(frozen=True)
 class _Example:
-    """One finished utterance: its arrays, and its row of the index but for the starts."""
+    """One finished utterance: its arrays, its row of the index but for the starts, the statistics of its mel."""
 
     arrays: Mapping[str, Array]
     row: Mapping[str, Any]
+    statistics: MelStatistics
 
 
 def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummary:
@@ -94,6 +96,14 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
     with writing(path):
         entry = file_entry(store, shard_name(plan.number), header.rows)
     return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made)
+
+
+def get_ready(text: TextConfig) -> None:
+    """Load what a worker needs; nothing is compiled here, for that is done once, elsewhere."""
+    import tts_prep.preprocess.audio.kernel  # noqa: F401
+
+    with contextlib.suppress(TtsPrepError):
+        frontend_of(text).software()
 
 
 def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:
@@ -135,7 +145,7 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
             continue
         # Once more, for a recording that grew while it was read.
         _check_unchanged(row, recipe.root)
-        found = MelStatistics.of(example.arrays["mel"])
+        found = example.statistics
         earlier = statistics.get(utterance.speaker)
         statistics[utterance.speaker] = earlier.merged(found) if earlier else found
         examples.append(example)
@@ -180,10 +190,11 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
     config = recipe.extractor.config
     waveform = read_utterance(recipe.root, utterance, config.sample_rate, recipe.reading)
     specs = recipe.settings["arrays"]
-    arrays = {
-        "mel": recipe.extractor(waveform).astype(specs["mel"]["dtype"], copy=False),
-        "phonemes": phonemes,
-    }
+    # Brings the compiler, which only workers need.
+    from tts_prep.preprocess.audio.kernel import bin_moments
+
+    mel = recipe.extractor(waveform)
+    arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
     if "waveform" in specs:
         arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
     row = {
@@ -194,7 +205,15 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
         "speaker": utterance.speaker,
         **utterance.meta,
     }
-    return _Example(arrays, row)
+    return _Example(arrays, row, MelStatistics(len(mel), *bin_moments(mel)))
+
+
+def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
+    """Return mel values as they are stored: at half precision around the middle of their range."""
+    if spec["dtype"] == "float32":
+        return mel
+    centred: Array = mel - np.float32(spec["offset"])
+    return centred.astype(spec["dtype"])
 
 
 def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
@@ -214,6 +233,10 @@ def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: 
     starts = np.zeros(len(examples) + 1, np.int64)
     np.cumsum([len(example.arrays[name]) for example in examples], out=starts[1:])
     dataset = create_dataset(file, name, (int(starts[-1]), *spec["row_shape"]), spec["dtype"])
+    if name == "phonemes" and examples:
+        # Small: one write costs less than one an utterance.
+        dataset[...] = np.concatenate([example.arrays[name] for example in examples])
+        return starts
     for example, start, stop in zip(examples, starts, starts[1:], strict=False):
         dataset[start:stop] = example.arrays[name]
     return starts

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import joblib
 from joblib.externals.loky import get_reusable_executor
@@ -82,14 +82,7 @@ def _run_pool(
             started.append(number)
             yield joblib.delayed(_numbered)(make, number, job)
 
-    with joblib.parallel_config(
-        "loky",
-        n_jobs=jobs,
-        inner_max_num_threads=1,
-        temp_folder=str(scratch),
-        initializer=end_with_parent,
-        initargs=(os.getpid(),),
-    ):
+    with _pool_settings(jobs, scratch):
         with _signals_left_to_this_process():
             # A batch of one: what a shard's worker is killed for costs that shard.
             results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks())
@@ -101,6 +94,42 @@ def _run_pool(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 results.close()
+
+
+def _pool_settings(jobs: int, scratch: Path) -> Any:
+    return joblib.parallel_config(
+        "loky",
+        n_jobs=jobs,
+        inner_max_num_threads=1,
+        temp_folder=str(scratch),
+        initializer=end_with_parent,
+        initargs=(os.getpid(),),
+    )
+
+
+@contextmanager
+def workers_started(jobs: int, scratch: Path, backend: Backend, get_ready: Callable[[], None]) -> Iterator[None]:
+    """Start the worker processes at once, so that they load libraries while this process still plans.
+
+    `run_jobs` finds them, when it has the same settings.
+
+    Args:
+        get_ready: what every worker does first; its failures are ignored, the jobs will meet them again.
+    """
+    if jobs == 1 or not backend.is_local:
+        yield
+        return
+    with _pool_settings(jobs, scratch), _signals_left_to_this_process():
+        results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(
+            joblib.delayed(get_ready)() for _ in range(jobs)
+        )
+    try:
+        yield
+    finally:
+        _stop_pool()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.close()
 
 
 def _numbered(make: Callable[[Job], Done], number: int, job: Job) -> tuple[int, Done]:

@@ -144,3 +144,24 @@ def mel_of_spectrum(
         x, y = load(re, i), load(im, i)
         store(power, i, narrow(x * x + y * y))
     _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, out)
+
+
+@jit
+def bin_moments(mel: Array) -> Any:
+    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+
+    Args:
+        mel: [n_frames, n_mels] float32, at least one frame.
+    """
+    n_frames, n_mels = mel.shape
+    mean, m2 = np.zeros(n_mels), np.zeros(n_mels)
+    for t in range(n_frames):
+        for m in range(n_mels):
+            mean[m] += mel[t, m]
+    for m in range(n_mels):
+        mean[m] /= n_frames
+    for t in range(n_frames):
+        for m in range(n_mels):
+            deviation = mel[t, m] - mean[m]
+            m2[m] += deviation * deviation
+    return mean, m2

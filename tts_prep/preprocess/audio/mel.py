@@ -67,6 +67,20 @@ class MelExtractor:
         ]
         return config.compression.transform(sums)
 
+    def half_precision_offset(self) -> float:
+        """Return what is taken off values before they are stored as float16.
+
+        float16 has steps of 2⁻⁸ up to 8 and twice that from there on. So the values from silence to a full-scale tone
+        are put around 0, the loud ones first where they do not all fit between −8 and 8, and silence to a number that
+        float16 has.
+        """
+        config = self.config
+        loudest = float(self.filter_bank.weights.max(initial=0)) * (config.win_length / 2) ** config.power
+        top = float(config.compression.transform([loudest])[0])
+        silence = float(self.silence().min())
+        wanted = max((top + silence) / 2, top - 8)
+        return silence + round((wanted - silence) * 64) / 64
+
     @cached_property
     def _window(self) -> npt.NDArray[np.float64]:
         length, n_fft = self.config.win_length, self.config.n_fft
@@ -139,4 +153,6 @@ def compile_kernels(config: MelConfig) -> None:
 
     Called once before workers start, so that nothing is compiled in two processes at once.
     """
-    mel_spectrogram(np.zeros(4 * config.n_fft, np.float32), config)
+    from tts_prep.preprocess.audio.kernel import bin_moments
+
+    bin_moments(mel_spectrogram(np.zeros(4 * config.n_fft + 2 * config.hop_length, np.float32), config))
