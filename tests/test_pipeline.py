@@ -292,6 +292,27 @@ def test_float16_stores_the_nearest_values(corpus: Path, store: Path, tmp_path: 
         np.testing.assert_array_equal(a["mel"][:], (b["mel"][:] - np.float32(offset)).astype(np.float16))
 
 
+def test_shards_past_the_first_thousand_lie_in_folders_and_are_found_there(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With folders of two shards in the place of a thousand.
+    def name(number: int) -> str:
+        return f"shards/{f'{number // 2:03d}/' if number >= 2 else ''}{number:05d}.h5"
+
+    for module in ("format.layout", "format.assembly", "preprocess.shards", "preprocess.folder"):
+        monkeypatch.setattr(f"tts_prep.{module}.shard_name", name)
+    config = Configuration(store=StoreConfig(shard_utterances=1))
+    run(corpus, tmp_path / "store", config)
+    assert [entry.file for entry in read_manifest(tmp_path / "store").shards][:4] == [
+        *("shards/00000.h5", "shards/00001.h5", "shards/001/00002.h5", "shards/001/00003.h5"),
+    ]
+    assert all(fault is None for _, fault in verify_store(tmp_path / "store"))
+    (tmp_path / "store/manifest.json").unlink()
+    (tmp_path / "store/shards/002/00004.h5").unlink()
+    assert run(corpus, tmp_path / "store", config).shards_made == 1
+    assert run(corpus, tmp_path / "store", config, overwrite=True).shards_made == len(TEXTS)
+
+
 def test_shards_are_closed_by_the_bytes_of_their_recordings(corpus: Path, tmp_path: Path) -> None:
     config = Configuration(store=StoreConfig(shard_bytes=20_000))
     manifest = run(corpus, tmp_path / "store", config).manifest

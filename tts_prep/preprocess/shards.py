@@ -92,6 +92,8 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
     header = finished_header(path, plan.number, key)
     made = header is None
     if header is None:
+        with writing(path):
+            path.parent.mkdir(exist_ok=True)
         header = _write(plan, key, recipe, path)
     with writing(path):
         entry = file_entry(store, shard_name(plan.number), header.rows)
