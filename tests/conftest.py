@@ -68,3 +68,9 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     path = tmp_path_factory.mktemp("stores") / "store"
     prepare(read_ljspeech(corpus), corpus, path, Configuration(store=StoreConfig(shard_utterances=3)))
     return path
+
+
+@pytest.fixture(autouse=True)
+def no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the lines that a slow run prints now and then out of what tests compare: a busy machine is no fault."""
+    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", float("inf"))

@@ -247,6 +247,7 @@ def test_a_terminal_gets_a_bar_with_the_total_from_the_first_moment() -> None:
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     now = 100.0
+    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 10.0)
     monkeypatch.setattr("tts_prep.cli.progress.time.monotonic", lambda: now)
     with make_progress(stream) as show:
         show(Progress(0, 1_310, 0.0, 0, 0.0))

@@ -89,7 +89,7 @@ def test_workers_of_a_dask_cluster_make_the_same_bytes(
     done = subprocess.run(
         [*command, "--backend", "dask", "--scheduler", cluster.address], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert contents(made) == contents(store)
 
 

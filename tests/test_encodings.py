@@ -41,7 +41,8 @@ def test_corpus_and_store_may_have_any_path(tmp_path: Path, name: bytes) -> None
     root = write_ljspeech(tmp_path / "lj", ("Yes.", "Why not?")).rename(folder / "lj")
     command = [sys.executable, "-m", "tts_prep"]
     done = subprocess.run([*command, "ljspeech", root, folder / "s", "--jobs", "1"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    # A busy machine may print a line of progress.
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "real time" not in line]) == (0, [])
     done = subprocess.run([*command, "verify", folder / "s"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(UtteranceDataset(folder / "s", verify=True)) == 2
