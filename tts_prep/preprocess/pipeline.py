@@ -12,7 +12,7 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
-from tts_prep.format.layout import FAILURES, MANIFEST, shard_name
+from tts_prep.format.layout import FAILURES, shard_name
 from tts_prep.format.manifest import Manifest
 from tts_prep.format.shard import ShardHeader
 from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
@@ -29,9 +29,9 @@ from tts_prep.preprocess.folder import (
 from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
-from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, get_ready, make_shard
+from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, make_shard
 from tts_prep.preprocess.software import software_versions
-from tts_prep.preprocess.workers import run_jobs, workers_started
+from tts_prep.preprocess.workers import run_jobs
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,6 @@ def prepare(
     with (
         locked_folder(store, overwrite=overwrite) as lock,
         scratch_folder(store, lock.former) as scratch,
-        # A whole store needs none.
-        workers_started(1 if (store / MANIFEST).exists() else jobs, scratch, backend, partial(get_ready, config.text)),
     ):
         recipe = recipe_of(config, root)
         manifest = open_folder(store, recipe.settings, broken)

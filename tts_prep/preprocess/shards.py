@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
+from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, UtteranceError
 from tts_prep.format.assembly import file_entry
 from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.columns import write_number, write_texts
@@ -28,7 +27,7 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import TextConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.excerpt import read_utterance
-from tts_prep.preprocess.phonemizing import frontend_of, phonemize
+from tts_prep.preprocess.phonemizing import phonemize
 from tts_prep.preprocess.plan import PlannedUtterance, ShardPlan, recording_size
 
 
@@ -98,14 +97,6 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
     with writing(path):
         entry = file_entry(store, shard_name(plan.number), header.rows)
     return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made)
-
-
-def get_ready(text: TextConfig) -> None:
-    """Load what a worker needs; nothing is compiled here, for that is done once, elsewhere."""
-    import tts_prep.preprocess.audio.kernel  # noqa: F401
-
-    with contextlib.suppress(TtsPrepError):
-        frontend_of(text).software()
 
 
 def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:

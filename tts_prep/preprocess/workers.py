@@ -107,31 +107,6 @@ def _pool_settings(jobs: int, scratch: Path) -> Any:
     )
 
 
-@contextmanager
-def workers_started(jobs: int, scratch: Path, backend: Backend, get_ready: Callable[[], None]) -> Iterator[None]:
-    """Start the worker processes at once, so that they load libraries while this process still plans.
-
-    `run_jobs` finds them, when it has the same settings.
-
-    Args:
-        get_ready: what every worker does first; its failures are ignored, the jobs will meet them again.
-    """
-    if jobs == 1 or not backend.is_local:
-        yield
-        return
-    with _pool_settings(jobs, scratch), _signals_left_to_this_process():
-        results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(
-            joblib.delayed(get_ready)() for _ in range(jobs)
-        )
-    try:
-        yield
-    finally:
-        _stop_pool()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            results.close()
-
-
 def _numbered(make: Callable[[Job], Done], number: int, job: Job) -> tuple[int, Done]:
     return number, make(job)
 
