@@ -24,6 +24,7 @@ from tts_prep.preprocess.cluster import Backend, run_on_cluster
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 
+_TRACKER_WARNINGS = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"
 _PARENT_INTERVAL = 0.2
 """Seconds between two looks of a worker whether its parent is still there."""
 
@@ -138,7 +139,14 @@ def _signals_left_to_this_process() -> Iterator[None]:
     """
     # Started before, for their start lets the signals through again.
     multiprocessing.resource_tracker.ensure_running()
+    warned = os.environ.get("PYTHONWARNINGS")
+    # After Ctrl-C the pool's tracker finds semaphores that were removed in the same instant, and would say so.
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [warned, _TRACKER_WARNINGS]))
     loky_resource_tracker.ensure_running()
+    if warned is None:
+        del os.environ["PYTHONWARNINGS"]
+    else:
+        os.environ["PYTHONWARNINGS"] = warned
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
