@@ -47,7 +47,7 @@ dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python
 
 clean:
-	rm -rf $(VENV) build dist demo docs/api *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/work
+	rm -rf $(VENV) build dist demo docs/api *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/output
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -4,7 +4,7 @@
 
 Every round runs each contender once, in turn, on the same corpus and into a new folder; threads are pinned to one a
 process for all. The ratios are taken inside of a round, so that a slow minute of the machine strikes both sides.
-Everything is written below benchmarks/work/. The corpus has just been written or read, so it comes from memory.
+Everything is written below benchmarks/output/. The corpus has just been written or read, so it comes from memory.
 
 Only the standard library is imported here: a process starts with its parent's peak of memory.
 """
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WORK = HERE / "work"
+WORK = HERE / "output"
 WARM_UP_HOURS = 0.01
 
 PINNED = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")}

@@ -2,7 +2,7 @@
 
     python benchmarks/loader.py [STORE] [NPY_FOLDER] --runs 5 [--peer-python PYTHON] [--cold]
 
-The store and the .npy files are those that command.py leaves below benchmarks/work/, of one corpus; missing .npy files
+The store and the .npy files are those that command.py leaves in benchmarks/output/, of one corpus; missing .npy files
 are written from the store. The peers of ``peers.py`` run in a process of the given interpreter, on the same mels, right
 after ours. All get the same lists of utterances, from the page cache; webdataset reads in order, as it must. Ours makes
 padded phonemes besides; the others make mels only. Workers have made an epoch before the clock runs. ``--cold`` drops
@@ -26,7 +26,7 @@ import numpy as np
 
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
-WORK = Path(__file__).resolve().parent / "work"
+WORK = Path(__file__).resolve().parent / "output"
 N_MELS = 80
 LARGEST_SOURCE = 2**30  # bytes; more than any cache
 

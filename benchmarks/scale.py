@@ -1,6 +1,6 @@
 """Open and plan a store of very many utterances, whose index is made by simulation and whose arrays nobody has.
 
-    python benchmarks/scale.py --utterances 100000000 [--folder benchmarks/work/scale]
+    python benchmarks/scale.py --utterances 100000000 [--folder benchmarks/output/scale]
 
 Prints how long opening takes, what it reads, how long the first and the whole plan of an epoch take and at what
 peak of memory, and what a forked worker adds. The index has the columns that the format asks for; ids are all
@@ -22,7 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-WORK = Path(__file__).resolve().parent / "work"
+WORK = Path(__file__).resolve().parent / "output"
 CHUNK = 1 << 20
 
 
