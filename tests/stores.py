@@ -65,6 +65,12 @@ def make_rows(n_frames: Sequence[int], *, mel_dtype: str = "float32", wav_dtype:
     return rows
 
 
+def _statistics(mel: np.ndarray) -> dict[str, Any]:
+    frames = mel.astype(np.float64)
+    mean = frames.mean(axis=0)
+    return MelStatistics(len(frames), mean, ((frames - mean) ** 2).sum(axis=0)).as_dict()
+
+
 def write_store(path: Path, rows: Sequence[Row], *, n_shards: int = 2, waveform: bool = False) -> Path:
     """Write rows to a store of several shards, in order, and return its path."""
     (path / "shards").mkdir(parents=True)
@@ -86,9 +92,7 @@ def write_store(path: Path, rows: Sequence[Row], *, n_shards: int = 2, waveform:
         shard = path / shard_name(number)
         shards.append(shard)
         statistics = {
-            speaker: MelStatistics.of(
-                np.concatenate([rows[i].mel for i in part if rows[i].speaker == speaker])
-            ).as_dict()
+            speaker: _statistics(np.concatenate([rows[i].mel for i in part if rows[i].speaker == speaker]))
             for speaker in {rows[i].speaker for i in part}
         }
         header = ShardHeader(number, f"key {number}", {}, {}, arrays, vocabulary, len(part), 0.0, statistics, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,14 +29,6 @@ class MelStatistics:
         """Return the statistics of no frames."""
         return cls(0, np.zeros(n_mels), np.zeros(n_mels))
 
-    @classmethod
-    def of(cls, mel: npt.NDArray[Any]) -> MelStatistics:
-        """Return the statistics of one mel spectrogram, [n_frames, n_mels]."""
-        values = mel.astype(np.float64)
-        mean = values.mean(axis=0)
-        values -= mean
-        return cls(len(mel), mean, np.einsum("tm,tm->m", values, values))
-
     def merged(self, other: MelStatistics) -> MelStatistics:
         """Return the statistics of both sets of frames together.
 
@@ -58,14 +50,6 @@ class MelStatistics:
     def from_dict(cls, value: Mapping[str, Any]) -> MelStatistics:
         """Read what `as_dict` wrote."""
         return cls(int(value["count"]), np.array(value["mean"], float), np.array(value["m2"], float))
-
-    @classmethod
-    def total(cls, parts: Iterable[MelStatistics], n_mels: int) -> MelStatistics:
-        """Merge parts in the order given: the same order gives the same bits."""
-        result = cls.empty(n_mels)
-        for part in parts:
-            result = result.merged(part)
-        return result
 
     @property
     def std(self) -> npt.NDArray[np.float64]:
