@@ -69,8 +69,8 @@ def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]])
             "shards": len(shards),
         },
         shards=tuple(entry for entry, _ in shards),
-        index=file_entry(store, INDEX, rows),
-        failures=file_entry(store, FAILURES, len(failures)),
+        index=file_entry(store / INDEX, INDEX, rows),
+        failures=file_entry(store / FAILURES, FAILURES, len(failures)),
         ood_texts=_ood_entry(store, first),
         remarks=Remarks.merged(header.remarks for header in headers).summary(),
     )
@@ -118,9 +118,12 @@ def plan_sha256(keys: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).hexdigest()
 
 
-def file_entry(store: Path, file: str, rows: int) -> FileEntry:
-    """Return the manifest's entry of a file as it is now."""
-    path = store / file
+def file_entry(path: Path, file: str, rows: int) -> FileEntry:
+    """Return the manifest's entry of a file as it is now.
+
+    Args:
+        file: what it is called in the store.
+    """
     return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
 
 
@@ -130,7 +133,7 @@ def _ood_entry(store: Path, header: ShardHeader) -> FileEntry | None:
     path = stored_file(store, OOD_TEXTS)
     if broken := broken_datasets(path):
         raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the store again")
-    return file_entry(store, OOD_TEXTS, read_ood_header(path).rows)
+    return file_entry(path, OOD_TEXTS, read_ood_header(path).rows)
 
 
 def checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHeader]]:
@@ -144,7 +147,7 @@ def checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHe
         name = shard_name(number)
         header = check_shard(stored_file(store, name), number)
         first = first or header
-        yield file_entry(store, name, header.rows), header.without_statistics(vars(first))
+        yield file_entry(stored_file(store, name), name, header.rows), header.without_statistics(vars(first))
 
 
 def _count_before(store: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from tts_prep.format.layout import PARTIAL_SUFFIX
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success make it durable and rename it to ``path``.
 
     Whoever has the old file mapped goes on seeing the old one. On an exception the temporary file is removed; after
     a kill it stays, under a name that the next run removes. The name is never used twice, so that two processes,
     here or on other machines, that make the same file do not write to each other's.
+
+    Args:
+        synced: the caller has made it durable by then, as with `syncing`.
 
     Raises:
         WriteError: a write, the flush to disk or the rename failed.
@@ -27,7 +31,8 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         with writing(path):
             yield partial
-            sync(partial)
+            if not synced:
+                sync(partial)
             partial.replace(path)
             sync(path.parent)
     except BaseException:
@@ -53,6 +58,15 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def syncing(path: Path) -> Iterator[None]:
+    """Make a file's bytes durable while the block runs, which may read them: a flush is waiting for the disk."""
+    with ThreadPoolExecutor(1) as thread:
+        synced = thread.submit(sync, path)
+        yield
+        synced.result()
 
 
 def _remove(path: Path) -> None:

@@ -135,6 +135,19 @@ def write_dataset(group: h5py.Group, name: str, values: Array) -> None:
     create_dataset(group, name, values.shape, values.dtype)[...] = values
 
 
+def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
+    """Write rows of a dataset from one on: what ``dataset[start : start + n] = values`` does, for less than half.
+
+    Args:
+        values: [n, …], contiguous, of the dataset's dtype.
+    """
+    if not values.size:
+        return
+    place = dataset.id.get_space()
+    place.select_hyperslab((start, *(0 for _ in values.shape[1:])), values.shape)
+    dataset.id.write(h5py.h5s.create_simple(values.shape), place, values, dataset.id.get_type())
+
+
 def write_string(group: h5py.Group, name: str, text: str) -> None:
     """Write a scalar fixed-length UTF-8 string, which every HDF5 tool shows as text."""
     data = text.encode("utf-8")

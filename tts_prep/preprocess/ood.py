@@ -17,12 +17,11 @@ from tts_prep.format.checksum import file_sha256, json_sha256
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.ood import OodHeader, read_ood_header, write_ood_texts
 from tts_prep.format.remarks import Remarks
-from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure
 from tts_prep.preprocess.phonemizing import phonemize
-from tts_prep.preprocess.workers import run_jobs
+from tts_prep.preprocess.workers import WorkerPool
 
 _CHUNK = 1000
 """Lines that one job phonemizes."""
@@ -48,7 +47,7 @@ def find_ood_texts(path: Path) -> OodConfig:
 
 
 def make_ood_texts(
-    ood: OodConfig, text: TextConfig, settings: Mapping[str, Any], store: Path, jobs: int, scratch: Path
+    ood: OodConfig, text: TextConfig, settings: Mapping[str, Any], store: Path, pool: WorkerPool
 ) -> None:
     """Phonemize a file of texts into ``ood.h5``, unless it is there already, made from the same with the same settings.
 
@@ -57,8 +56,7 @@ def make_ood_texts(
 
     Args:
         settings: the parts of the header that are the same in every shard.
-        jobs: worker processes.
-        scratch: their folder for temporary files.
+        pool: of worker processes.
 
     Raises:
         ConfigurationError: no line can be used.
@@ -72,9 +70,7 @@ def make_ood_texts(
     lines = list(_read(ood.path))
     chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
     make = partial(_phonemize, config=text)
-    done = run_jobs(
-        make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines", jobs, scratch, Backend()
-    )
+    done = pool.run(make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines")
     found = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
     texts = [item for item in found if isinstance(item, _Text)]
     failures = [{"where": item.where, "reason": item.reason} for item in found if isinstance(item, Failure)]

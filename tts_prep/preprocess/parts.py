@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
@@ -24,6 +25,8 @@ from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.pipeline import FailureLimit, Progress, give_up, make_shards, recipe_of
 from tts_prep.preprocess.plan import first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
+from tts_prep.preprocess.shards import get_ready
+from tts_prep.preprocess.workers import worker_pool
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,11 @@ def prepare_part(
         StoreError: the store is of other settings, another corpus or another number of parts.
     """
     allowed = FailureLimit.parse(max_failures)
-    with locked_folder(store, shared=True), scratch_folder(store, None) as scratch:
+    with (
+        locked_folder(store, shared=True),
+        scratch_folder(store, None) as scratch,
+        worker_pool(jobs, backend, scratch, partial(get_ready, config, scratch)) as pool,
+    ):
         recipe = recipe_of(config, root)
         if open_folder(store, recipe.settings) is not None:
             raise StoreError(f"{store}: whole already; there is no part to make")
@@ -104,9 +111,9 @@ def prepare_part(
         with writing(store):
             (store / SHARDS).mkdir(exist_ok=True)
         if config.ood_texts:
-            make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
+            make_ood_texts(config.ood_texts, config.text, recipe.settings, store, pool)
         own = plans[part.number - 1 :: part.count]
-        summaries = make_shards(own, recipe, store, jobs, backend, scratch, allowed, progress)
+        summaries = make_shards(own, recipe, store, pool, allowed, progress)
     return PartResult(
         store,
         part,

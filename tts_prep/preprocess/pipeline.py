@@ -12,10 +12,10 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
-from tts_prep.format.layout import FAILURES, shard_name
+from tts_prep.format.layout import FAILURES, MANIFEST, shard_name
 from tts_prep.format.manifest import Manifest
 from tts_prep.format.shard import ShardHeader
-from tts_prep.preprocess.audio.mel import MelExtractor, compile_kernels
+from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import Configuration, make_frontend
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
@@ -29,9 +29,9 @@ from tts_prep.preprocess.folder import (
 from tts_prep.preprocess.ood import make_ood_texts
 from tts_prep.preprocess.plan import ShardPlan, first_rows, make_plan
 from tts_prep.preprocess.scratch import scratch_folder
-from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, make_shard
+from tts_prep.preprocess.shards import ShardRecipe, ShardSummary, get_ready, make_shard
 from tts_prep.preprocess.software import software_versions
-from tts_prep.preprocess.workers import run_jobs
+from tts_prep.preprocess.workers import WorkerPool, worker_pool
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,13 @@ def prepare(
     with (
         locked_folder(store, overwrite=overwrite) as lock,
         scratch_folder(store, lock.former) as scratch,
+        worker_pool(
+            jobs,
+            backend,
+            scratch,
+            # A whole store needs no workers.
+            None if (store / MANIFEST).exists() else partial(get_ready, config, scratch),
+        ) as pool,
     ):
         recipe = recipe_of(config, root)
         manifest = open_folder(store, recipe.settings, broken)
@@ -120,8 +127,8 @@ def prepare(
         with tidied(store):
             remove_extra_shards(store, len(plans))
             if config.ood_texts:
-                make_ood_texts(config.ood_texts, config.text, recipe.settings, store, jobs, scratch)
-            summaries = make_shards(plans, recipe, store, jobs, backend, scratch, allowed, progress)
+                make_ood_texts(config.ood_texts, config.text, recipe.settings, store, pool)
+            summaries = make_shards(plans, recipe, store, pool, allowed, progress)
         manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
         lock.begun = False
     return Result(store, manifest, sum(summary.made for summary in summaries))
@@ -196,14 +203,11 @@ def make_shards(
     plans: Sequence[ShardPlan],
     recipe: ShardRecipe,
     store: Path,
-    jobs: int,
-    backend: Backend,
-    scratch: Path,
+    pool: WorkerPool,
     allowed: FailureLimit,
     progress: Callable[[Progress], None],
 ) -> list[ShardSummary]:
     """Make all shards that are not there yet, and return them in order."""
-    compile_kernels(recipe.extractor.config)
     total = sum(plan.n_rows for plan in plans)
     # Workers elsewhere need not have this process's working directory.
     make = partial(make_shard, recipe=replace(recipe, root=recipe.root.absolute()), store=store.absolute())
@@ -211,7 +215,7 @@ def make_shards(
     rows = failures = 0
     seconds = made_seconds = 0.0
     progress(Progress(0, total, 0.0, 0, 0.0))
-    with contextlib.closing(run_jobs(make, plans, partial(_shard_text, store), jobs, scratch, backend)) as results:
+    with contextlib.closing(pool.run(make, plans, partial(_shard_text, store))) as results:
         for summary in results:
             summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows

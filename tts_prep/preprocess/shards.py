@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,11 +12,11 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, UtteranceError
+from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
 from tts_prep.format.assembly import file_entry
-from tts_prep.format.atomic import replacing, writing
+from tts_prep.format.atomic import replacing, syncing, writing
 from tts_prep.format.columns import write_number, write_texts
-from tts_prep.format.datasets import Array, create_dataset, create_file
+from tts_prep.format.datasets import Array, create_dataset, create_file, write_rows
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
 from tts_prep.format.remarks import Remarks
@@ -22,12 +24,12 @@ from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, w
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
-from tts_prep.preprocess.audio.mel import Mel, MelExtractor, peak_scale
+from tts_prep.preprocess.audio.mel import Mel, MelExtractor, compile_kernels, peak_scale
 from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.configuration import TextConfig
+from tts_prep.preprocess.configuration import Configuration, TextConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.excerpt import read_utterance
-from tts_prep.preprocess.phonemizing import phonemize
+from tts_prep.preprocess.phonemizing import frontend_of, phonemize
 from tts_prep.preprocess.plan import PlannedUtterance, ShardPlan, recording_size
 
 
@@ -86,17 +88,35 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
         WriteError: the shard cannot be written.
         CorpusChangedError: a recording is not what it was when the run was planned.
     """
-    path = store / shard_name(plan.number)
+    name = shard_name(plan.number)
+    path = store / name
     key = recipe.key(plan)
     header = finished_header(path, plan.number, key)
-    made = header is None
-    if header is None:
+    if header is not None:
         with writing(path):
-            path.parent.mkdir(exist_ok=True)
-        header = _write(plan, key, recipe, path)
+            entry = file_entry(path, name, header.rows)
+        return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False)
     with writing(path):
-        entry = file_entry(store, shard_name(plan.number), header.rows)
-    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made)
+        path.parent.mkdir(exist_ok=True)
+    header, examples = _make_examples(plan, key, recipe)
+    with replacing(path, synced=True) as partial:
+        _write(plan, header, examples, partial)
+        with syncing(partial):
+            entry = file_entry(partial, name, header.rows)
+    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True)
+
+
+def get_ready(config: Configuration, scratch: Path) -> None:
+    """Load what the worker processes of a run need: the text frontend, the compiler and the compiled kernels.
+
+    Nothing is compiled in two processes at once; the second one loads it from the cache.
+    """
+    with (scratch / "compiling").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        compile_kernels(config.mel)
+    # Whatever is wrong with the frontend, the process that plans says so, or the first job.
+    with contextlib.suppress(TtsPrepError):
+        frontend_of(config.text).software()
 
 
 def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:
@@ -120,7 +140,7 @@ def existing_header(path: Path) -> ShardHeader | None:
         return None
 
 
-def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardHeader:
+def _make_examples(plan: ShardPlan, key: str, recipe: ShardRecipe) -> tuple[ShardHeader, list[_Example]]:
     examples: list[_Example] = []
     failures: list[Failure] = []
     remarks = Remarks()
@@ -152,11 +172,14 @@ def _write(plan: ShardPlan, key: str, recipe: ShardRecipe, path: Path) -> ShardH
         remarks=remarks.as_dict(),
         **recipe.settings,
     )
-    with replacing(path) as partial, create_file(partial) as file:
+    return header, examples
+
+
+def _write(plan: ShardPlan, header: ShardHeader, examples: list[_Example], path: Path) -> None:
+    with create_file(path) as file:
         write_header(file, header)
         starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
         _write_columns(file.create_group("columns"), plan.columns, examples, starts)
-    return header
 
 
 def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
@@ -230,8 +253,8 @@ def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: 
         # Small: one write costs less than one an utterance.
         dataset[...] = np.concatenate([example.arrays[name] for example in examples])
         return starts
-    for example, start, stop in zip(examples, starts, starts[1:], strict=False):
-        dataset[start:stop] = example.arrays[name]
+    for example, start in zip(examples, starts.tolist(), strict=False):
+        write_rows(dataset, start, example.arrays[name])
     return starts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing.resource_tracker
 import os
 import signal
@@ -25,52 +26,112 @@ Job = TypeVar("Job")
 Done = TypeVar("Done")
 
 _TRACKER_WARNINGS = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"
+_TAKING_UP = 0.5
+"""Seconds to wait at most for the pool's thread to take up a task: it is busy with others, or has ended."""
+
 _PARENT_INTERVAL = 0.2
 """Seconds between two looks of a worker whether its parent is still there."""
 
 
-def run_jobs(
-    make: Callable[[Job], Done],
-    todo: Sequence[Job],
-    names: Callable[[Job], str],
-    jobs: int,
-    scratch: Path,
-    backend: Backend,
-) -> Generator[Done, None, None]:
-    """Yield the result of every job, in any order.
-
-    A worker that is killed takes the pool with it. The jobs that were under way are then done again, each with no
-    other beside it in a fresh pool; the others go on in parallel afterwards.
+class WorkerPool:
+    """Worker processes of this machine, or those of another backend; made by `worker_pool`.
 
     Args:
-        make: a pure function that can be pickled.
-        names: what to call a job in an error.
         jobs: worker processes; 1 stands for this process.
-        scratch: the pool's folder for temporary files.
         backend: where the processes are.
-
-    Raises:
-        WorkerError: the worker of a job was killed, and again when it was done alone.
+        scratch: the folder for temporary files of processes on this machine.
     """
-    if not backend.is_local:
-        yield from run_on_cluster(make, todo, jobs, backend)
-        return
-    if jobs == 1:
-        yield from map(make, todo)
-        return
-    left = dict(enumerate(todo))
+
+    def __init__(self, jobs: int, backend: Backend, scratch: Path) -> None:
+        self._jobs = jobs
+        self._backend = backend
+        self._scratch = scratch
+        self._started: list[Iterator[Any]] = []
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether the pool has processes of its own on this machine."""
+        return self._backend.is_local and self._jobs > 1
+
+    def start(self, get_ready: Callable[[], None]) -> None:
+        """Start the processes, so that they load libraries while this one still plans.
+
+        Args:
+            get_ready: what every process does first; can be pickled.
+        """
+        ready = [joblib.delayed(get_ready)()] * self._jobs
+        with _pool_settings(self._jobs, self._scratch), _signals_left_to_this_process():
+            self._started.append(joblib.Parallel(return_as="generator_unordered", batch_size=1)(ready))
+
+    def run(
+        self, make: Callable[[Job], Done], todo: Sequence[Job], names: Callable[[Job], str]
+    ) -> Generator[Done, None, None]:
+        """Yield the result of every job, in any order.
+
+        A worker that is killed takes the pool with it. The jobs that were under way are then done again, each with no
+        other beside it in a fresh pool; the others go on in parallel afterwards.
+
+        Args:
+            make: a pure function that can be pickled.
+            names: what to call a job in an error.
+
+        Raises:
+            WorkerError: the worker of a job was killed, and again when it was done alone.
+        """
+        if not self._backend.is_local:
+            yield from run_on_cluster(make, todo, self._jobs, self._backend)
+            return
+        if self._jobs == 1:
+            yield from map(make, todo)
+            return
+        left = dict(enumerate(todo))
+        try:
+            while left:
+                started: list[int] = []
+                try:
+                    for number, done in _run_pool(make, left, started, self._jobs, self._scratch):
+                        del left[number]
+                        yield done
+                except BrokenProcessPool:
+                    for number in [number for number in started if number in left]:
+                        yield _run_alone(make, left.pop(number), names, self._scratch)
+        except BaseException:
+            # Before joblib closes what is under way, which it would replace by a fresh pool.
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End the processes: they are no part of a library's next call, nor of a command that was interrupted."""
+        if self.has_processes:
+            _stop_pool()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            while self._started:
+                self._started.pop().close()  # type: ignore[attr-defined]
+
+
+@contextmanager
+def worker_pool(
+    jobs: int, backend: Backend, scratch: Path, get_ready: Callable[[], None] | None = None
+) -> Iterator[WorkerPool]:
+    """Yield a pool for one run, and end its processes with it.
+
+    Args:
+        jobs: worker processes; 1 stands for this process.
+        backend: where the processes are.
+        scratch: their folder for temporary files.
+        get_ready: what to load in every process before there are jobs; None to wait for jobs.
+    """
+    pool = WorkerPool(jobs, backend, scratch)
     try:
-        while left:
-            started: list[int] = []
-            try:
-                for number, done in _run_pool(make, left, started, jobs, scratch):
-                    del left[number]
-                    yield done
-            except BrokenProcessPool:
-                for number in [number for number in started if number in left]:
-                    yield _run_alone(make, left.pop(number), names, scratch)
+        if get_ready and pool.has_processes:
+            pool.start(get_ready)
+        elif get_ready and not backend.is_local:
+            # Into the compiler's cache, which the processes elsewhere may share.
+            get_ready()
+        yield pool
     finally:
-        _stop_pool()
+        pool.stop()
 
 
 def _run_pool(
@@ -125,10 +186,21 @@ def _run_alone(make: Callable[[Job], Done], job: Job, names: Callable[[Job], str
 
 
 def _stop_pool() -> None:
-    """End the worker processes: they are no part of a library's next call, nor of a command that was interrupted."""
+    executor = get_reusable_executor(reuse=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+        # loky's own thread ends in a traceback when it is told to kill workers before it has taken up what they are to
+        # do. It takes tasks up in order: once it has this one, it has all of them.
+        with contextlib.suppress(RuntimeError):
+            last = executor.submit(_nothing)
+            deadline = time.monotonic() + _TAKING_UP
+            while not (last.running() or last.done()) and time.monotonic() < deadline:
+                time.sleep(0.001)
+        executor.shutdown(wait=True, kill_workers=True)
+
+
+def _nothing() -> None:
+    pass
 
 
 @contextmanager

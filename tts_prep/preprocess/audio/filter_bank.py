@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.lean_imports import import_later
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +32,12 @@ class FilterBank:
 
 def dense_filter_bank(config: MelConfig) -> npt.NDArray[Any]:
     """Return librosa's filter bank for a recipe, [n_mels, 1 + n_fft / 2] float64."""
-    # Costs a second to import, and only the process that plans the work needs it.
-    import librosa
+    # Only the process that plans the work needs it, and half of the time to import it would go to scipy.signal.
+    with import_later("scipy.signal"):
+        from librosa.filters import mel
 
     return np.asarray(
-        librosa.filters.mel(
+        mel(
             sr=config.mel_rate,
             n_fft=config.n_fft,
             n_mels=config.n_mels,

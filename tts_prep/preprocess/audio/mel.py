@@ -21,9 +21,9 @@ class MelExtractor:
     Small to pickle: a worker process gets the filter bank with it and needs not import librosa to make its own.
     """
 
-    def __init__(self, config: MelConfig) -> None:
+    def __init__(self, config: MelConfig, bank: FilterBank | None = None) -> None:
         self.config = config
-        self.filter_bank: FilterBank = filter_bank(config)
+        self.filter_bank: FilterBank = bank or filter_bank(config)
 
     def __call__(self, waveform: Waveform) -> Mel:
         """Return the log-mel spectrogram of a waveform.
@@ -149,10 +149,12 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
 
 
 def compile_kernels(config: MelConfig) -> None:
-    """Compile, or load from the compiler's cache, all that a recipe runs through.
-
-    Called once before workers start, so that nothing is compiled in two processes at once.
-    """
+    """Compile, or load from the compiler's cache, all that a recipe runs through."""
     from tts_prep.preprocess.audio.kernel import bin_moments
 
-    bin_moments(mel_spectrogram(np.zeros(4 * config.n_fft + 2 * config.hop_length, np.float32), config))
+    # Of the right types, and without librosa.
+    bank = FilterBank(
+        np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1
+    )
+    waveform = np.zeros(4 * config.n_fft + 2 * config.hop_length, np.float32)
+    bin_moments(MelExtractor(config, bank)(waveform))

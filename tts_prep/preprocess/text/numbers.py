@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from tts_prep.preprocess.lean_imports import unchecked_types
+
 _LONGEST = 15
 """A number with more digits is read digit by digit."""
 
 
 @lru_cache(maxsize=1)
 def _engine() -> Any:
-    import inflect
+    # Over a second otherwise.
+    with unchecked_types():
+        import inflect
 
     return inflect.engine()
 
