@@ -89,7 +89,7 @@ class Sampler(ABC, Generic[T]):
                 workers takes some ahead. Ours has a ``state_dict`` of its own that knows.
         """
         count = self._given if steps is None else steps
-        if count and count >= len(self):
+        if count and self.ends_after(count):
             return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
         done = [list(part) for part in self._done]
         if count and done and done[-1][0] == self.world_size:
@@ -136,6 +136,10 @@ class Sampler(ABC, Generic[T]):
     def count_rest(self, epoch: int, done: Progress) -> int:
         """Return how much is left of an epoch after steps that were made in it."""
         return max(0, self.count(epoch) - steps_made(done))
+
+    def ends_after(self, steps: int) -> bool:
+        """Return whether nothing is left of the current epoch after so many steps."""
+        return steps >= len(self)
 
     @property
     @abstractmethod
