@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import operator
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,20 @@ class RandomParts:
         high <<= self._low_bits
         high |= low
         return high[high < self._n]
+
+
+def permutation_parts(
+    n: int, part_size: int, seed: int, epoch: int, stream: int = 0
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Return the numbers below n in random order, in parts of about a size, each made when it is reached.
+
+    As many as one part holds come in the order of `permutation`.
+    """
+    if n <= part_size:
+        yield permutation(n, seed, epoch, stream)
+        return
+    parts = RandomParts(n, -(-n // part_size), seed, epoch, stream)
+    yield from map(parts.part, range(-(-n // part_size)))
 
 
 def digest(array: npt.NDArray[Any]) -> str:

@@ -11,11 +11,14 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.checksum import json_sha256
-from tts_prep.loader.randomness import check_seed, permutation, random_words
+from tts_prep.loader.randomness import check_seed, permutation_parts, random_words
 
 T = TypeVar("T")
 Progress: TypeAlias = "tuple[tuple[int, int], ...]"
 """Steps made in an epoch: pairs of a number of ranks and how many steps it made, in order."""
+
+_PART = 1 << 20
+"""How many utterances are put into order at once, so that an epoch of more begins without a wait."""
 
 
 class Sampler(ABC, Generic[T]):
@@ -232,7 +235,8 @@ class RandomSampler(Sampler[int]):
     def _orders(self, epoch: int) -> Iterator[int]:
         turn = 0
         while True:
-            yield from map(int, permutation(self._size, self._seed, epoch, turn))
+            for part in permutation_parts(self._size, _PART, self._seed, epoch, turn):
+                yield from map(int, part)
             turn += 1
 
     def count(self, epoch: int) -> int:  # noqa: ARG002
@@ -241,7 +245,9 @@ class RandomSampler(Sampler[int]):
 
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""
-        return {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
+        settings = {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
+        # Of one part, whatever its size, an order is the same.
+        return settings | ({"part": _PART} if self._size > _PART and not self._replacement else {})
 
 
 class BatchSampler(Sampler[list[int]]):
