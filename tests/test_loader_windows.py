@@ -81,8 +81,9 @@ def test_the_first_batch_and_a_state_wait_for_one_window(made, settings):
     sampler = LengthBucketBatchSampler(fields, max_frames=5_000, window=500, **settings)
     iterator = iter(sampler)
     taken = [next(iterator), next(iterator)]
+    next(sampler.draw(1))
     assert sampler.state_dict()["done"] == [[sampler.world_size, 2]]
-    assert made in ([0], [])
+    assert made in ([0, 0], [])
     taken += iterator
     once = list(made)
     assert sampler.state_dict()["epoch"] == 1

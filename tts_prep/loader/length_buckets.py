@@ -177,9 +177,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         planned = 0
         for plan, last in self._remaining(epoch, done):
             planned += len(plan)
-            self._certain = (epoch, done), planned
-            if last:
-                self._counted = self._certain
+            # Of the current epoch only: a look at another one should not make the next state plan all of this one.
+            if (epoch, done) == (self._epoch, self._done):
+                self._certain = (epoch, done), planned
+                if last:
+                    self._counted = self._certain
             for i in range(number, len(plan), self.world_size):
                 yield plan.batch(i)
             number = (number - len(plan)) % self.world_size
