@@ -2,9 +2,9 @@
 
     python benchmarks/scale.py --utterances 100000000 [--folder benchmarks/output/scale]
 
-Prints how long opening takes, what it reads, how long the first and the whole plan of an epoch take and at what
-peak of memory, and what a forked worker adds. The index has the columns that the format asks for; ids are all
-different, texts are short, to keep it on a disk.
+Prints how long opening takes, what it reads, how long an epoch's first batch, its whole plan and all its batches take
+and at what peak of memory, and what a forked worker adds. The index has the columns that the format asks for; ids are
+all different, texts are short, to keep it on a disk.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def simulate(folder: Path, n: int) -> None:
     from stores import make_rows, write_store
 
     from tts_prep.format.checksum import file_sha256
-    from tts_prep.format.datasets import create_dataset, create_file
+    from tts_prep.format.datasets import SEALS, create_dataset, create_file
 
     shutil.rmtree(folder, ignore_errors=True)
     write_store(folder, make_rows([10]), n_shards=1)
@@ -43,7 +43,7 @@ def simulate(folder: Path, n: int) -> None:
     rng = np.random.default_rng(0)
     with h5py.File(old) as source, create_file(folder / "index.h5") as file:
         for group in source:
-            if group != "columns":
+            if group not in ("columns", SEALS):
                 source.copy(group, file)
         columns = file.create_group("columns")
         for name, item in source["columns"].items():
@@ -93,6 +93,19 @@ def private_bytes() -> int:
     return sum(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("Private_"))
 
 
+class Clock:
+    """Seconds by the clock and of the processor."""
+
+    def __init__(self) -> None:
+        self._times = time.perf_counter(), time.process_time()
+
+    def lap(self) -> str:
+        """Return what has passed since the last lap."""
+        before, self._times = self._times, (time.perf_counter(), time.process_time())
+        wall, processor = (now - then for now, then in zip(self._times, before, strict=True))
+        return f"{wall:.2f} s ({processor:.2f} s of the processor)"
+
+
 def measure(folder: Path) -> None:
     from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
 
@@ -101,14 +114,21 @@ def measure(folder: Path) -> None:
     dataset = UtteranceDataset(folder)
     opened = time.perf_counter() - start
     print(f"| opening {len(dataset):,} utterances | {opened * 1e3:.1f} ms, {peak() - before:.3f} GB |", flush=True)
-    start = time.perf_counter()
+    clock = Clock()
     train = dataset[len(dataset) // 100 :]
+    # Reads the lengths once: a wrong one is an error before the first epoch.
     sampler = LengthBucketBatchSampler(train.n_frames, max_frames=20_000)
+    print(f"| making a sampler | {clock.lap()} |")
     first = next(iter(sampler))
-    taken = time.perf_counter() - start
+    print(f"| an epoch's first batch of 20,000 frames ({len(first)}) | {clock.lap()} |", flush=True)
+    batches = len(sampler)
+    print(f"| planning the epoch of {batches:,} batches | {clock.lap()}, peak of memory {peak():.2f} GB |", flush=True)
+    utterances = sum(map(len, sampler.draw(1)))
+    print(f"| an epoch from its first to its last batch, {utterances:,} utterances | {clock.lap()} |")
+    sampler.state_dict(steps=1)
+    print(f"| a state in mid-epoch, with the checksum of all lengths | {clock.lap()} |")
+    print(f"| peak of memory | {peak():.2f} GB |", flush=True)
     plan = sampler.plan(0)
-    print(f"| planning {len(plan):,} batches of 20,000 frames, to the first one ({len(first)}) | {taken:.1f} s |")
-    print(f"| peak of memory | {peak():.2f} GB |")
     print(f"| padding | {plan.padding():.2%} |", flush=True)
     del plan
     reading, writing = os.pipe()

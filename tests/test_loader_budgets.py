@@ -21,8 +21,9 @@ PAIRS = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 80)), min_size=1,
     seed=st.integers(0, 9),
     shuffle=st.booleans(),
     multiple_of=st.integers(1, 4),
+    window=st.sampled_from([1, 4, 15, 60, 1 << 20]),
 )
-def test_every_budget_holds_in_every_batch(pairs, factors, seed, shuffle, multiple_of):
+def test_every_budget_holds_in_every_batch(pairs, factors, multiple_of, **settings):
     frames, phonemes = np.array(pairs).T
     limits = [
         int(max(1, int(values.max())) ** power * factor)
@@ -32,9 +33,8 @@ def test_every_budget_holds_in_every_batch(pairs, factors, seed, shuffle, multip
         {"n_frames": frames, "n_phonemes": phonemes},
         max_frames=limits[0],
         budgets=[Budget("n_phonemes", limits[1]), Budget("n_frames", limits[2], power=2)],
-        seed=seed,
-        shuffle=shuffle,
         multiple_of=multiple_of,
+        **settings,
     )
     batches = list(sampler)
     assert sorted(i for batch in batches for i in batch) == list(range(len(pairs)))
@@ -104,15 +104,20 @@ def test_shapes_have_the_least_padding_that_is_possible(lengths, n_shapes, budge
     assert cost(chosen.tolist()) == best
 
 
-@given(pairs=PAIRS, n_shapes=st.integers(1, 5), world_size=st.integers(1, 3))
-def test_fixed_shapes_hold_every_batch(pairs, n_shapes, world_size):
+@given(
+    pairs=PAIRS,
+    n_shapes=st.integers(1, 5),
+    world_size=st.integers(1, 3),
+    window=st.sampled_from([1, 4, 15, 60, 1 << 20]),
+)
+def test_fixed_shapes_hold_every_batch(pairs, n_shapes, world_size, window):
     frames, phonemes = np.array(pairs).T
     fields = {"n_frames": frames, "n_phonemes": phonemes}
     limit = 3 * max(1, int(frames.max()))
     seen = []
     for rank in range(world_size):
         sampler = LengthBucketBatchSampler(
-            fields, max_frames=limit, n_shapes=n_shapes, rank=rank, world_size=world_size
+            fields, max_frames=limit, n_shapes=n_shapes, window=window, rank=rank, world_size=world_size
         )
         batches = list(sampler)
         seen += batches
@@ -124,6 +129,8 @@ def test_fixed_shapes_hold_every_batch(pairs, n_shapes, world_size):
                 assert values[batch].max() <= batch.shape.lengths[name]
         assert len(sampler.shapes) <= n_shapes
     assert {i for batch in seen for i in batch} == set(range(len(pairs)))
+    if world_size == 1:
+        assert sum(len(batch) < batch.shape.size for batch in seen) <= n_shapes
 
 
 @pytest.mark.parametrize("prefetch", [0, 2])

@@ -16,6 +16,7 @@ SETTINGS = {
     "epoch": st.integers(0, 50),
     "shuffle": st.booleans(),
     "tolerance": st.sampled_from([0, 0.001, 0.02, 0.3, 1]),
+    "window": st.sampled_from([1, 4, 15, 60, 1 << 20]),
 }
 
 
@@ -26,21 +27,17 @@ def ljspeech_like(n=13_100):
 
 
 @given(lengths=LENGTHS, factor=st.floats(1, 30), **SETTINGS)
-def test_every_utterance_appears_once_an_epoch_and_no_batch_is_over_budget(
-    lengths, factor, seed, epoch, shuffle, tolerance
-):
+def test_every_utterance_appears_once_an_epoch_and_no_batch_is_over_budget(lengths, factor, epoch, **settings):
     budget = int(max(1, max(lengths)) * factor)
-    sampler = LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed, shuffle=shuffle, tolerance=tolerance)
+    sampler = LengthBucketBatchSampler(lengths, max_frames=budget, **settings)
     batches = list(sampler.draw(epoch))
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     assert all(len(batch) * max(lengths[i] for i in batch) <= budget for batch in batches)
 
 
 @given(lengths=LENGTHS, batch_size=st.integers(1, 20), drop_last=st.booleans(), **SETTINGS)
-def test_batches_by_count_have_that_count_but_for_one(lengths, batch_size, drop_last, seed, epoch, shuffle, tolerance):
-    sampler = LengthBucketBatchSampler(
-        lengths, batch_size, seed=seed, shuffle=shuffle, drop_last=drop_last, tolerance=tolerance
-    )
+def test_batches_by_count_have_that_count_but_for_one(lengths, batch_size, drop_last, epoch, **settings):
+    sampler = LengthBucketBatchSampler(lengths, batch_size, drop_last=drop_last, **settings)
     batches = list(sampler.draw(epoch))
     seen = [i for batch in batches for i in batch]
     assert len(set(seen)) == len(seen)
@@ -50,9 +47,9 @@ def test_batches_by_count_have_that_count_but_for_one(lengths, batch_size, drop_
 
 
 @given(lengths=LENGTHS, batch_size=st.integers(1, 8), factor=st.floats(1, 30), **SETTINGS)
-def test_both_limits_hold_together(lengths, batch_size, factor, seed, epoch, shuffle, tolerance):
+def test_both_limits_hold_together(lengths, batch_size, factor, epoch, **settings):
     budget = int(max(1, max(lengths)) * factor)
-    sampler = LengthBucketBatchSampler(lengths, batch_size, budget, seed=seed, shuffle=shuffle, tolerance=tolerance)
+    sampler = LengthBucketBatchSampler(lengths, batch_size, budget, **settings)
     batches = list(sampler.draw(epoch))
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
@@ -61,9 +58,8 @@ def test_both_limits_hold_together(lengths, batch_size, factor, seed, epoch, shu
 
 
 @given(lengths=LENGTHS, factor=st.floats(1, 30), **SETTINGS)
-def test_drop_last_drops_at_most_one_batch_by_frames(lengths, factor, seed, epoch, shuffle, tolerance):
-    budget = int(max(1, max(lengths)) * factor)
-    settings = {"max_frames": budget, "seed": seed, "shuffle": shuffle, "tolerance": tolerance}
+def test_drop_last_drops_at_most_one_batch_by_frames(lengths, factor, epoch, **settings):
+    settings["max_frames"] = int(max(1, max(lengths)) * factor)
     everything = {tuple(b) for b in LengthBucketBatchSampler(lengths, **settings).draw(epoch)}
     kept = {tuple(b) for b in LengthBucketBatchSampler(lengths, drop_last=True, **settings).draw(epoch)}
     assert kept <= everything
@@ -71,12 +67,10 @@ def test_drop_last_drops_at_most_one_batch_by_frames(lengths, factor, seed, epoc
 
 
 @given(lengths=LENGTHS, batch_size=st.integers(1, 20), drop_last=st.booleans(), **SETTINGS)
-def test_a_plan_says_what_its_batches_are(lengths, batch_size, drop_last, seed, epoch, shuffle, tolerance):
-    sampler = LengthBucketBatchSampler(
-        lengths, batch_size, seed=seed, shuffle=shuffle, drop_last=drop_last, tolerance=tolerance
-    )
+def test_a_plan_says_what_its_batches_are(lengths, batch_size, drop_last, epoch, **settings):
+    sampler = LengthBucketBatchSampler(lengths, batch_size, drop_last=drop_last, **settings)
     plan, batches = sampler.plan(epoch), list(sampler.draw(epoch))
-    assert len(plan) == len(batches)
+    assert len(plan) == len(batches) == sampler.count(epoch)
     assert plan.longest().tolist() == [max(lengths[i] for i in batch) for batch in batches]
     padded = sum(len(batch) * max(lengths[i] for i in batch) for batch in batches)
     real = sum(lengths[i] for batch in batches for i in batch)
@@ -179,7 +173,8 @@ def test_lengths_that_are_none_are_refused(lengths, message):
 @pytest.mark.parametrize(
     "settings",
     [{}, {"batch_size": 0}, {"batch_size": 2, "seed": -1}, {"batch_size": 2, "tolerance": -0.1},
-     {"batch_size": 2, "tolerance": 1e-9}, {"batch_size": 2, "tolerance": float("nan")}],
+     {"batch_size": 2, "tolerance": 1e-9}, {"batch_size": 2, "tolerance": float("nan")},
+     {"batch_size": 2, "window": 0}],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(ConfigurationError, match="expected"):

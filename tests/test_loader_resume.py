@@ -46,12 +46,30 @@ def run_ranks(make, state, world_size, steps=None):
     return seen, states[0]
 
 
-@given(lengths=LENGTHS, factor=st.floats(1, 8), stops=STOPS, last=st.integers(1, 5), seed=st.integers(0, 99))
-def test_every_utterance_comes_once_for_any_numbers_of_ranks_and_any_stops(lengths, factor, stops, last, seed):
+@given(
+    lengths=LENGTHS,
+    factor=st.floats(1, 8),
+    stops=STOPS,
+    last=st.integers(1, 5),
+    seed=st.integers(0, 99),
+    longest_first=st.booleans(),
+    window=st.sampled_from([1, 4, 15, 60]),
+)
+def test_every_utterance_comes_once_for_any_numbers_of_ranks_and_any_stops(
+    lengths, factor, stops, last, seed, longest_first, window
+):
     budget = int(max(lengths) * factor)
 
     def make(rank, world_size):
-        return LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed, rank=rank, world_size=world_size)
+        return LengthBucketBatchSampler(
+            lengths,
+            max_frames=budget,
+            seed=seed,
+            longest_first=longest_first,
+            window=window,
+            rank=rank,
+            world_size=world_size,
+        )
 
     state, seen = None, []
     for world_size, steps in stops:
@@ -67,21 +85,37 @@ def test_every_utterance_comes_once_for_any_numbers_of_ranks_and_any_stops(lengt
         seen += [batch for part in parts for batch in part]
     assert set(flat(seen)) == set(range(len(lengths)))
     assert all(len(batch) * max(lengths[i] for i in batch) <= budget for batch in seen)
-    if all(len(batch) > 1 for batch in LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed).draw(0)):
+    one_window = len(lengths) <= window
+    if one_window and all(len(b) > 1 for b in LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed).draw(0)):
         # Enough to cut in two: nobody is repeated, unless there were fewer utterances than ranks in the end.
         repeats = len(flat(seen)) - len(lengths)
         assert repeats < 5
 
 
-def test_nobody_is_repeated_while_batches_can_be_cut():
+@pytest.mark.parametrize("window", [100, 500])
+def test_nobody_is_repeated_while_batches_can_be_cut(window):
     lengths = np.random.default_rng(0).integers(50, 900, 500)
     for world_size in range(1, 9):
         parts = [
-            list(LengthBucketBatchSampler(lengths, max_frames=5_000, rank=rank, world_size=world_size))
+            list(LengthBucketBatchSampler(lengths, max_frames=5_000, window=window, rank=rank, world_size=world_size))
             for rank in range(world_size)
         ]
         assert len({len(part) for part in parts}) == 1
         assert sorted(flat(batch for part in parts for batch in part)) == list(range(500))
+
+
+@pytest.mark.parametrize("window", [100, 500])
+def test_the_longest_first_are_those_of_the_ranks_that_began_the_epoch(window):
+    lengths = np.random.default_rng(0).integers(50, 900, 500)
+
+    def make(rank, world_size):
+        return LengthBucketBatchSampler(
+            lengths, max_frames=5_000, longest_first=True, window=window, rank=rank, world_size=world_size
+        )
+
+    begun, state = run_ranks(make, None, 2, 3)
+    rest, _ = run_ranks(make, state, 3)
+    assert sorted(flat(batch for part in begun + rest for batch in part)) == list(range(500))
 
 
 SAMPLERS = {
@@ -97,6 +131,11 @@ SAMPLERS = {
     "buckets": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, rank=1, world_size=3),
     "by count": lambda: LengthBucketBatchSampler(np.arange(1, 24), 3, shuffle=False),
     "shapes": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, n_shapes=3),
+    "windows": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, window=6, rank=1, world_size=3),
+    "windows of shapes": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, n_shapes=3, window=6),
+    "windows, the longest first": lambda: LengthBucketBatchSampler(
+        np.arange(1, 70), max_frames=100, longest_first=True, window=20
+    ),
     "fields": lambda: LengthBucketBatchSampler(
         {"n_frames": np.arange(1, 24), "n_phonemes": np.arange(23, 0, -1)},
         max_frames=60,
@@ -171,6 +210,14 @@ def test_a_state_of_other_lengths_is_refused():
     LengthBucketBatchSampler(np.array([5, 6, 7], np.int32), max_frames=20).load_state_dict(state)
     with pytest.raises(ConfigurationError, match="another dataset"):
         LengthBucketBatchSampler([5, 6, 8], max_frames=20).load_state_dict(state)
+
+
+def test_a_state_of_other_windows_is_refused_where_it_would_be_another_epoch():
+    state = LengthBucketBatchSampler([5, 6, 7], max_frames=20, window=2).state_dict()
+    with pytest.raises(ConfigurationError, match="other settings"):
+        LengthBucketBatchSampler([5, 6, 7], max_frames=20).load_state_dict(state)
+    state = LengthBucketBatchSampler([5, 6, 7], max_frames=20, window=3).state_dict()
+    LengthBucketBatchSampler([5, 6, 7], max_frames=20).load_state_dict(state)
 
 
 @pytest.fixture(scope="module")

@@ -163,6 +163,22 @@ def test_samples_of_nothing_are_refused():
         RandomSampler([], num_samples=5)
 
 
+@given(n=st.integers(0, 200), samples=st.integers(0, 500), seed=SEEDS)
+def test_an_order_in_parts_has_every_position_once_and_resumes(n, samples, seed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tts_prep.loader.samplers._PART", 16)
+        sampler = RandomSampler(range(n), num_samples=samples if n else 0, seed=seed)
+        drawn = list(sampler)
+        assert [sorted(drawn[k : k + n]) for k in range(0, len(drawn) - n + 1, n or 1) if n] == [
+            list(range(n)) for _ in range(len(drawn) // max(1, n))
+        ]
+        assert list(sampler.rest(0, ((1, 30),))) == drawn[30:]
+        other = RandomSampler(range(n), num_samples=samples if n else 0, seed=seed)
+        assert sampler.fingerprint == other.fingerprint
+    plain = RandomSampler(range(n), num_samples=samples if n else 0, seed=seed)
+    assert (plain.fingerprint == other.fingerprint) == (n <= 16)
+
+
 def test_large_orders_are_those_of_one_plain_sort():
     n = (1 << 20) + 7
     words = random_words(n, 5, 3)

@@ -1,5 +1,7 @@
 """Read stores: datasets, samplers, batches. Nothing but numpy and h5py is loaded by this."""
 
+from tts_prep.loader.batch_plan import BatchPlan
+from tts_prep.loader.budgets import Budget
 from tts_prep.loader.collate import Batch, Collator, collate
 from tts_prep.loader.columns import CategoryValues, Columns, TextValues
 from tts_prep.loader.composition import (
@@ -16,7 +18,7 @@ from tts_prep.loader.composition import (
 )
 from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
 from tts_prep.loader.distributed import DistributedSampler
-from tts_prep.loader.length_buckets import BatchPlan, Budget, LengthBucketBatchSampler
+from tts_prep.loader.length_buckets import LengthBucketBatchSampler
 from tts_prep.loader.metadata import StoreMetadata
 from tts_prep.loader.mixing import MixingSampler, groups_of
 from tts_prep.loader.normalization import MelNormalizer

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,124 +11,22 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.datasets import Array
-from tts_prep.loader.randomness import check_seed, digest, permutation, random_words, sort_order
+from tts_prep.loader.batch_plan import BatchPlan, joined, shared
+from tts_prep.loader.buckets import bucket_edges, histogram_of_blocks, number_buckets, number_shapes
+from tts_prep.loader.budgets import Budget, Limits, check_budgets, find_over_budget
+from tts_prep.loader.cutting import Cutter
+from tts_prep.loader.randomness import RandomParts, check_seed, digest, permutation, random_words, sort_order
 from tts_prep.loader.samplers import Progress, Sampler, check_batch_size, check_rank
-from tts_prep.loader.shapes import BatchShape, ShapedPositions, best_lengths
+from tts_prep.loader.shapes import BatchShape, best_lengths
 
-_UTTERANCES, _BATCHES, _EDGES, _REMAINDER = range(4)
+_UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
 """Streams of randomness, one for each thing that an epoch draws."""
 
+_STREAMS = 5
 _FINEST_TOLERANCE = 1e-4
-_LARGEST_TABLE = 1 << 20
+_BLOCK = 1 << 20
 
 Whole = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How large a batch may be: count × longest ** power, of one field, is at most the limit.
-
-    Attributes:
-        field: the name that the sampler has the lengths under.
-        limit: the largest padded size.
-        power: 1 counts padded elements; 2 is what attention costs.
-    """
-
-    field: str
-    limit: int
-    power: Literal[1, 2] = 1
-
-    def most(self, longest: int) -> int:
-        """Return how many utterances a batch may have whose longest is so long; 0 where none fits."""
-        cost: int = max(1, longest) ** self.power
-        return self.limit // cost
-
-
-@dataclass(frozen=True, eq=False)
-class BatchPlan:
-    """The batches of an epoch.
-
-    Attributes:
-        positions: [n] int64, the utterances of all batches.
-        starts: [n_batches] int64, where a batch begins in `positions`, in the order of the epoch.
-        sizes: [n_batches] int64, how many utterances it has.
-        lengths: [size] of all utterances, as the sampler was given them.
-        shapes: the shapes that batches are padded to, where there are fixed ones.
-        shape_of: [n_batches] int64, which of the shapes a batch has; empty where there are none.
-    """
-
-    positions: Whole
-    starts: Whole
-    sizes: Whole
-    lengths: Array
-    shapes: tuple[BatchShape, ...] = ()
-    shape_of: Whole = field(default_factory=lambda: np.empty(0, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def batch(self, number: int) -> list[int]:
-        """Return the positions of the utterances of a batch."""
-        start = int(self.starts[number])
-        batch: list[int] = self.positions[start : start + int(self.sizes[number])].tolist()
-        return ShapedPositions(batch, self.shapes[self.shape_of[number]]) if self.shapes else batch
-
-    def longest(self) -> Whole:
-        """Return the length of the longest utterance of every batch, [n_batches]."""
-        return self.longest_of(self.lengths)
-
-    def longest_of(self, lengths: Array) -> Whole:
-        """Return the longest of every batch by other lengths [size], [n_batches]."""
-        if not len(self):
-            return np.empty(0, np.int64)
-        # Batches may be a part of all: from each start to the end of its batch, which is not the next start then.
-        bounds = np.stack([self.starts, self.starts + self.sizes], axis=1)
-        by_start = np.argsort(self.starts)
-        values = np.append(lengths[self.positions], 0)
-        longest = np.empty(len(self), np.int64)
-        longest[by_start] = np.maximum.reduceat(values, bounds[by_start].ravel())[::2]
-        return longest
-
-    def padding(self) -> float:
-        """Return the share of the padded frames of the epoch that is padding, from 0 to 1."""
-        if self.shapes:
-            frames = np.array([shape.size * next(iter(shape.lengths.values())) for shape in self.shapes], np.int64)
-            padded = int(frames[self.shape_of].sum())
-        else:
-            padded = int((self.longest() * self.sizes).sum())
-        real = np.concatenate(([0], np.cumsum(self.lengths[self.positions], dtype=np.int64)))
-        return 1 - int((real[self.starts + self.sizes] - real[self.starts]).sum()) / padded if padded else 0.0
-
-    def evened(self, world_size: int, multiple_of: int = 1) -> BatchPlan:
-        """Return the plan with a number of batches that the ranks divide.
-
-        Where some are missing, the largest batches are cut in two, so that every utterance still comes once. Only
-        where too few batches can be cut, the first ones are repeated.
-        """
-        plan = self
-        while missing := -len(plan) % world_size:
-            cut = np.argsort(-plan.sizes, kind="stable")[:missing]
-            cut = cut[plan.sizes[cut] > 1]
-            if not len(cut):
-                return plan.chosen(np.resize(np.arange(len(plan)), len(plan) + missing))
-            halves = plan.sizes[cut] // 2
-            wide = plan.sizes[cut] >= 2 * multiple_of
-            halves[wide] -= halves[wide] % multiple_of
-            grown = plan.chosen(np.concatenate([np.arange(len(plan)), cut]))
-            grown.sizes[cut] = halves
-            grown.starts[len(plan) :] += halves
-            grown.sizes[len(plan) :] -= halves
-            plan = grown
-        return plan
-
-    def chosen(self, numbers: Whole | slice) -> BatchPlan:
-        """Return the plan of some of the batches."""
-        return replace(
-            self,
-            starts=self.starts[numbers],
-            sizes=self.sizes[numbers],
-            shape_of=self.shape_of[numbers] if self.shapes else self.shape_of,
-        )
 
 
 class LengthBucketBatchSampler(Sampler[list[int]]):
@@ -141,9 +37,13 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     limits allow; the batches then come in random order. Padding is about half of the tolerance, and no batch stays
     together from one epoch to the next. An epoch is a pure function of lengths, settings, seed and epoch.
 
+    More utterances than a window are planned in parts of about that size, each a random draw of all that are left,
+    so that the first batch waits for one part only. What makes no whole batch in one part is cut with the next.
+
     Ranks take the batches of one list in turn. Every rank gets the same number: where the ranks do not divide the
     batches, the largest ones are cut in two. `state_dict` and `load_state_dict` go on in mid-epoch, also with
-    another number of ranks; every utterance that is left still comes once.
+    another number of ranks; every utterance that is left still comes once. Only `len`, `count` and `plan` go through
+    the whole epoch.
 
     Args:
         lengths: [n] integers, the length of each utterance of the dataset: ``dataset.n_frames``. Or several fields by
@@ -151,7 +51,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         batch_size: utterances a batch, at most.
         max_frames: padded frames a batch, at most: its count times the longest of the first field.
         seed: from 0 on, the same on every rank.
-        shuffle: False gives the same batches every epoch, exactly sorted, the longest first.
+        shuffle: False gives the same batches every epoch, exactly sorted, the longest first, planned all at once.
         drop_last: leave out the one batch of an epoch that is smaller for want of utterances. With `batch_size`
             alone it is a random one; with `max_frames`, where most sizes differ, the one of the shortest utterances.
         tolerance: the width of a bucket as a share of its length; 0 shuffles only utterances of equal length.
@@ -159,11 +59,12 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         over_budget: of an utterance that is over a budget by itself: ``"error"`` refuses it, ``"drop"`` leaves it
             out (`dropped` lists them), ``"alone"`` makes it a batch of its own.
         longest_first: begin each epoch with the batches of the longest utterances, one a rank, so that a
-            batch that does not fit into memory is found at once.
+            batch that does not fit into memory is found at once. Of more than one window, these are exactly sorted.
         multiple_of: batch sizes are multiples of this wherever a budget allows as many and utterances are left.
         n_shapes: pad every batch to one of at most so many shapes, chosen to have the least padding that is possible
             with so few; buckets and `tolerance` play no part then. A batch with fewer utterances than its shape is
             filled up by `collate` with empty ones. Not with `drop_last` or `over_budget="alone"`.
+        window: about how many utterances are planned at once.
         rank: which share of the batches this sampler gives, from 0 on.
         world_size: how many shares there are.
 
@@ -188,6 +89,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         longest_first: bool = False,
         multiple_of: int = 1,
         n_shapes: int | None = None,
+        window: int = 1 << 20,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
@@ -199,10 +101,12 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             raise ConfigurationError(f"tolerance: expected 0, or {_FINEST_TOLERANCE} to 1, found {tolerance}")
         if over_budget not in ("error", "drop", "alone"):
             raise ConfigurationError(f"over_budget: expected 'error', 'drop' or 'alone', found {over_budget!r}")
+        if window < 1:
+            raise ConfigurationError(f"window: expected a number from 1 on, found {window}")
         self._fields = _check_fields(lengths)
         self._main = next(iter(self._fields))
         self._lengths = self._fields[self._main]
-        self._budgets = _check_budgets(budgets, max_frames, self._main, self._fields)
+        self._budgets = check_budgets(budgets, max_frames, self._main, self._fields)
         if batch_size is None and not self._budgets:
             raise ConfigurationError("LengthBucketBatchSampler: expected batch_size, max_frames or both, found neither")
         self._batch_size = None if batch_size is None else check_batch_size(batch_size)
@@ -221,13 +125,18 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._n_shapes = n_shapes
         if n_shapes is not None and (drop_last or over_budget == "alone"):
             raise ConfigurationError("n_shapes: not with drop_last or over_budget='alone', which make other shapes")
-        self.dropped = self._find_over_budget(max_frames)
-        if len(self.dropped) == self.size:
+        bounding = () if over_budget == "alone" else self._budgets
+        self.dropped = find_over_budget(self._fields, bounding, max_frames, self._main, drop=over_budget == "drop")
+        n_kept = self.size - len(self.dropped)
+        if not n_kept:
             raise SamplingError(f"all {self.size:,} utterances are over the budget, so nothing is left; allow more")
-        # The common case works on the lengths themselves; where some are dropped, on a copy without them.
-        self._kept = np.delete(np.arange(self.size), self.dropped) if len(self.dropped) else None
-        self._used = self._lengths if self._kept is None else self._lengths[self._kept]
+        self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
+        self._window = window
+        self._n_windows = -(-n_kept // window) if shuffle else 1
         self._planned: tuple[tuple[int, Progress], BatchPlan] | None = None
+        # How many batches are left of an epoch, and how many of them have been planned.
+        self._counted: tuple[tuple[int, Progress], int] = (-1, ()), 0
+        self._certain: tuple[tuple[int, Progress], int] = (-1, ()), 0
 
     @property
     def size(self) -> int:
@@ -239,18 +148,19 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         """The fixed shapes, from the shortest to the longest; none without `n_shapes`."""
         if self._n_shapes is None:
             return ()
-        values, counts = _histogram(self._used)
-        fields = {name: array if self._kept is None else array[self._kept] for name, array in self._fields.items()}
+        values, counts = self._histogram
         # The longest of every field so far: a bound for any bucket that ends there.
-        by_length = np.searchsorted(values, self._used)
-        longest = {self._main: values}
-        for name, array in fields.items():
-            if name != self._main:
-                found = np.zeros(len(values), np.int64)
-                np.maximum.at(found, by_length, array)
-                longest[name] = np.maximum.accumulate(found)
+        longest = {name: values if name == self._main else np.zeros(len(values), np.int64) for name in self._fields}
+        for block in self._blocks() if len(longest) > 1 else ():
+            numbers = np.searchsorted(values, self._lengths[block])
+            for name, found in longest.items():
+                if name != self._main:
+                    np.maximum.at(found, numbers, self._fields[name][block])
+        longest = {name: np.maximum.accumulate(found) for name, found in longest.items()}
+        limits = self._limits
         rows = np.array(
-            [self._most({name: int(found[i]) for name, found in longest.items()}) for i in range(len(values))], np.int64
+            [limits.most({name: int(found[i]) for name, found in longest.items()}) for i in range(len(values))],
+            np.int64,
         )
         chosen = np.searchsorted(values, best_lengths(values, counts, rows, self._n_shapes))
         return tuple(
@@ -263,8 +173,18 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
         """Return this rank's batches that are left of an epoch after steps that were made in it."""
-        plan = self.plan(epoch, done)
-        return (plan.batch(number) for number in range(self.rank, len(plan), self.world_size))
+        number = self.rank
+        planned = 0
+        for plan, last in self._remaining(epoch, done):
+            planned += len(plan)
+            # Of the current epoch only: a look at another one should not make the next state plan all of this one.
+            if (epoch, done) == (self._epoch, self._done):
+                self._certain = (epoch, done), planned
+                if last:
+                    self._counted = self._certain
+            for i in range(number, len(plan), self.world_size):
+                yield plan.batch(i)
+            number = (number - len(plan)) % self.world_size
 
     def count(self, epoch: int) -> int:
         """Return how many batches an epoch holds for this rank; with `max_frames`, epochs differ by a few."""
@@ -272,7 +192,17 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     def count_rest(self, epoch: int, done: Progress) -> int:
         """Return how many batches are left of an epoch for this rank after steps that were made in it."""
-        return len(self.plan(epoch, done)) // self.world_size
+        if self._counted[0] != (epoch, done):
+            self._counted = (epoch, done), sum(len(plan) for plan, _ in self._remaining(epoch, done))
+        return self._counted[1] // self.world_size
+
+    def ends_after(self, steps: int) -> bool:
+        """Return whether nothing is left of the current epoch after so many steps."""
+        key, certain = self._certain
+        if key == (self._epoch, self._done) and steps * self.world_size < certain:
+            # A state in mid-epoch should not wait for the plan of the rest.
+            return False
+        return super().ends_after(steps)
 
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""
@@ -289,212 +219,174 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             "longest_first": self._longest_first,
             "multiple_of": self._multiple_of,
             "n_shapes": self._n_shapes,
+            # Of one window, whatever its size, an epoch is the same.
+            **({"window": self._window} if self._n_windows > 1 else {}),
         }
 
     def plan(self, epoch: int, done: Progress = ()) -> BatchPlan:
-        """Return the batches of an epoch, of all ranks in turn, all at once. The last plan is kept."""
+        """Return the batches of an epoch, of all ranks in turn, all at once. The last plan of one window is kept."""
+        return joined([plan for plan, _ in self._remaining(epoch, done)])
+
+    def _remaining(self, epoch: int, done: Progress) -> Iterator[tuple[BatchPlan, bool]]:
+        """Return the batches that are left of an epoch, of all ranks in turn, a window at a time, and which is last."""
         drawn = epoch if self._shuffle else 0
+        # Which batches come first for being the longest depends on who began the epoch, not on who goes on.
+        leaders = (done[0][0] if done else self.world_size) if self._longest_first else 0
+        if self._n_windows > 1:
+            yield from shared(self._windows(drawn, leaders), done, self.world_size, self._multiple_of)
+            return
         if self._planned is None or self._planned[0] != (drawn, done):
-            plan = self._plan(drawn)
-            for world_size, steps in done:
-                plan = plan.evened(world_size, self._multiple_of).chosen(slice(world_size * steps, None))
-            self._planned = (drawn, done), plan.evened(self.world_size, self._multiple_of)
-        return self._planned[1]
+            whole = [(self._whole(drawn, leaders), True)]
+            ((plan, _),) = shared(whole, done, self.world_size, self._multiple_of)
+            self._planned = (drawn, done), plan
+        yield self._planned[1], True
 
-    def _plan(self, epoch: int) -> BatchPlan:
-        buckets, limits = self._buckets(epoch)
-        # From the longest to the shortest, so that the first utterance of a batch bounds all of it.
-        keys = np.subtract(len(limits) - 1, buckets, out=buckets).view(np.uint64)
-        counts = np.bincount(buckets, minlength=len(limits))
-        if self._shuffle:
-            words = random_words(len(buckets), self._seed, epoch, _UTTERANCES)
-        else:
-            words = np.zeros(len(buckets), np.uint64)
-        positions = sort_order(keys, (len(limits) - 1).bit_length(), words)
-        del keys, buckets, words
-        if self._kept is not None:
-            positions = self._kept[positions]
-        if self.shapes:
-            plan = self._cut_to_shapes(positions, counts)
-        else:
-            plan = self._cut(positions, counts, limits[::-1], epoch)
-        return self._ordered(plan, epoch)
-
-    def _ordered(self, plan: BatchPlan, epoch: int) -> BatchPlan:
-        order = permutation(len(plan), self._seed, epoch, _BATCHES) if self._shuffle else np.arange(len(plan))
-        if self._longest_first:
-            longest = plan.longest()[order]
-            first = np.argsort(-longest, kind="stable")[: self.world_size]
-            order = np.concatenate([order[first], np.delete(order, first)])
-        return plan.chosen(order)
-
-    def _buckets(self, epoch: int) -> tuple[Whole, Whole]:
-        """Return the number of each utterance's bucket, ascending with length, and the longest of every bucket."""
-        lengths = self._used
-        values, _ = _histogram(lengths)
-        if self.shapes:
-            edges = np.array([shape.lengths[self._main] for shape in self.shapes], np.int64)
-            numbers = np.searchsorted(edges, values, side="left")
-        elif self._tolerance:
-            numbers = np.searchsorted(self._edges(epoch), values, side="right")
-        else:
-            numbers = np.arange(len(values))
-        _, first, numbers = np.unique(numbers, return_index=True, return_inverse=True)
-        limits = values[np.append(first[1:], len(values)) - 1]
-        longest = int(values[-1])
-        if longest < max(len(lengths), _LARGEST_TABLE):
-            # A look into a table of all possible lengths: ten times faster than a search for a large dataset.
-            table = np.zeros(longest + 1, np.int64)
-            table[values] = numbers
-            return table[lengths], limits
-        return numbers[np.searchsorted(values, lengths)], limits
-
-    def _edges(self, epoch: int) -> list[float]:
-        """Return where buckets begin."""
-        # Products only: unlike logarithms, they have the same bits on every processor.
-        step = 1 + self._tolerance
-        phase = (self._random_word(epoch, _EDGES) >> 11) / 2**53
-        edges = [max(1, int(self._used.min())) * (1 + self._tolerance * phase)]
-        longest = int(self._used.max())
-        while edges[-1] <= longest:
-            edges.append(edges[-1] * step)
-        return edges
-
-    def _cut(self, positions: Whole, counts: Whole, limits: Whole, epoch: int) -> BatchPlan:
-        """Cut utterances in order into batches.
+    def _whole(self, epoch: int, leaders: int) -> BatchPlan:
+        """Return the batches of an epoch out of one sort of all utterances.
 
         Args:
-            positions: [n] the longest bucket first.
-            counts: how many utterances each bucket has, in that order.
-            limits: the longest length of each bucket, in that order.
+            epoch: its number.
+            leaders: how many batches come first for being the longest.
         """
-        if not self._budgets:
-            bounds, short = self._cut_by_count(len(positions), self._batch_size or len(positions), epoch)
-        elif any(budget.field != self._main for budget in self._budgets):
-            bounds, short = self._cut_by_all(positions, counts, limits)
+        kept = None if self._left_out is None else np.flatnonzero(~self._left_out)
+        keys, longest = self._buckets(self._lengths if kept is None else self._lengths[kept], epoch)
+        counts = np.bincount(keys, minlength=len(longest))
+        if self._shuffle:
+            words = random_words(len(keys), self._seed, epoch, _UTTERANCES)
         else:
-            bounds, short = self._cut_by_frames(counts, limits)
-        sizes = np.diff(bounds)
-        plan = BatchPlan(positions, bounds[:-1], sizes, self._lengths)
-        if self._drop_last and short is not None:
-            plan = plan.chosen(np.delete(np.arange(len(plan)), short))
+            words = np.zeros(len(keys), np.uint64)
+        positions = sort_order(keys.view(np.uint64), (len(longest) - 1).bit_length(), words)
+        del keys, words
+        if kept is not None:
+            positions = kept[positions]
+        word = self._random_word(epoch, _REMAINDER) if self._shuffle else None
+        plan, short = self._cutter.cut(positions, counts, longest, word)
+        if self._drop_last:
+            plan = plan.without(short)
+        if self._shuffle:
+            plan = plan.chosen(permutation(len(plan), self._seed, epoch, _BATCHES))
+        if leaders:
+            first = np.argsort(-plan.longest(), kind="stable")[:leaders]
+            plan = plan.chosen(np.concatenate([first, np.delete(np.arange(len(plan)), first)]))
         return plan
 
-    def _cut_by_count(self, n: int, size: int, epoch: int) -> tuple[Whole, int | None]:
-        """Return the bounds of batches, and which one is small for want of utterances."""
-        bounds = np.append(np.arange(0, n, size), n)
-        missing = -n % size
-        if not missing:
-            return bounds, None
-        short = len(bounds) - 2
-        if self._shuffle:
-            # Anywhere, lest it is always the shortest utterances that come in a small batch or in none.
-            short = self._random_word(epoch, _REMAINDER) % (short + 1)
-        bounds[short + 1 : -1] -= missing
-        return bounds, short
+    def _windows(self, epoch: int, leaders: int) -> Iterator[tuple[BatchPlan, bool]]:
+        """Return the batches of an epoch a window at a time, and with each one whether it is the last.
 
-    def _cut_by_frames(self, counts: Whole, limits: Whole) -> tuple[Whole, int | None]:
-        """Return the bounds of batches, and which one is small for want of utterances."""
-        parts: list[Whole] = []
-        start = end = size = 0
-        for count, limit in zip(counts.tolist(), limits.tolist(), strict=True):
-            end += count
-            if start < end:
-                size = self._most({self._main: limit})
-                parts.append(np.arange(start, end, size))
-                start += len(parts[-1]) * size
-        return np.concatenate([*parts, [end]]), len(np.concatenate(parts)) - 1 if start > end else None
-
-    def _cut_by_all(self, positions: Whole, counts: Whole, limits: Whole) -> tuple[Whole, int | None]:
-        """Return the bounds of batches that keep the budgets of several fields, and which one is small."""
-        ends = np.cumsum(counts)
-        n = len(positions)
-        others = [budget for budget in self._budgets if budget.field != self._main]
-        bounds, size = [0], 0
-        while bounds[-1] < n:
-            start = bounds[-1]
-            limit = int(limits[np.searchsorted(ends, start, side="right")])
-            size = self._most({self._main: limit}, n)
-            window = positions[start : start + size]
-            numbers = np.arange(1, len(window) + 1)
-            for budget in others:
-                longest = np.maximum.accumulate(self._fields[budget.field][window]).astype(np.int64)
-                over = numbers * np.maximum(longest, 1) ** budget.power > budget.limit
-                size = min(size, max(1, int(over.argmax()))) if over.any() else size
-            bounds.append(start + self._rounded(size))
-        short = len(bounds) - 2 if bounds[-1] > n else None
-        bounds[-1] = n
-        return np.array(bounds, np.int64), short
-
-    def _cut_to_shapes(self, positions: Whole, counts: Whole) -> BatchPlan:
-        starts: list[Whole] = []
-        sizes: list[Whole] = []
-        shape_of: list[Whole] = []
-        begin = 0
-        for number, count in zip(range(len(counts) - 1, -1, -1), counts.tolist(), strict=True):
-            size = self.shapes[number].size
-            starts.append(np.arange(begin, begin + count, size))
-            sizes.append(np.minimum(size, begin + count - starts[-1]))
-            shape_of.append(np.full(len(starts[-1]), number))
-            begin += count
-        return BatchPlan(
-            positions,
-            np.concatenate(starts),
-            np.concatenate(sizes),
-            self._lengths,
-            self.shapes,
-            np.concatenate(shape_of),
-        )
-
-    def _most(self, longest: Mapping[str, int], n: int | None = None) -> int:
-        """Return how many utterances a batch may have whose longest are so long, at least one."""
-        most = self._batch_size or (self.size if n is None else n)
-        for budget in self._budgets:
-            if budget.field in longest:
-                most = min(most, budget.most(longest[budget.field]))
-        return self._rounded(max(1, most))
-
-    def _rounded(self, size: int) -> int:
-        return size - size % self._multiple_of if size >= self._multiple_of else size
-
-    def _find_over_budget(self, max_frames: int | None) -> Whole:
-        """Return the positions of utterances that no batch can hold, and that are to be left out.
-
-        Raises:
-            SamplingError: there are some, and they are not to be left out or put alone.
+        Args:
+            epoch: its number.
+            leaders: how many batches come first for being the longest.
         """
-        over = np.empty(0, np.int64)
-        for budget in self._budgets if self._over_budget != "alone" else ():
-            lengths = self._fields[budget.field]
-            most = budget.limit if budget.power == 1 else math.isqrt(budget.limit)
-            if int(lengths.max()) <= max(most, 0):
-                continue
-            found = np.flatnonzero(lengths > most)
-            if self._over_budget == "error":
-                i = int(found[np.argmax(lengths[found])])
-                name = "frames" if budget.field == "n_frames" else budget.field
-                limit = "max_frames" if budget.limit == max_frames and budget.field == self._main else "its budget"
-                what = f"{limit} = {budget.limit:,}" if budget.power == 1 else f"the {most:,} that {limit} allows"
-                raise SamplingError(
-                    f"utterance {i} alone has {lengths[i]:,} {name}, more than {what}"
-                    f"{f', and {len(found) - 1:,} more are over it' if len(found) > 1 else ''}; filter them out or "
-                    "allow more"
-                )
-            over = np.union1d(over, found)
-        return over
+        waiting = np.empty(0, np.int64)
+        left_out = self._left_out
+        if leaders:
+            longest = self._longest(leaders)
+            if longest is None:
+                yield self._whole(epoch, leaders), True
+                return
+            left_out = _mask(self.size, longest) if left_out is None else left_out | _mask(self.size, longest)
+            plan, _ = self._cut(longest)
+            waiting = plan.utterances(slice(leaders, None))
+            yield plan.chosen(slice(leaders)), False
+        parts = RandomParts(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
+        for number in range(self._n_windows):
+            last = number == self._n_windows - 1
+            drawn = parts.part(number)
+            if left_out is not None:
+                drawn = drawn[~left_out[drawn]]
+            word = self._random_word(epoch, _REMAINDER) if last else None
+            plan, short = self._cut(np.concatenate([waiting, drawn]), epoch, word)
+            if not last:
+                waiting = plan.utterances(short)
+            if not last or self._drop_last:
+                plan = plan.without(short)
+            order = permutation(len(plan), self._seed, epoch, number * _STREAMS + _BATCHES)
+            yield plan.chosen(order), last
+
+    def _cut(self, positions: Whole, epoch: int | None = None, word: int | None = None) -> tuple[BatchPlan, Whole]:
+        """Cut utterances that come in random order into batches, the longest first, and say which ones are small.
+
+        Args:
+            positions: of the utterances.
+            epoch: whose buckets to use; None for one of each length.
+            word: see `Cutter.cut`.
+        """
+        if not len(positions):
+            return BatchPlan(positions, positions, positions, self._lengths, self.shapes), positions
+        keys, longest = self._buckets(self._lengths[positions], epoch)
+        counts = np.bincount(keys, minlength=len(longest))
+        # numpy sorts 16 bits by radix. A stable sort keeps the random order within a bucket.
+        order = np.argsort(keys.astype(np.uint16) if len(longest) <= 1 << 16 else keys, kind="stable")
+        return self._cutter.cut(positions[order], counts, longest, word)
+
+    def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Whole, Whole]:
+        """Return the number of each length's bucket, and the longest of every bucket, from the longest one on.
+
+        In that order, the first utterance of a batch bounds all of it.
+        """
+        if self.shapes:
+            longest = np.array([shape.lengths[self._main] for shape in self.shapes], np.int64)
+            numbers = number_shapes(lengths, longest)
+        else:
+            numbers, longest = number_buckets(lengths, self._edges(epoch) if epoch is not None else ())
+        return np.subtract(len(longest) - 1, numbers, out=numbers), longest[::-1]
+
+    def _edges(self, epoch: int) -> list[float]:
+        if not self._tolerance:
+            return []
+        phase = (self._random_word(epoch, _EDGES) >> 11) / 2**53
+        return bucket_edges(*self._range, self._tolerance, phase)
+
+    @cached_property
+    def _range(self) -> tuple[int, int]:
+        """The shortest and the longest length that is not left out."""
+        if self._left_out is None:
+            return int(self._lengths.min()), int(self._lengths.max())
+        values, _ = self._histogram
+        return int(values[0]), int(values[-1])
+
+    @cached_property
+    def _histogram(self) -> tuple[Whole, Whole]:
+        return histogram_of_blocks(self._lengths[block] for block in self._blocks())
+
+    def _blocks(self) -> Iterator[Whole | slice]:
+        """Return where the utterances are that are not left out, a block at a time."""
+        for start in range(0, self.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            yield block if self._left_out is None else start + np.flatnonzero(~self._left_out[block])
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return Limits(self._batch_size or self.size, self._budgets, self._multiple_of)
+
+    @cached_property
+    def _cutter(self) -> Cutter:
+        return Cutter(self._fields, self._limits, self.shapes)
+
+    def _longest(self, n_batches: int) -> Whole | None:
+        """Return as many of the longest utterances as so many batches may hold, longest first; None where all do."""
+        values, counts = self._histogram
+        for value, n in zip(values[::-1].tolist(), np.cumsum(counts[::-1]).tolist(), strict=True):
+            # The longer a batch, the fewer utterances it has: none of these batches has more than the last one.
+            wanted = n_batches * self._limits.most({self._main: value})
+            if n >= wanted:
+                break
+        else:
+            return None
+        longer, equal = (np.flatnonzero(found) for found in (self._lengths > value, self._lengths == value))
+        if self._left_out is not None:
+            longer, equal = (found[~self._left_out[found]] for found in (longer, equal))
+        by_length = np.argsort(-self._lengths[longer].astype(np.int64), kind="stable")
+        return np.concatenate([longer[by_length], equal])[:wanted]
 
     def _random_word(self, epoch: int, stream: int) -> int:
         return int(random_words(1, self._seed, epoch, stream)[0])
 
 
-def _histogram(lengths: Array) -> tuple[Whole, Whole]:
-    """Return the different lengths, ascending, and how many utterances have each."""
-    if int(lengths.max()) < max(len(lengths), _LARGEST_TABLE):
-        counts = np.bincount(lengths)
-        values = np.flatnonzero(counts)
-        return values, counts[values]
-    values, counts = np.unique(lengths, return_counts=True)
-    return values.astype(np.int64), counts
+def _mask(size: int, positions: Whole) -> npt.NDArray[np.bool_]:
+    mask = np.zeros(size, np.bool_)
+    mask[positions] = True
+    return mask
 
 
 def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
@@ -507,20 +399,6 @@ def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[
         found = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
         raise SamplingError(f"lengths: expected fields of one length; {found}")
     return checked
-
-
-def _check_budgets(
-    budgets: Sequence[Budget], max_frames: int | None, main: str, fields: Mapping[str, Array]
-) -> tuple[Budget, ...]:
-    found = (*(() if max_frames is None else (Budget(main, max_frames),)), *budgets)
-    for budget in found:
-        if budget.field not in fields:
-            raise ConfigurationError(
-                f"budgets: no lengths are given for '{budget.field}'; there are {', '.join(fields)}"
-            )
-        if budget.power not in (1, 2):
-            raise ConfigurationError(f"budgets: expected the power 1 or 2, found {budget.power}")
-    return found
 
 
 def _check_lengths(name: str, lengths: npt.ArrayLike) -> Array:

@@ -11,11 +11,14 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.checksum import json_sha256
-from tts_prep.loader.randomness import check_seed, permutation, random_words
+from tts_prep.loader.randomness import check_seed, permutation_parts, random_words
 
 T = TypeVar("T")
 Progress: TypeAlias = "tuple[tuple[int, int], ...]"
 """Steps made in an epoch: pairs of a number of ranks and how many steps it made, in order."""
+
+_PART = 1 << 20
+"""How many utterances are put into order at once, so that an epoch of more begins without a wait."""
 
 
 class Sampler(ABC, Generic[T]):
@@ -89,7 +92,7 @@ class Sampler(ABC, Generic[T]):
                 workers takes some ahead. Ours has a ``state_dict`` of its own that knows.
         """
         count = self._given if steps is None else steps
-        if count and count >= len(self):
+        if count and self.ends_after(count):
             return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
         done = [list(part) for part in self._done]
         if count and done and done[-1][0] == self.world_size:
@@ -136,6 +139,10 @@ class Sampler(ABC, Generic[T]):
     def count_rest(self, epoch: int, done: Progress) -> int:
         """Return how much is left of an epoch after steps that were made in it."""
         return max(0, self.count(epoch) - steps_made(done))
+
+    def ends_after(self, steps: int) -> bool:
+        """Return whether nothing is left of the current epoch after so many steps."""
+        return steps >= len(self)
 
     @property
     @abstractmethod
@@ -228,7 +235,8 @@ class RandomSampler(Sampler[int]):
     def _orders(self, epoch: int) -> Iterator[int]:
         turn = 0
         while True:
-            yield from map(int, permutation(self._size, self._seed, epoch, turn))
+            for part in permutation_parts(self._size, _PART, self._seed, epoch, turn):
+                yield from map(int, part)
             turn += 1
 
     def count(self, epoch: int) -> int:  # noqa: ARG002
@@ -237,7 +245,9 @@ class RandomSampler(Sampler[int]):
 
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""
-        return {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
+        settings = {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
+        # Of one part, whatever its size, an order is the same.
+        return settings | ({"part": _PART} if self._size > _PART and not self._replacement else {})
 
 
 class BatchSampler(Sampler[list[int]]):
