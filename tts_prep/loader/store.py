@@ -130,8 +130,7 @@ class Store:
         """
         entry = self.manifest.ood_texts
         if self._ood_texts is None and entry is not None:
-            path = stored_file(self.path, entry.file)
-            size = path.stat().st_size
+            path, size = self._file(entry.file)
             if size != entry.size:
                 raise CorruptStoreError(
                     f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify'"
@@ -170,6 +169,14 @@ class Store:
                 )
         return views
 
+    def _file(self, name: str) -> tuple[Path, int]:
+        """Return the path and the size of a file of the store."""
+        path = stored_file(self.path, name)
+        try:
+            return path, path.stat().st_size
+        except OSError as error:  # removed since it was looked at
+            raise CorruptStoreError(f"{path}: cannot be opened ({error.strerror}); was the store moved?") from error
+
     def _map_array(self, name: str, shard: int) -> Array:
         manifest = self.manifest
         offsets, rows = self.index.arrays[name]
@@ -178,8 +185,7 @@ class Store:
                 f"{self.index.path}: a row is in shard {shard}, but there are {len(rows)}; run 'tts-prep verify'"
             )
         entry = manifest.shards[shard]
-        path = stored_file(self.path, entry.file)
-        size = path.stat().st_size
+        path, size = self._file(entry.file)
         if size != entry.size:
             raise CorruptStoreError(
                 f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', make the shard again"
