@@ -5,8 +5,8 @@
 The store and the .npy files are those that command.py leaves in benchmarks/output/, of one corpus; missing .npy files
 are written from the store. The peers of ``peers.py`` run in a process of the given interpreter, on the same mels, right
 after ours. All get the same lists of utterances, from the page cache; webdataset reads in order, as it must. Ours makes
-padded phonemes besides; the others make mels only. Loaders and their workers have made an epoch before the clock runs. ``--cold`` drops
-the store's pages first and times one epoch from the disk beside a plain read of the same files.
+padded phonemes besides; the others make mels only. Loaders and their workers have made an epoch before the clock runs.
+``--cold`` drops the store's pages first and times one epoch from the disk beside a plain read of the same files.
 """
 
 from __future__ import annotations
