@@ -5,8 +5,8 @@
 The store and the .npy files are those that command.py leaves in benchmarks/output/, of one corpus; missing .npy files
 are written from the store. The peers of ``peers.py`` run in a process of the given interpreter, on the same mels, right
 after ours. All get the same lists of utterances, from the page cache; webdataset reads in order, as it must. Ours makes
-padded phonemes besides; the others make mels only. Workers have made an epoch before the clock runs. ``--cold`` drops
-the store's pages first and times one epoch from the disk beside a plain read of the same files.
+padded phonemes besides; the others make mels only. Loaders and their workers have made an epoch before the clock runs.
+``--cold`` drops the store's pages first and times one epoch from the disk beside a plain read of the same files.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ def exhaust(batches: Iterable[Sized]) -> None:
 
 
 def make_store_epoch(dataset: UtteranceDataset, sampler: LengthBucketBatchSampler, prefetch: int) -> Epoch:
+    loader = DataLoader(dataset, batch_sampler=sampler, prefetch=prefetch)
+
     def epoch() -> None:
-        sampler.set_epoch(0)
-        exhaust(DataLoader(dataset, batch_sampler=sampler, prefetch=prefetch))
+        loader.set_epoch(0)
+        exhaust(loader)
 
     return epoch
 

@@ -113,6 +113,18 @@ def test_memory_is_used_again_only_when_nobody_looks_at_it():
     assert again.take((100, 1000), np.float32).flags.writeable
 
 
+def test_memory_that_came_back_last_is_given_first_whatever_the_batch_needs_of_it():
+    buffers = RecycledBuffers()
+    arrays = [buffers.take((n, 1000), np.float32) for n in (100, 120, 90)]
+    addresses = [array.ctypes.data for array in arrays]
+    for i in (1, 2, 0):
+        arrays[i] = None
+    # Like batches whose longest utterances differ: one piece of memory goes to all of them.
+    for n in (120, 70, 100):
+        assert buffers.take((n, 1000), np.float32).ctypes.data == addresses[0]
+    assert buffers.take((10, 10_000), np.uint8).ctypes.data not in addresses  # that would waste most of it
+
+
 def test_only_so_much_unused_memory_is_kept():
     buffers = RecycledBuffers(most_free=2)
     arrays = [buffers.take((n, 100_000), np.uint8) for n in (1, 2, 3, 4, 5)]

@@ -50,6 +50,14 @@ def test_a_missing_shard_is_an_error_that_names_it(store):
         UtteranceDataset(store)[0]
 
 
+def test_a_shard_that_vanishes_between_two_looks_at_it_is_an_error_that_names_it(store, monkeypatch):
+    dataset = UtteranceDataset(store)
+    (store / "shards/00000.h5").unlink()
+    monkeypatch.setattr(tts_prep.loader.store, "stored_file", lambda store, name: store / name)
+    with pytest.raises(CorruptStoreError, match=r"00000\.h5: cannot be opened \(No such file"):
+        dataset[0]
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     [

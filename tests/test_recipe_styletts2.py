@@ -8,6 +8,7 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
+from tts_prep.loader.ood_texts import OutOfDomainText
 from tts_prep.loader.recipes import Collater, FilePathDataset, build_dataloader
 
 N_FRAMES = [7, 300, 9, 4, 193, 11]
@@ -149,3 +150,17 @@ def test_a_store_without_waveforms_gives_none_on_request(tmp_path):
     assert Collater(output="numpy")(list(dataset))[0] == [None, None]
     with pytest.raises(ConfigurationError, match="'torch' or 'numpy', found 'jax'"):
         Collater(output="jax")
+
+
+def test_the_stores_own_out_of_domain_texts_are_taken_where_no_file_is_given(store, monkeypatch, tmp_path):
+    with pytest.raises(ConfigurationError, match="the store has none; make it with --ood-texts"):
+        FilePathDataset(None, store, OOD_data=None)
+    texts = [OutOfDomainText(i, "", "", np.array(ids, np.int32)) for i, ids in enumerate([[1, 2, 3], [1], [3, 3, 2]])]
+    monkeypatch.setattr(UtteranceDataset, "ood_texts", texts)
+    monkeypatch.chdir(tmp_path)
+    for settings in ({"OOD_data": None}, {}):
+        dataset = FilePathDataset(None, store, min_length=2, **settings)
+        assert [ids.tolist() for ids in dataset.ptexts] == [[0, 1, 2, 3, 0], [0, 3, 3, 2, 0]]
+    (tmp_path / "Data").mkdir()
+    (tmp_path / "Data/OOD_texts.txt").write_text("abca\n", encoding="utf-8")
+    assert len(FilePathDataset(None, store, min_length=2).ptexts) == 1

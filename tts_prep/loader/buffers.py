@@ -19,6 +19,9 @@ _ALIGNMENT = 64
 _SMALLEST = 1 << 16
 """Bytes: below this, the allocator of the C library recycles as well."""
 
+_MOST_TO_SPARE = 4
+"""How many times as large as what is asked for a piece of memory may be that is given for it."""
+
 
 class Buffers(Protocol):
     """Where `collate` gets the memory of a batch from."""
@@ -69,20 +72,18 @@ class RecycledBuffers:
 
     def _find(self, size: int) -> npt.NDArray[np.uint8]:
         with self._lock:
-            best = -1
-            for i, memory in enumerate(self._free):
-                if size <= len(memory) <= 4 * size and (best < 0 or len(memory) < len(self._free[best])):
-                    best = i
-            if best >= 0:
-                return self._free.pop(best)
+            # What came back last is the likeliest to be in the processor's cache still.
+            for i in reversed(range(len(self._free))):
+                if size <= len(self._free[i]) <= _MOST_TO_SPARE * size:
+                    return self._free.pop(i)
             while len(self._free) >= self._most_free:
-                # The smallest is the least likely to be large enough for what comes.
-                self._free.pop(min(range(len(self._free)), key=lambda i: len(self._free[i])))
-        # A little more than is needed, so that batches of about this size fit too.
-        step = 1 << max(12, size.bit_length() - 3)
-        memory = np.empty(-(-size // step) * step + _ALIGNMENT, np.uint8)
+                self._free.pop(0)
+        # Sizes that fit most of the batches to come, so that few pieces go round. What is never written to takes up
+        # addresses, not memory.
+        capacity = 1 << (size - 1).bit_length()
+        memory = np.empty(capacity + _ALIGNMENT, np.uint8)
         offset = -memory.ctypes.data % _ALIGNMENT
-        return memory[offset : offset + len(memory) - _ALIGNMENT]
+        return memory[offset : offset + capacity]
 
 
 class _Lease:

@@ -141,6 +141,8 @@ class Collator:
 
     def _mels(self, parts: _Parts, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = parts.store.silence if self.mel_padding == "silence" else self.mel_padding
+        if self.time_major and self.normalize is None:
+            return fill(parts.mels, size, longest, padding, np.float32, buffers, self.pad_to_multiple)
         lengths = np.zeros(size, np.int64)
         lengths[: len(parts.mels)] = [len(mel) for mel in parts.mels]
         longest = max(longest, int(lengths.max()))
@@ -202,12 +204,12 @@ class _Parts:
 
 
 def _dataset_parts(dataset: UtteranceDataset, collator: Collator) -> _Parts:
-    store = dataset.metadata
+    store, columns = dataset.metadata, dataset.columns
     return _Parts(
         store,
-        list(dataset.id),
+        list(columns.id),
         dataset.indices,
-        dataset.speaker.checked_codes(),
+        columns.speaker.checked_codes(),
         dataset.views("mel"),
         dataset.views("phonemes"),
         dataset.views("waveform") if collator.waveform and store.has_waveform else None,
@@ -230,7 +232,9 @@ def _utterance_parts(utterances: Sequence[Utterance], collator: Collator) -> _Pa
 
 
 def _filled(values: Array, empty: int, value: int) -> Array:
-    return np.concatenate([np.asarray(values, np.int64), np.full(empty, value, np.int64)])
+    if not empty:
+        return np.array(values, np.int64)
+    return np.concatenate([values, np.full(empty, value, np.int64)], dtype=np.int64)
 
 
 def _common_metadata(utterances: Sequence[Utterance]) -> StoreMetadata:

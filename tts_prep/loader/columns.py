@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError
-from tts_prep.format.columns import CategoryColumn, TextColumn
+from tts_prep.format.columns import CategoryColumn, Column, TextColumn
 from tts_prep.format.datasets import Array
 from tts_prep.loader.selection import Rows, gather, row_at, select_rows
 from tts_prep.loader.store import Store
@@ -135,19 +135,17 @@ class Columns:
         self._found: dict[str, ColumnValues] = {}
 
     def __getitem__(self, name: str) -> ColumnValues:
-        if name not in self._found:
-            if name not in self._store.index.columns:
-                raise ConfigurationError(
-                    f"{self._store.path}: no column '{name}'; there are {', '.join(self._store.column_names)}"
-                )
-            column = self._store.column(name)
-            if isinstance(column, TextColumn):
-                self._found[name] = TextValues(column, self._rows)
-            elif isinstance(column, CategoryColumn):
-                self._found[name] = CategoryValues(gather(column.codes, self._rows), column.table)
-            else:
-                self._found[name] = gather(column, self._rows)
-        return self._found[name]
+        values = self._found.get(name)
+        if values is None:
+            values = self._found[name] = self._select(self._store.column(name))
+        return values
+
+    def _select(self, column: Column) -> ColumnValues:
+        if isinstance(column, TextColumn):
+            return TextValues(column, self._rows)
+        if isinstance(column, CategoryColumn):
+            return CategoryValues(gather(column.codes, self._rows), column.table)
+        return gather(column, self._rows)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, Literal
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.buffers import RecycledBuffers
 from tts_prep.loader.collate import Batch, Collator, collate
+from tts_prep.loader.making_ahead import made_ahead
 from tts_prep.loader.randomness import check_seed
-from tts_prep.loader.reading_ahead import disk_waits
+from tts_prep.loader.reading_ahead import ReadingAhead
 from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.tensors import PinnedBuffers, import_torch, to_tensors
 from tts_prep.loader.utterances import UtteranceDataset
-
-_READ_AHEAD = 8
-"""How many batches further on the one is that the system is asked to read."""
-
-_COLD_BATCHES = 32
-"""For how many batches that goes on after one that had to wait for the disk."""
 
 
 class DataIterator(Iterator[Any]):
@@ -45,8 +37,8 @@ class DataLoader:
     """Iterate over a dataset in batches; each iteration is one epoch.
 
     The batches are those of the batch sampler, in its order. A thread makes the coming ones while the caller works on
-    one; it ends with the iteration, also when that ends early or with an exception, and an exception in it is raised
-    where the batch would have come.
+    one, and where the caller is faster, both make some. It ends with the iteration, also when that ends early or with
+    an exception, and an exception in it is raised where the batch would have come.
 
     Args:
         dataset: anything with ``__len__`` and ``__getitem__``, or ``__getitems__`` for many at once.
@@ -59,7 +51,8 @@ class DataLoader:
         collate_fn: from the utterances of a batch to the batch; `collate` by default.
         prefetch: batches made ahead; 0 makes each one when it is asked for, without a thread.
         threads: that make them. More than one is for datasets and collate functions that are ready for it, as
-            `UtteranceDataset` and `collate` are, and pays where making a batch is more than copying.
+            `UtteranceDataset` and `collate` are, and pays where making a batch is more than copying. With those two,
+            or with several threads, the caller's own thread makes a batch too whenever it would only wait.
         output: ``"numpy"`` arrays, or ``"torch"`` tensors on the same memory.
         pin_memory: for ``"torch"``: make batches in page-locked memory, from which a CUDA device copies by itself.
         recycle: use a batch's memory again after the last array or tensor that shows any of it is gone.
@@ -119,8 +112,10 @@ class DataLoader:
         if threads < 1:
             raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
         self._threads = threads
+        # What is known to bear several threads, or said to.
+        own = collate_fn in (None, collate) or isinstance(collate_fn, Collator)
+        self._helped = threads > 1 or (own and type(dataset) is UtteranceDataset)
         self._taken = 0
-        self._cold = 0
 
     def __len__(self) -> int:
         """Return the number of batches of the current epoch."""
@@ -181,12 +176,18 @@ class DataLoader:
         for batch in self._batches():
             self._taken += 1
             yield batch
+            # Or its memory could not be used again for the next one.
+            del batch
 
     def _batches(self) -> Iterator[Any]:
         batches = self._told(iter(self.batch_sampler))
         if not self._prefetch:
             return map(self._make, batches)
-        return self._made_ahead(batches)
+        make: Callable[[Any], Any] = self._make
+        if isinstance(self.dataset, UtteranceDataset):
+            reading = ReadingAhead(make, self.dataset.read_ahead)
+            make, batches = reading.make, reading.tasks(batches)
+        return made_ahead(make, batches, self._prefetch, self._threads, helped=self._helped)
 
     def _told(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Tell the epoch, once it is known, to a dataset or a collate function that draws something by it."""
@@ -198,45 +199,10 @@ class DataLoader:
                         listener.set_epoch(self.batch_sampler.epoch)
             yield positions
 
-    def _make_ahead(self, positions: Any, later: Any) -> Any:
-        """Make a batch; where the last ones had to wait for the disk, ask for what a later one needs first."""
-        if self._cold and later is not None:
-            self._cold -= 1
-            self.dataset.read_ahead(later)
-        before = disk_waits()
-        batch = self._make(positions)
-        if disk_waits() > before:
-            self._cold = _COLD_BATCHES
-        return batch
-
     def _make(self, positions: Any) -> Any:
         if hasattr(self.dataset, "__getitems__"):
             return self._collate(self.dataset.__getitems__(positions))
         return self._collate([self.dataset[position] for position in positions])
-
-    def _made_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        pool = ThreadPoolExecutor(self._threads, "tts-prep-loader")
-        try:
-            ahead: deque[Any] = deque()
-            coming: deque[Future[Any]] = deque()
-            reading = _READ_AHEAD if isinstance(self.dataset, UtteranceDataset) else 0
-
-            def submit() -> None:
-                ahead.extend(islice(batches, reading + 1 - len(ahead)))
-                if ahead:
-                    positions = ahead.popleft()
-                    later = ahead[-1] if reading and len(ahead) == reading else None
-                    coming.append(pool.submit(self._make_ahead, positions, later))
-
-            for _ in range(self._prefetch):
-                submit()
-            while coming:
-                batch = coming.popleft().result()
-                submit()
-                yield batch
-        finally:
-            # Reached by a break and by an exception of the caller as well, since that closes this generator.
-            pool.shutdown(wait=True, cancel_futures=True)
 
 
 class DataCargo(DataLoader):

@@ -12,8 +12,6 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.buffers import Buffers
 
-_SHORT = 1000
-
 Lengths = npt.NDArray[np.int64]
 
 
@@ -72,31 +70,48 @@ def pad_sequences(
 
 
 def fill(
-    sequences: Sequence[Array], size: int, longest: int, pad_value: int, dtype: npt.DTypeLike, buffers: Buffers
+    sequences: Sequence[Array],
+    size: int,
+    longest: int,
+    pad_value: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+    buffers: Buffers,
+    pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]:
-    """Copy sequences [T] into one array [size, longest or more], each filled up at its end, and empty ones after them.
+    """Copy sequences, each [T, …], into one array, each filled up at its end, and empty ones after them.
 
     The shapes are taken to be right: what is copied comes from a store, whose shapes are checked.
 
+    Args:
+        sequences: at least one, at most `size`.
+        size: rows of the result.
+        longest: the padded length is this at least.
+        pad_value: a number, or whatever broadcasts against the padding.
+        dtype: of the result.
+        buffers: where its memory comes from.
+        pad_to_multiple: the padded length is a multiple of it.
+
     Returns:
-        [size, T] and the lengths [size].
+        [size, T or more, …] and the lengths [size].
     """
-    lengths = np.zeros(size, np.int64)
-    lengths[: len(sequences)] = [len(sequence) for sequence in sequences]
-    longest = max(longest, int(lengths.max()))
-    batch = buffers.take((size, longest), dtype)
-    if longest <= _SHORT:
-        # One copy of all: for sequences this short, the copies cost less than asking for them one by one.
-        batch.fill(pad_value)
-        batch[np.arange(longest) < lengths[:, np.newaxis]] = np.concatenate(sequences)
-        return batch, lengths
-    for row, sequence in zip(batch, sequences, strict=False):
-        n = len(sequence)
-        row[:n] = sequence
-        if n < longest:
-            row[n:] = pad_value
-    batch[len(sequences) :] = pad_value
-    return batch, lengths
+    lengths = [len(sequence) for sequence in sequences]
+    longest = max(longest, *lengths)
+    longest += -longest % pad_to_multiple
+    rest = sequences[0].shape[1:]
+    batch = buffers.take((size, longest, *rest), dtype)
+    empty = size - len(sequences)
+    row = np.empty(rest, dtype)
+    row[...] = pad_value
+    # As often as is needed, without memory of its own.
+    padding = np.ndarray((longest, *rest), dtype, row, strides=(0, *row.strides))
+    pieces = []
+    for sequence, length in zip(sequences, lengths, strict=True):
+        pieces.append(sequence)
+        if length < longest:
+            pieces.append(padding[length:])
+    # One call for all copies: to ask for each of them takes as long as a short one.
+    np.concatenate(pieces + [padding] * empty, out=batch.reshape(-1, *rest))
+    return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
 
 
 @overload

@@ -1,11 +1,13 @@
-"""Hints to the system about what will be read, and whether anything had to wait for the disk."""
+"""Hints to the system about what will be read, for as long as it comes from the disk."""
 
 from __future__ import annotations
 
+import ctypes
 import mmap
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 try:
@@ -15,23 +17,87 @@ try:
 except ImportError:  # not on Windows
     _THREAD = None
 
-_WILL_NEED = getattr(mmap, "MADV_WILLNEED", None)
+Task: TypeAlias = tuple[int, Any, tuple[Any, ...]]
+
+_SMALLEST = 1 << 14
+"""Bytes: less is read along with what lies around it, and is not worth a request."""
+
+_AHEAD = 8
+"""How many batches ahead the system is asked to read."""
 
 
-def disk_waits() -> int:
-    """Return how many pages this thread has had to wait for the disk for; 0 where the system does not say."""
-    return 0 if _THREAD is None else resource.getrusage(_THREAD).ru_majflt
+class ReadingAhead:
+    """Make batches, and where that takes the disk, ask for what the next ones need before each.
+
+    One object an epoch. The threads that make its batches may share it: the worst that comes of a race is a hint too
+    few or one given twice.
+
+    Args:
+        make: from positions to a batch.
+        ask: the system for what positions need; returns at once.
+    """
+
+    def __init__(self, make: Callable[[Any], Any], ask: Callable[[Any], None]) -> None:
+        self._make = make
+        self._ask = ask
+        self._asked = 0
+        self._cold = 0
+
+    def tasks(self, batches: Iterable[Any]) -> Iterator[Task]:
+        """Yield for each batch what `make` takes: its number, its positions and those of the next ones."""
+        coming: deque[Any] = deque()
+        number = 0
+        for positions in batches:
+            coming.append(positions)
+            if len(coming) > _AHEAD:
+                yield number, coming.popleft(), tuple(coming)
+                number += 1
+        while coming:
+            yield number, coming.popleft(), tuple(coming)
+            number += 1
+
+    def make(self, task: Task) -> Any:
+        """Make the batch of a task."""
+        number, positions, later = task
+        before = disk_reads()
+        if self._cold:
+            self._cold -= 1
+            for distance, coming in enumerate(later, 1):
+                if number + distance > self._asked:
+                    self._asked = number + distance
+                    self._ask(coming)
+        batch = self._make(positions)
+        if disk_reads() > before:
+            # Hints count as well: they go on for as long as any of them makes the disk work.
+            self._cold = _AHEAD
+        return batch
+
+
+def disk_reads() -> int:
+    """Return how much this thread has made the disk read so far, in no unit; 0 where the system does not say."""
+    if _THREAD is None:
+        return 0
+    usage = resource.getrusage(_THREAD)
+    return usage.ru_majflt + usage.ru_inblock
 
 
 def ask_for(view: npt.NDArray[Any]) -> None:
-    """Ask the system to read what a view of a map shows, and return at once; a view of anything else is ignored."""
-    owner: Any = view
-    while owner is not None and not isinstance(owner, np.memmap):
-        owner = getattr(owner, "base", None)
-    if owner is None or _WILL_NEED is None or not view.nbytes:
+    """Ask the system to read what a view of a map shows, and return at once; harmless with any other array."""
+    if _madvise is None or view.nbytes < _SMALLEST:
         return
-    # The map begins at a page, the memmap perhaps within it.
-    first = owner.offset % mmap.ALLOCATIONGRANULARITY + view.ctypes.data - owner.ctypes.data
-    start = first - first % mmap.PAGESIZE
-    pages: mmap.mmap = owner._mmap  # type: ignore[attr-defined, unused-ignore]
-    pages.madvise(_WILL_NEED, start, first - start + view.nbytes)
+    address = view.__array_interface__["data"][0]
+    start = address - address % mmap.PAGESIZE
+    _madvise(start, address - start + view.nbytes, mmap.MADV_WILLNEED)
+
+
+def _find_madvise() -> Any:
+    """Return the system's function, which unlike `mmap.madvise` lets other threads go on meanwhile; None without."""
+    if not hasattr(mmap, "MADV_WILLNEED"):
+        return None
+    function = getattr(ctypes.CDLL(None), "madvise", None)
+    if function is not None:
+        function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return function
+
+
+_madvise = _find_madvise()

@@ -49,12 +49,12 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
             f"expected a slice, a list of positions or a mask, found {wanted.dtype} of shape {list(wanted.shape)}"
         )
     wanted = wanted.astype(np.int64, copy=False)
-    if wanted.size:
+    # Seen without a sign, negative ones are larger than any row.
+    if (wanted.view(np.uint64) >= len(rows)).any():
         low, high = int(wanted.min()), int(wanted.max())
         if low < -len(rows) or high >= len(rows):
             raise IndexError(f"utterance {high if high >= len(rows) else low}: there are {len(rows):,}")
-        if low < 0:
-            wanted = np.where(wanted < 0, wanted + len(rows), wanted)
+        wanted = np.where(wanted < 0, wanted + len(rows), wanted)
     # A copy in either case: the caller may go on writing to the array it gave.
     selected = wanted * rows.step + rows.start if isinstance(rows, range) else rows[wanted]
     selected.flags.writeable = False

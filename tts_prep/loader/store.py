@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.checksum import file_sha256
 from tts_prep.format.columns import CategoryColumn, Column
 from tts_prep.format.datasets import Array, Location, map_dataset
@@ -62,7 +62,7 @@ class Store:
         self._parts: tuple[Manifest, Index, StoreMetadata] | None = None
         self._stamp: tuple[int, ...] = ()
         self._columns: dict[str, Column] = {}
-        self._arrays: dict[tuple[str, int], Array] = {}
+        self._arrays: dict[str, dict[int, Array]] = {}
         self._ood_texts: OutOfDomainTexts | None = None
 
     @property
@@ -86,9 +86,15 @@ class Store:
         return tuple(sorted(self.index.columns))
 
     def column(self, name: str) -> Column:
-        """Map a column, all rows of it."""
+        """Map a column, all rows of it.
+
+        Raises:
+            ConfigurationError: there is no such column.
+        """
         column = self._columns.get(name)
         if column is None:
+            if name not in self.index.columns:
+                raise ConfigurationError(f"{self.path}: no column '{name}'; there are {', '.join(self.column_names)}")
             column = self.index.column(name)
             if name == "speaker" and isinstance(column, CategoryColumn):
                 self._check_speakers(column)
@@ -100,17 +106,19 @@ class Store:
         """Map an array of a shard, [rows, …], read-only.
 
         Raises:
-            CorruptStoreError: the shard is missing, or has not the size that the manifest says.
+            CorruptStoreError: the shard is missing, is not one of the manifest's, or has not the size that it says.
             StoreError: the store was removed or made again since it was opened.
         """
-        array = self._arrays.get((name, shard))
+        arrays = self._arrays.setdefault(name, {})
+        array = arrays.get(shard)
         if array is None:
             array = self._map_array(name, shard)
             self._check_unchanged()
-            if len(self._arrays) >= most_arrays():
+            if sum(map(len, self._arrays.values())) >= most_arrays():
                 # Whoever holds a view keeps its map; all others are closed, and mapped again at need.
-                self._arrays = {}
-            array = self._arrays.setdefault((name, shard), array)
+                for mapped in self._arrays.values():
+                    mapped.clear()
+            array = arrays.setdefault(shard, array)
         return array
 
     def ood_texts(self) -> OutOfDomainTexts | None:
@@ -122,8 +130,7 @@ class Store:
         """
         entry = self.manifest.ood_texts
         if self._ood_texts is None and entry is not None:
-            path = stored_file(self.path, entry.file)
-            size = path.stat().st_size
+            path, size = self._file(entry.file)
             if size != entry.size:
                 raise CorruptStoreError(
                     f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify'"
@@ -145,38 +152,44 @@ class Store:
         Raises:
             CorruptStoreError: a slice does not lie within its shard's array.
         """
-        rows = self.index.arrays[name][1]
-        numbers = shards.tolist()
-        for shard in numbers:
-            if not 0 <= shard < len(rows):
+        # Python's integers: a start near 2**63 cannot wrap around.
+        places = list(zip(shards.tolist(), starts.tolist(), lengths.tolist(), strict=True))
+        arrays = self._arrays.get(name, {})
+        try:
+            views = [arrays[shard][start : start + length] for shard, start, length in places]
+        except KeyError:
+            # Held here, so that none of them is closed while the others are mapped.
+            arrays = {shard: self.array(name, shard) for shard in {shard for shard, _, _ in places}}
+            views = [arrays[shard][start : start + length] for shard, start, length in places]
+        for view, (shard, start, length) in zip(views, places, strict=True):
+            if start < 0 or len(view) != length:
                 raise CorruptStoreError(
-                    f"{self.index.path}: a row is in shard {shard}, but there are {len(rows)}; run 'tts-prep verify'"
+                    f"{self.path / self.manifest.shards[shard].file}: '{name}' has {len(self.array(name, shard)):,} "
+                    f"rows, the index says {start:,} + {length:,}; run 'tts-prep verify'"
                 )
-        available = rows[shards]
-        # Subtracted rather than added: a start near 2**63 would wrap around.
-        bad = (starts < 0) | (lengths < 0) | (starts > available - lengths)
-        if bad.any():
-            i = int(np.flatnonzero(bad)[0])
-            raise CorruptStoreError(
-                f"{self.path / self.manifest.shards[numbers[i]].file}: '{name}' has {int(available[i]):,} rows, "
-                f"the index says {int(starts[i]):,} + {int(lengths[i]):,}; run 'tts-prep verify'"
-            )
-        arrays = {shard: self.array(name, shard) for shard in set(numbers)}
-        return [
-            arrays[shard][start : start + length]
-            for shard, start, length in zip(numbers, starts.tolist(), lengths.tolist(), strict=True)
-        ]
+        return views
+
+    def _file(self, name: str) -> tuple[Path, int]:
+        """Return the path and the size of a file of the store."""
+        path = stored_file(self.path, name)
+        try:
+            return path, path.stat().st_size
+        except OSError as error:  # removed since it was looked at
+            raise CorruptStoreError(f"{path}: cannot be opened ({error.strerror}); was the store moved?") from error
 
     def _map_array(self, name: str, shard: int) -> Array:
         manifest = self.manifest
+        offsets, rows = self.index.arrays[name]
+        if not 0 <= shard < len(rows):
+            raise CorruptStoreError(
+                f"{self.index.path}: a row is in shard {shard}, but there are {len(rows)}; run 'tts-prep verify'"
+            )
         entry = manifest.shards[shard]
-        path = stored_file(self.path, entry.file)
-        size = path.stat().st_size
+        path, size = self._file(entry.file)
         if size != entry.size:
             raise CorruptStoreError(
                 f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', make the shard again"
             )
-        offsets, rows = self.index.arrays[name]
         if rows[shard] < 0:
             raise CorruptStoreError(f"{self.index.path}: '{name}' of shard {shard} has {rows[shard]} rows")
         shape = (int(rows[shard]), *manifest.arrays[name]["row_shape"])

@@ -22,6 +22,9 @@ _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192
 """Frames of a reference mel."""
 
+OOD_FILE = "Data/OOD_texts.txt"
+"""Where StyleTTS2 has its out-of-domain texts."""
+
 
 class FilePathDataset(DatasetMixin):
     """The utterances of a file list, each with a reference sample of its speaker and an out-of-domain text.
@@ -35,7 +38,8 @@ class FilePathDataset(DatasetMixin):
             store.
         root_path: the store.
         OOD_data: out-of-domain texts: a text file, or texts, or arrays of ids. In a file whose first line's first
-            field names a .wav, the text is field 1 of every line, else field 0.
+            field names a .wav, the text is field 1 of every line, else field 0. None stands for those of the store,
+            and so does the default where there is no such file.
         min_length: characters, or ids, that an out-of-domain text has at least.
         validation: as in StyleTTS2; it changes nothing in the examples.
         waveform: False gives None for every wave, for a store that keeps none.
@@ -50,7 +54,7 @@ class FilePathDataset(DatasetMixin):
         self,
         data_list: Iterable[str] | None,
         root_path: Any,
-        OOD_data: Any = "Data/OOD_texts.txt",  # noqa: N803
+        OOD_data: Any = OOD_FILE,  # noqa: N803
         min_length: int = 50,
         validation: bool = False,
         waveform: bool = True,
@@ -107,7 +111,13 @@ class FilePathDataset(DatasetMixin):
     def _read_texts(self, source: Any, min_length: int) -> list[npt.NDArray[np.int64]]:
         where = "out-of-domain texts"
         texts: Sequence[Any] = source
-        if isinstance(source, str | Path):
+        stored = self.store.ood_texts
+        if source is None or (source == OOD_FILE and stored is not None and not Path(source).exists()):
+            where = f"{self.store.path}: out-of-domain texts"
+            if stored is None:
+                raise ConfigurationError(f"{where}: the store has none; make it with --ood-texts, or pass OOD_data")
+            texts = [text.phonemes for text in stored]
+        elif isinstance(source, str | Path):
             where = str(source)
             try:
                 lines = Path(source).read_text(encoding="utf-8").splitlines()
@@ -225,7 +235,7 @@ def build_dataloader(
     path_list: Iterable[str] | None,
     root_path: Any,
     validation: bool = False,
-    OOD_data: Any = "Data/OOD_texts.txt",  # noqa: N803
+    OOD_data: Any = OOD_FILE,  # noqa: N803
     min_length: int = 50,
     batch_size: int = 4,
     num_workers: int = 1,
