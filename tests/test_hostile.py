@@ -121,6 +121,7 @@ MANIFESTS: dict[str, Callable[[Any], object]] = {
     "rows of a negative shape": lambda m: m["arrays"]["mel"].update(row_shape=[-5]),
     "rows of many dimensions": lambda m: m["arrays"]["mel"].update(row_shape=[1] * 100),
     "rows of a shape that is text": lambda m: m["arrays"]["mel"].update(row_shape="5"),
+    "rows of a shape that is an object": lambda m: m["arrays"]["phonemes"].update(row_shape={}),
     "a silence of text": lambda m: m["arrays"]["mel"].update(silence=["x"] * 5),
     "a silence of other length": lambda m: m["arrays"]["mel"].update(silence=[0.0]),
     "a silence beyond all numbers": lambda m: m["arrays"]["mel"].update(silence=[10**400] * 5),
