@@ -25,6 +25,10 @@ from stores import make_rows, write_store
 
 from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
+from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.pipeline import prepare
+from tts_prep.preprocess.settings import configure
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def cases() -> Iterator[Case]:
     yield from _rows()
     yield from _settings()
     yield from _stores()
+    yield from _repairs()
     yield from _library()
 
 
@@ -254,7 +259,6 @@ def _stores() -> Iterator[Case]:
     yield Case("a shard is missing", "reindex STORE", lambda w: (w.store / "shards/00001.h5").unlink())
     yield Case("a shard that is cut", "reindex STORE", lambda w: _cut(w.store / "shards/00001.h5"))
     yield Case("a store that was begun", "reindex STORE", _begun)
-    yield Case("another corpus", "verify STORE --repair CORPUS", lambda w: (w.store / "index.h5").unlink())
 
 
 def _store_is_file(world: World) -> None:
@@ -274,6 +278,49 @@ def _path_out(world: World) -> None:
 def _begun(world: World) -> None:
     (world.store / "manifest.json").unlink()
     (world.store / ".lock").touch()
+
+
+def _repairs() -> Iterator[Case]:
+    repair = "verify STORE --repair CORPUS"
+    whole = f"{repair} --split valid=IDS --ood-texts TEXTS"
+    yield Case("a store of another program", repair, lambda w: (w.store / "index.h5").unlink())
+    for option in ("--root CORPUS", "--split valid=IDS", "--ood-texts TEXTS"):
+        yield Case("nothing to repair with", f"verify STORE {option}")
+    yield Case("a list of ids without a name", f"{repair} --split IDS")
+    yield Case("no list of ids, where the store was made with one", repair, _broken_texts)
+    yield Case("no such list of ids", f"{repair} --split valid=NOWHERE", _broken_texts)
+    yield Case("another list of ids", f"{repair} --split valid=TEXTS", _broken_texts)
+    yield Case("no file of texts, where ood.h5 is broken", f"{repair} --split valid=IDS", _broken_texts)
+    yield Case("no such file of texts", f"{repair} --split valid=IDS --ood-texts NOWHERE", _broken_texts)
+    yield Case("another file of texts", f"{repair} --split valid=IDS --ood-texts IDS", _broken_texts)
+    yield Case("texts for a store that has none", f"{repair} --ood-texts TEXTS", _broken_shard)
+    yield Case("a root for a corpus that takes none", f"{whole} --root CORPUS", _broken_texts)
+    yield Case("no such corpus", whole.replace("CORPUS", "NOWHERE"), _broken_texts)
+    yield Case("a corpus that has changed", whole, _changed_corpus)
+
+
+def _broken_texts(world: World) -> None:
+    world.write("IDS", "S-0001\n")
+    world.write("TEXTS", "A text.\n")
+    _make(world, configure("ljspeech", settings={"text": {"ood_texts": "TEXTS"}}, splits={"valid": Path("IDS")}))
+    (world.store / "ood.h5").unlink()
+
+
+def _broken_shard(world: World) -> None:
+    world.write("TEXTS", "A text.\n")
+    _make(world, configure("ljspeech"))
+    (world.store / "shards/00000.h5").unlink()
+
+
+def _changed_corpus(world: World) -> None:
+    _broken_texts(world)
+    world.row("S-0004|A row.")
+
+
+def _make(world: World, config: Configuration) -> None:
+    shutil.rmtree(world.store)
+    items, root = read_corpus("ljspeech", world.corpus, splits={"valid": Path("IDS")} if config.splits else {})
+    prepare(items, root, world.store, config)
 
 
 def _library() -> Iterator[Case]:

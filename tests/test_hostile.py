@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +123,7 @@ MANIFESTS: dict[str, Callable[[Any], object]] = {
     "rows of a negative shape": lambda m: m["arrays"]["mel"].update(row_shape=[-5]),
     "rows of many dimensions": lambda m: m["arrays"]["mel"].update(row_shape=[1] * 100),
     "rows of a shape that is text": lambda m: m["arrays"]["mel"].update(row_shape="5"),
+    "rows of a shape that is an object": lambda m: m["arrays"]["phonemes"].update(row_shape={}),
     "a silence of text": lambda m: m["arrays"]["mel"].update(silence=["x"] * 5),
     "a silence of other length": lambda m: m["arrays"]["mel"].update(silence=[0.0]),
     "a silence beyond all numbers": lambda m: m["arrays"]["mel"].update(silence=[10**400] * 5),
@@ -198,6 +201,27 @@ def test_a_file_that_is_no_file_of_the_store_is_refused_and_not_opened(
 def test_a_link_within_the_store_is_followed(store: Path) -> None:
     (store / "shards/00000.h5").rename(store / "shards/x.h5")
     (store / "shards/00000.h5").symlink_to("x.h5")
+    read(store)
+
+
+@pytest.mark.parametrize("name", ["index.h5", "shards/00001.h5"])
+def test_a_broken_heap_of_attributes_does_not_keep_a_reader_for_ever(store: Path, tmp_path: Path, name: str) -> None:
+    data = bytearray((store / name).read_bytes())
+    heap = data.index(b"GCOL")
+    size = int.from_bytes(data[heap + 8 : heap + 16], "little")
+    # The last object is what is free: number 0, with its size 8 bytes on. HDF5 walks from object to object by these.
+    place = heap + 16
+    while number := int.from_bytes(data[place : place + 2], "little"):
+        assert number < 1000
+        place += 16 + -(-int.from_bytes(data[place + 8 : place + 16], "little") // 8) * 8
+    assert int.from_bytes(data[place + 8 : place + 16], "little") == heap + size - place
+    data[place + 8 : place + 16] = bytes(8)
+    (store / name).write_bytes(data)
+    command = [sys.executable, "-m", "tts_prep", "verify", str(store)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.startswith(f"{name}: ")) == (1, True)
+    read(store)
+    reindex_store(store)
     read(store)
 
 
@@ -286,6 +310,28 @@ def test_another_kind_of_dataset_in_a_shard_is_refused(store: Path, tmp_path: Pa
     with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
         reindex_store(store)
     use_all(store)
+
+
+def rewrite_header(path: Path, change: Callable[[Any], Any]) -> None:
+    """Put another header into a shard; a careful attacker keeps the checksums right."""
+    with h5py.File(path, "r+") as file:
+        header = json.dumps(change(json.loads(file["header"][()]))).encode()
+        seals = json.dumps({**json.loads(file["checksums"][()]), "header": f"{zlib.crc32(header):08x}"}).encode()
+        for name, text in (("header", header), ("checksums", seals)):
+            del file[name]
+            file.create_dataset(name, data=np.array(text, h5py.string_dtype("utf-8", max(1, len(text)))))
+
+
+@pytest.mark.parametrize("name", ["count", "m2", "mean"])
+def test_statistics_that_cannot_be_are_refused(store: Path, name: str) -> None:
+    def change(header: Any) -> Any:
+        part = header["mel_statistics"]["zoë"]
+        part[name] = {"count": -1, "m2": [1, 1, 1, 1, -3], "mean": [0.0]}[name]
+        return header
+
+    rewrite_header(store / "shards/00001.h5", change)
+    with pytest.raises(CorruptStoreError, match=r"00001\.h5: the header is not that of a shard .*mel statistics"):
+        reindex_store(store)
 
 
 @pytest.mark.parametrize("how", ["text", "array", "variable length", "compressed", "missing", "enormous"])
@@ -491,17 +537,7 @@ def test_any_change_to_a_header_is_read_or_refused(shared: Path, data: st.DataOb
     before = path.read_bytes()
     others = {name: (shared / name).read_bytes() for name in ("index.h5", "manifest.json", "failures.jsonl")}
     try:
-        with h5py.File(path, "r+") as file:
-            value = mutate(json.loads(file["header"][()]), data, data.draw(st.integers(1, 3)))
-            text = json.dumps(value).encode()
-            del file["header"]
-            file.create_dataset("header", data=np.array(text, h5py.string_dtype("utf-8", max(1, len(text)))))
-            # A careful attacker keeps the checksums right.
-            seals = json.loads(file["checksums"][()])
-            seals["header"] = hashlib.sha256(text).hexdigest()
-            sealed = json.dumps(seals).encode()
-            del file["checksums"]
-            file.create_dataset("checksums", data=np.array(sealed, h5py.string_dtype("utf-8", len(sealed))))
+        rewrite_header(path, lambda value: mutate(value, data, data.draw(st.integers(1, 3))))
         use_all(shared)
         try:
             reindex_store(shared)

@@ -29,8 +29,6 @@ def filelist(file: Path, store: Path, root: Path | None, columns: str | None, **
       tts-prep filelist train_list.txt store --root wavs --frontend phonemes
     """
     from tts_prep.cli.preparing import prepare_and_report
-    from tts_prep.preprocess.corpora import read_filelist
 
-    root = root or file.parent
     reader_options = {"columns": columns} if columns else {}
-    prepare_and_report(read_filelist(file, root, columns), "filelist", root, store, options, reader_options)
+    prepare_and_report("filelist", file, store, options, root=root, reader_options=reader_options)

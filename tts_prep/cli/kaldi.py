@@ -26,6 +26,5 @@ def kaldi(corpus: Path, store: Path, root: Path | None, **options: Any) -> None:
       tts-prep kaldi data/train store --root .
     """
     from tts_prep.cli.preparing import prepare_and_report
-    from tts_prep.preprocess.corpora import read_kaldi
 
-    prepare_and_report(read_kaldi(corpus), "kaldi", root or corpus, store, options)
+    prepare_and_report("kaldi", corpus, store, options, root=root)

@@ -32,7 +32,6 @@ def libritts(corpus: Path, store: Path, subsets: tuple[str, ...], **options: Any
       tts-prep libritts LibriTTS_R store --subset train-clean-100 --subset dev-clean
     """
     from tts_prep.cli.preparing import prepare_and_report
-    from tts_prep.preprocess.corpora import read_libritts
 
     reader_options = {"subsets": sorted(subsets)} if subsets else {}
-    prepare_and_report(read_libritts(corpus, subsets), "libritts", corpus, store, options, reader_options)
+    prepare_and_report("libritts", corpus, store, options, reader_options=reader_options)

@@ -25,6 +25,5 @@ def ljspeech(corpus: Path, store: Path, **options: Any) -> None:
       tts-prep ljspeech LJSpeech-1.1 store --jobs 8
     """
     from tts_prep.cli.preparing import prepare_and_report
-    from tts_prep.preprocess.corpora import read_ljspeech
 
-    prepare_and_report(read_ljspeech(corpus), "ljspeech", corpus, store, options)
+    prepare_and_report("ljspeech", corpus, store, options)

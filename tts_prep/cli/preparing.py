@@ -20,8 +20,7 @@ from tts_prep.format.manifest import Manifest
 from tts_prep.format.ood import read_ood_header
 from tts_prep.preprocess.cluster import Backend
 from tts_prep.preprocess.configuration import Configuration
-from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.parts import Part, PartResult, prepare_part
 from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
 from tts_prep.preprocess.settings import configure
@@ -29,22 +28,23 @@ from tts_prep.quantities import bytes_text, count_text, duration_text
 
 
 def prepare_and_report(
-    items: Iterable[Utterance | Failure],
-    corpus: str,
-    root: Path,
+    reader: str,
+    corpus: Path,
     store: Path,
     options: Mapping[str, Any],
+    *,
+    root: Path | None = None,
     reader_options: Mapping[str, Any] | None = None,
 ) -> None:
     """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print what came of it.
 
     Args:
-        items: from the reader of the corpus.
-        reader_options: what the reader was given besides a folder; it becomes part of the store's configuration.
+        reader: its name.
+        corpus, root: as `tts_prep.preprocess.corpora.read_corpus` has them.
+        reader_options: further options of the reader; they become part of the store's configuration.
     """
     lists = split_lists(options["splits"])
-    if lists:
-        items = with_splits(items, lists)
+    items, root = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     if part and options["overwrite"]:
@@ -56,7 +56,7 @@ def prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": progress,
         }
-        config = configuration(corpus, options, reader_options)
+        config = configuration(reader, options, lists, reader_options)
         if part:
             made = prepare_part(items, root, store, config, part, **how)
             click.echo(part_text(made, time.monotonic() - started))
@@ -82,7 +82,10 @@ def split_lists(values: Iterable[str]) -> dict[str, Path]:
 
 
 def configuration(
-    corpus: str, options: Mapping[str, Any], reader_options: Mapping[str, Any] | None = None
+    reader: str,
+    options: Mapping[str, Any],
+    splits: Mapping[str, Path],
+    reader_options: Mapping[str, Any] | None = None,
 ) -> Configuration:
     """Return the configuration that the options of a command ask for."""
     settings = {
@@ -90,13 +93,14 @@ def configuration(
         for table, names in SETTINGS.items()
     }
     return configure(
-        corpus,
+        reader,
         limit=options["limit"],
         preset=options["preset"],
         vocoder=options["vocoder_config"],
         file=options["config"],
         settings=settings,
         options=reader_options,
+        splits=splits,
     )
 
 

@@ -19,8 +19,7 @@ def make_command(name: str) -> click.Command:
     @corpus_options
     def command(corpus: Path, store: Path, **options: Any) -> None:
         from tts_prep.cli.preparing import prepare_and_report
-        from tts_prep.preprocess.corpora import get_reader
 
-        prepare_and_report(get_reader(name)(corpus), name, corpus, store, options)
+        prepare_and_report(name, corpus, store, options)
 
     return command

@@ -32,6 +32,5 @@ def vctk(corpus: Path, store: Path, mic: str, **options: Any) -> None:
       tts-prep vctk VCTK-Corpus-0.92 store --language en-gb
     """
     from tts_prep.cli.preparing import prepare_and_report
-    from tts_prep.preprocess.corpora import read_vctk
 
-    prepare_and_report(read_vctk(corpus, mic), "vctk", corpus, store, options, {"mic": mic})
+    prepare_and_report("vctk", corpus, store, options, reader_options={"mic": mic})

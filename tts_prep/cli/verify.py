@@ -12,13 +12,38 @@ from tts_prep.cli.options import FOLDER
 
 @click.command()
 @click.argument("store", type=FOLDER)
-@click.option("--repair", type=FOLDER, metavar="CORPUS", help="Make what is broken again, from the corpus.")
+@click.option(
+    "--repair",
+    "corpus",
+    type=FOLDER,
+    metavar="CORPUS",
+    help="Make what is broken again, from the corpus; for a file list, from the list.",
+)
+@click.option("--root", type=FOLDER, metavar="DIR", help="With --repair: --root of the command that made the store.")
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="With --repair: a list of ids that the store was made with; may be given several times.",
+)
+@click.option(
+    "--ood-texts", type=FOLDER, metavar="FILE", help="With --repair: the file that a broken ood.h5 was made from."
+)
 @click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: 1]")
-def verify(store: Path, repair: Path | None, jobs: int | None) -> int:
+def verify(
+    store: Path,
+    corpus: Path | None,
+    root: Path | None,
+    splits: tuple[str, ...],
+    ood_texts: Path | None,
+    jobs: int | None,
+) -> int:
     r"""Compare every file of STORE with its checksum and its number of rows.
 
-    Exit status 1 and a list where something is wrong. With --repair, the broken shards, and no others, are made again
-    with the settings that the store was made with.
+    Exit status 1 and a list where something is wrong. With --repair, the broken files, and no others, are made again
+    with the settings that the store was made with. Paths are no part of a store: those that it was made from besides
+    CORPUS are given once more.
 
     \b
     Example:
@@ -28,8 +53,11 @@ def verify(store: Path, repair: Path | None, jobs: int | None) -> int:
     from tts_prep.format.verification import verify_store
     from tts_prep.quantities import bytes_text
 
-    if repair is not None:
-        return _repair(store, repair, jobs or 1)
+    if corpus is not None:
+        return _repair(store, corpus, root, splits, ood_texts, jobs or 1)
+    for option, value in (("--root", root), ("--split", splits), ("--ood-texts", ood_texts)):
+        if value:
+            raise click.UsageError(f"{option} is of use with --repair CORPUS only.")
     count = size = 0
     faults = []
     for entry, fault in verify_store(store):
@@ -44,16 +72,23 @@ def verify(store: Path, repair: Path | None, jobs: int | None) -> int:
     return 0
 
 
-def _repair(store: Path, corpus: Path, jobs: int) -> int:
+def _repair(
+    store: Path, corpus: Path, root: Path | None, splits: tuple[str, ...], ood_texts: Path | None, jobs: int
+) -> int:
+    from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.format.verification import require_whole
     from tts_prep.preprocess.repair import repair_store
+    from tts_prep.quantities import count_text
 
+    lists = split_lists(splits)
     with make_progress(sys.stderr) as progress:
-        result, broken = repair_store(store, corpus, jobs=jobs, progress=progress)
+        result, broken = repair_store(
+            store, corpus, root=root, splits=lists, ood_texts=ood_texts, jobs=jobs, progress=progress
+        )
     require_whole(store)
     if not broken:
         click.echo(f"{store}: all {len(result.manifest.files) + 1} files as they were made; nothing to repair")
         return 0
-    click.echo(f"{store}: {', '.join(broken)} broken; made {result.shards_made:,} shards, the index and the manifest")
+    click.echo(f"{store}: {', '.join(broken)} broken; made again, with {count_text(result.shards_made, 'shard')}")
     return 0

@@ -132,7 +132,7 @@ def _ood_entry(store: Path, header: ShardHeader) -> FileEntry | None:
         return None
     path = stored_file(store, OOD_TEXTS)
     if broken := broken_datasets(path):
-        raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the store again")
+        raise CorruptStoreError(f"{path}: {broken_text(broken)}; see --ood-texts of 'tts-prep verify'")
     return file_entry(path, OOD_TEXTS, read_ood_header(path).rows)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.datasets import Array, Location, locate, map_dataset, write_dataset
-from tts_prep.format.layout import CATEGORY, NUMBER, TEXT
+from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER, TEXT
 
 
 class TextColumn(Sequence[str]):
@@ -111,11 +111,20 @@ def write_texts(group: h5py.Group, name: str, texts: Iterable[str], kind: str = 
 
 
 def column_kind(group: h5py.Group, name: str) -> str:
-    """Return the kind of a column: number, text or category."""
-    kind = group[name].attrs.get("kind") if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
-    if kind not in (NUMBER, TEXT, CATEGORY):
-        raise CorruptStoreError(f"{group.file.filename}: column '{name}' has the unknown kind {kind!r}")
-    return str(kind)
+    """Return the kind of a column of a shard or an index: number, text or category.
+
+    As its objects and its name tell, not its attribute: HDF5 keeps the attribute's text on a heap that has no checksum,
+    and damage there can send the library round for ever.
+
+    Raises:
+        CorruptStoreError: it is neither a dataset nor a group, or a link.
+    """
+    found = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
+    if isinstance(found, h5py.Dataset):
+        return NUMBER
+    if isinstance(found, h5py.Group):
+        return CATEGORY if "codes" in found else FIXED_COLUMNS.get(name, CATEGORY)
+    raise CorruptStoreError(f"{group.file.filename}: column '{name}' should be a dataset or a group in this file")
 
 
 def locate_column(group: h5py.Group, name: str) -> dict[str, Location]:
@@ -123,8 +132,6 @@ def locate_column(group: h5py.Group, name: str) -> dict[str, Location]:
     if column_kind(group, name) == NUMBER:
         return {"": locate(group, name)}
     child = group[name]
-    if not isinstance(child, h5py.Group):
-        raise CorruptStoreError(f"{group.file.filename}: column '{name}' should be a group")
     return {part: locate(child, part) for part in ("bytes", "offsets", "codes") if part in child}
 
 

@@ -207,6 +207,8 @@ def check_arrays(arrays: Mapping[str, Any]) -> None:
         array, shape = arrays[name], arrays[name]["row_shape"]
         if array["dtype"] not in ARRAYS[name].dtypes:
             raise ValueError(f"array '{name}' cannot have the dtype {array['dtype']!r}")
+        if not isinstance(shape, list):
+            raise TypeError(f"array '{name}' cannot have rows of the shape {str(shape)[:40]!r}")
         if len(shape) != (name == "mel") or any(type(n) is not int or not 0 < n < 1 << 20 for n in shape):
             raise ValueError(f"array '{name}' cannot have rows of shape {shape!r}")
 

@@ -109,6 +109,8 @@ def _check_types(value: Mapping[str, Any]) -> None:
         numbers = [*part["mean"], *part["m2"]]
         if len(part["mean"]) != n_mels or len(part["m2"]) != n_mels or not _are_numbers([*numbers, part["count"]]):
             raise ValueError("the mel statistics should be a count and two numbers a mel bin")
+        if min(part["count"], *part["m2"]) < 0:
+            raise ValueError("the mel statistics should have no count and no sum of squares below 0")
 
 
 def _are_numbers(values: list[Any]) -> bool:

@@ -108,6 +108,7 @@ class Configuration:
         limit: only the first so many utterances, None for all.
         options: of the reader, where it was given any: name → value.
         ood_texts: out-of-domain texts to phonemize into the store, None for none.
+        splits: name of a split → the SHA-256 of its list of ids, where the corpus was given any.
     """
 
     corpus: str = "ljspeech"
@@ -118,11 +119,17 @@ class Configuration:
     store: StoreConfig = field(default_factory=StoreConfig)
     options: Mapping[str, Any] = field(default_factory=dict)
     ood_texts: OodConfig | None = None
+    splits: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as it stands in the manifest."""
         return {
-            "corpus": {"reader": self.corpus, "limit": self.limit, **self.options},
+            "corpus": {
+                "reader": self.corpus,
+                "limit": self.limit,
+                **self.options,
+                **({"splits": dict(self.splits)} if self.splits else {}),
+            },
             "audio": {**asdict(self.mel), **asdict(self.reading)},
             "text": {
                 **asdict(self.text),

@@ -10,15 +10,16 @@ import numpy as np
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform, trim_silence
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_part, read_waveform, trim_silence
 from tts_prep.preprocess.corpora.utterance import Utterance
 
 
 def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: ReadingConfig) -> Waveform:
     """Read the recording of an utterance, or the part of it that the utterance is.
 
-    A part is cut after resampling, at the nearest samples. The recording is kept for the next row, which is mostly
-    another part of it; so a worker holds one whole recording where a corpus has segments.
+    A part begins and ends at the nearest samples. Where it cannot be read alone (see `read_part`), it is cut from the
+    whole, after resampling, and the recording is kept for the next row, which is mostly another part of it; a worker
+    then holds one whole recording.
 
     Returns:
         [n_samples] float32.
@@ -29,13 +30,17 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
     path = root / utterance.audio
     if utterance.start == 0 and utterance.end is None:
         return read_waveform(path, sample_rate, config)
-    whole = _whole(path, sample_rate, replace(config, trim_db=None))
-    stop = len(whole) if utterance.end is None else round(utterance.end * sample_rate)
-    part = whole[round(utterance.start * sample_rate) : stop]
-    if len(part) == 0 or stop > len(whole) + sample_rate // 10:
+    start = round(utterance.start * sample_rate)
+    stop = None if utterance.end is None else round(utterance.end * sample_rate)
+    found = read_part(path, sample_rate, start, stop, config)
+    if found is None:
+        whole = _whole(path, sample_rate, replace(config, trim_db=None))
+        found = whole[start:stop], len(whole)
+    part, length = found
+    if len(part) == 0 or (stop or 0) > length + sample_rate // 10:
         end = "its end" if utterance.end is None else f"{utterance.end:g}"
         raise AudioError(
-            f"{path.name}: {len(whole) / sample_rate:.3f} s long, expected a part from {utterance.start:g} to {end} s"
+            f"{path.name}: {length / sample_rate:.3f} s long, expected a part from {utterance.start:g} to {end} s"
         )
     if not part.any():
         raise AudioError(f"{path.name}: digital silence from {utterance.start:g} s on, every sample is 0")

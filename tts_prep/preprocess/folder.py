@@ -86,10 +86,8 @@ def open_folder(store: Path, settings: Mapping[str, Any], broken: Collection[str
     if made_with:
         found = [part for name in ("configuration", "software") for part in _compare(name, made_with, settings)]
         if found:
-            raise StoreError(
-                f"{store}: made with other settings: {'; '.join(found)}; "
-                "give another path, or --overwrite to replace it"
-            )
+            way = "install what it was made with" if broken else "give another path, or --overwrite to replace it"
+            raise StoreError(f"{store}: made with other settings: {'; '.join(found)}; {way}")
     return manifest
 
 

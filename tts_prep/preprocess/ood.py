@@ -17,6 +17,7 @@ from tts_prep.format.checksum import file_sha256, json_sha256
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.ood import OodHeader, read_ood_header, write_ood_texts
 from tts_prep.format.remarks import Remarks
+from tts_prep.format.seals import broken_datasets
 from tts_prep.preprocess.configuration import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure
@@ -64,7 +65,7 @@ def make_ood_texts(
     """
     path = store / OOD_TEXTS
     key = json_sha256([ood.sha256, settings])
-    header = _existing(path)
+    header = existing_ood_header(path)
     if header is not None and header.key == key:
         return
     lines = list(_read(ood.path))
@@ -86,9 +87,10 @@ def make_ood_texts(
     )
 
 
-def _existing(path: Path) -> OodHeader | None:
+def existing_ood_header(path: Path) -> OodHeader | None:
+    """Return the header of the texts that an earlier run finished, None where there are none or they are broken."""
     try:
-        return read_ood_header(path) if path.exists() else None
+        return read_ood_header(path) if path.exists() and not broken_datasets(path) else None
     except CorruptStoreError:
         return None
 

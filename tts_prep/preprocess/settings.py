@@ -15,6 +15,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import Configuration, OodConfig, StoreConfig, TextConfig
+from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.ood import find_ood_texts
 from tts_prep.preprocess.text.symbol_file import read_symbols
 
@@ -87,6 +88,7 @@ def configure(
     file: Path | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     options: Mapping[str, Any] | None = None,
+    splits: Mapping[str, Path] | None = None,
 ) -> Configuration:
     """Return the configuration of a run.
 
@@ -99,9 +101,10 @@ def configure(
         settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` and
             ``text.ood_texts`` are paths; in a file, relative to its folder.
         options: of the reader.
+        splits: name of a split → a file of its ids.
 
     Raises:
-        ConfigurationError: a setting does not exist or cannot have its value.
+        ConfigurationError: a setting does not exist or cannot have its value, or a file cannot be read.
     """
     layers: list[tuple[str, Mapping[str, Any], Path]] = []
     if file is not None:
@@ -138,7 +141,8 @@ def configure(
         if "ood_texts" in files:
             ood_texts = find_ood_texts(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
-    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts)
+    checksums = split_checksums(splits or {})
+    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts, checksums)
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:

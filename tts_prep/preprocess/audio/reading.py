@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio.framing import Waveform
 
 CHANNELS = ("first", "mean")
+
+# Decoded by arithmetic or, FLAC, in blocks that know nothing of each other.
+_EXACT_FORMATS = ("WAV", "WAVEX", "FLAC")
+_EXACT_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
 
 
 @dataclass(frozen=True)
@@ -51,34 +57,69 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
     Raises:
         AudioError: the file is missing, not audio, truncated, empty, silent, or holds NaN or infinity.
     """
-    _check_riff_size(path)
-    try:
-        # As bytes: soundfile cannot encode a path that is not UTF-8.
-        with soundfile.SoundFile(os.fsencode(path)) as file:
-            expected, rate = file.frames, file.samplerate
-            # As they are in the file, where they are 16 bits: numpy converts faster than the library.
-            samples = file.read(dtype="int16" if file.subtype == "PCM_16" else "float32", always_2d=True)
-    except (soundfile.SoundFileError, OSError, ValueError) as error:
-        raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
-    if len(samples) != expected:
-        raise AudioError(f"{path.name}: truncated, {len(samples):,} samples, the header says {expected:,}")
-    if len(samples) == 0:
+    with _opened(path) as file:
+        (waveform, silent), rate = _decoded(path, file, file.frames, config), file.samplerate
+    if len(waveform) == 0:
         raise AudioError(f"{path.name}: no samples")
-    # Still as integers where they are some: their extremes take a third of the time.
-    chosen = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
-    low, high = float(chosen.min()), float(chosen.max())
-    # NaN survives both; infinity is one of them.
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise AudioError(f"{path.name}: holds NaN or infinite samples")
-    if low == high == 0:
+    if silent:
         raise AudioError(f"{path.name}: digital silence, every sample is 0")
-    # A multiple of a power of two: the mean of integers comes out the same before and after.
-    waveform = chosen * np.float32(2.0**-15) if samples.dtype == np.int16 else chosen
     if rate != sample_rate:
         waveform = _resample(waveform, rate, sample_rate)
     if config.trim_db is not None:
         waveform = trim_silence(waveform, config.trim_db)
     return np.ascontiguousarray(waveform)
+
+
+def read_part(
+    path: Path, sample_rate: int, start: int, stop: int | None, config: ReadingConfig
+) -> tuple[Waveform, int] | None:
+    """Read samples ``start`` to ``stop`` of a recording, and return them with the length of the whole.
+
+    None where only the whole can be read: it has to be resampled, or its format cannot be sought in exactly (in MP3 and
+    Opus the samples behind a jump are others than those of a read from the start).
+
+    Returns:
+        [n_samples] float32, fewer than asked for where the recording ends before; number of samples of the whole.
+
+    Raises:
+        AudioError: the file is missing, not audio, truncated, or the part holds NaN or infinity.
+    """
+    with _opened(path) as file:
+        exact = file.format in _EXACT_FORMATS and file.subtype in _EXACT_SUBTYPES
+        if file.samplerate != sample_rate or not exact:
+            return None
+        start, stop = (min(place, file.frames) for place in (start, file.frames if stop is None else stop))
+        file.seek(start)
+        return _decoded(path, file, stop - start, config)[0], file.frames
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[soundfile.SoundFile]:
+    """Open a recording; what goes wrong in there is an `AudioError`."""
+    _check_riff_size(path)
+    try:
+        # As bytes: soundfile cannot encode a path that is not UTF-8.
+        with soundfile.SoundFile(os.fsencode(path)) as file:
+            yield file
+    except (soundfile.SoundFileError, OSError, ValueError) as error:
+        raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
+
+
+def _decoded(path: Path, file: soundfile.SoundFile, count: int, config: ReadingConfig) -> tuple[Waveform, bool]:
+    """Read the next ``count`` samples of an open recording as one channel, [count] float32; and whether all are 0."""
+    # As they are in the file, where they are 16 bits: numpy converts faster than the library.
+    samples = file.read(count, dtype="int16" if file.subtype == "PCM_16" else "float32", always_2d=True)
+    if len(samples) != count:
+        raise AudioError(f"{path.name}: truncated, {len(samples):,} samples, the header says {count:,}")
+    # Still as integers where they are some: their extremes take a third of the time.
+    chosen = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
+    low, high = (float(chosen.min()), float(chosen.max())) if count else (0.0, 0.0)
+    # NaN survives both; infinity is one of them.
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise AudioError(f"{path.name}: holds NaN or infinite samples")
+    # By a power of two, so the mean of integers comes out the same before and after.
+    waveform: Waveform = chosen * np.float32(2.0**-15) if samples.dtype == np.int16 else chosen
+    return waveform, low == high == 0
 
 
 def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:

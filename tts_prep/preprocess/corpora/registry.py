@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError
@@ -11,6 +12,7 @@ from tts_prep.preprocess.corpora.filelist import read_filelist
 from tts_prep.preprocess.corpora.kaldi import read_kaldi
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
@@ -55,3 +57,35 @@ def get_reader(name: str) -> Reader:
     if not callable(reader):
         raise ConfigurationError(f"corpus: the reader {name!r} of {others[name].value} is not a function")
     return reader  # type: ignore[no-any-return]
+
+
+def read_corpus(
+    name: str,
+    corpus: Path,
+    *,
+    root: Path | None = None,
+    splits: Mapping[str, Path] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> tuple[Iterator[Utterance | Failure], Path]:
+    """Return the rows of a corpus, and the folder that its relative audio paths are relative to.
+
+    Args:
+        name: of the reader.
+        corpus: the root of the corpus; for ``filelist``, the list.
+        root: another folder for audio paths, for ``filelist`` (default: the list's) and ``kaldi`` (default: CORPUS).
+        splits: as `with_splits` has it.
+        options: of the reader.
+
+    Raises:
+        ConfigurationError: there is no such reader, or it takes no other folder for audio paths.
+    """
+    reader = get_reader(name)
+    if root is not None and name not in ("filelist", "kaldi"):
+        raise ConfigurationError(f"root: only filelist and kaldi take one; recordings of {name!r} lie below the corpus")
+    options = options or {}
+    if name == "filelist":
+        # Its ids are paths relative to the root.
+        root = root or corpus.parent
+        options = {**options, "root": root}
+    items = reader(corpus, **options)
+    return with_splits(items, splits) if splits else items, root or corpus

@@ -7,11 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.checksum import file_sha256
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 REST = "rest"
 """The split of an utterance that no list names."""
+
+
+def split_checksums(lists: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of each list, by the name of its split: a store depends on their bytes, not on where they lie.
+
+    Raises:
+        ConfigurationError: a list cannot be read.
+    """
+    try:
+        return {name: file_sha256(path) for name, path in sorted(lists.items())}
+    except OSError as error:
+        raise ConfigurationError(f"split: {error.filename}: cannot be read ({error.strerror})") from error
 
 
 def with_splits(items: Iterable[Utterance | Failure], lists: Mapping[str, Path]) -> Iterator[Utterance | Failure]:
