@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -110,29 +110,27 @@ def write_texts(group: h5py.Group, name: str, texts: Iterable[str], kind: str = 
     write_dataset(child, "offsets", column.offsets)
 
 
-def column_kind(group: h5py.Group, name: str) -> str:
-    """Return the kind of a column of a shard or an index: number, text or category.
-
-    As its objects and its name tell, not its attribute: HDF5 keeps the attribute's text on a heap that has no checksum,
-    and damage there can send the library round for ever.
+def locate_column(group: h5py.Group, name: str) -> dict[str, Location]:
+    """Find the datasets of a column, by their names within it (``""`` for the one of a number column).
 
     Raises:
         CorruptStoreError: it is neither a dataset nor a group, or a link.
     """
     found = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
     if isinstance(found, h5py.Dataset):
-        return NUMBER
+        return {"": locate(group, name)}
     if isinstance(found, h5py.Group):
-        return CATEGORY if "codes" in found else FIXED_COLUMNS.get(name, CATEGORY)
+        return {part: locate(found, part) for part in ("bytes", "offsets", "codes") if part in found}
     raise CorruptStoreError(f"{group.file.filename}: column '{name}' should be a dataset or a group in this file")
 
 
-def locate_column(group: h5py.Group, name: str) -> dict[str, Location]:
-    """Find the datasets of a column, by their names within it (``""`` for the one of a number column)."""
-    if column_kind(group, name) == NUMBER:
-        return {"": locate(group, name)}
-    child = group[name]
-    return {part: locate(child, part) for part in ("bytes", "offsets", "codes") if part in child}
+def column_kind(name: str, parts: Mapping[str, Location]) -> str:
+    """Return the kind of a shard's column: number, text or category.
+
+    As its datasets and its name tell, not its attribute: HDF5 keeps the attribute's text on a heap that has no
+    checksum, and damage there can send the library round for ever.
+    """
+    return NUMBER if "" in parts else FIXED_COLUMNS.get(name, CATEGORY)
 
 
 def map_column(path: Path, parts: dict[str, Location]) -> Column:

@@ -230,20 +230,24 @@ def locate(group: h5py.Group, name: str, kinds: str = "iuf") -> Location:
     Raises:
         CorruptStoreError: it is missing, not contiguous, external, virtual or linked to another file.
     """
-    where = f"{group.file.filename}: dataset '{group.name.rstrip('/')}/{name}'"
     if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-        raise CorruptStoreError(f"{where}: expected a dataset in this file, found none or a link")
+        raise _refused(group, name, "a dataset in this file, found none or a link")
     dataset = group[name]
     if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
-        raise CorruptStoreError(f"{where}: expected a dataset, found another kind of object")
+        raise _refused(group, name, "a dataset, found another kind of object")
     plist = dataset.id.get_create_plist()
     if plist.get_layout() != h5py.h5d.CONTIGUOUS or plist.get_external_count():
-        raise CorruptStoreError(f"{where}: expected contiguous storage in this file, found another kind")
-    if dataset.dtype.kind not in kinds or dataset.dtype.byteorder == ">":
+        raise _refused(group, name, "contiguous storage in this file, found another kind")
+    dtype = dataset.dtype
+    if dtype.kind not in kinds or dtype.byteorder == ">":
         due = "a fixed-length string" if kinds == "S" else "little-endian numbers"
-        raise CorruptStoreError(f"{where}: expected {due}, found {dataset.dtype}")
+        raise _refused(group, name, f"{due}, found {dtype}")
     offset = dataset.id.get_offset()
-    return Location(-1 if offset is None or dataset.size == 0 else int(offset), dataset.shape, dataset.dtype)
+    return Location(-1 if offset is None or dataset.size == 0 else int(offset), dataset.shape, dtype)
+
+
+def _refused(group: h5py.Group, name: str, expected: str) -> CorruptStoreError:
+    return CorruptStoreError(f"{group.file.filename}: dataset '{group.name.rstrip('/')}/{name}': expected {expected}")
 
 
 def map_dataset(path: Path, location: Location) -> Array:
@@ -269,6 +273,32 @@ def map_dataset(path: Path, location: Location) -> Array:
         raise CorruptStoreError(f"{path}: cannot be mapped ({reason}); was the store moved?") from error
     # A plain array over the same pages: slices of np.memmap objects cost microseconds each.
     return np.asarray(mapped)
+
+
+def read_dataset(path: Path, location: Location) -> Array:
+    """Read a dataset's bytes, without HDF5, as an array of its shape and dtype.
+
+    Raises:
+        CorruptStoreError: the file is missing or shorter than the dataset.
+    """
+    if not location.size:
+        return np.empty(location.shape, location.dtype)
+    try:
+        with path.open("rb", buffering=0) as file:
+            # Before anything is allocated.
+            if location.offset < 0 or location.offset + location.size > os.fstat(file.fileno()).st_size:
+                raise CorruptStoreError(f"{path}: shorter than its datasets; run 'tts-prep verify' and make it again")
+            values: Array = np.empty(location.shape, location.dtype)
+            rest = memoryview(values.reshape(-1).view(np.uint8))
+            file.seek(location.offset)
+            while count := file.readinto(rest):
+                rest = rest[count:]
+    except (OSError, OverflowError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CorruptStoreError(f"{path}: cannot be read ({reason}); was the store moved?") from error
+    if rest:
+        raise CorruptStoreError(f"{path}: became shorter while it was read; leave a store alone that is being read")
+    return values
 
 
 def find_datasets(group: h5py.Group, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Location]]:

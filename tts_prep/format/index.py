@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.atomic import replacing
-from tts_prep.format.columns import Column, column_kind, locate_column, map_column, write_number
+from tts_prep.format.columns import Column, TextColumn, column_kind, locate_column, map_column, write_number
 from tts_prep.format.datasets import (
     Array,
     Location,
@@ -21,8 +21,10 @@ from tts_prep.format.datasets import (
     create_file,
     locate,
     map_dataset,
+    read_dataset,
     reading,
     write_dataset,
+    write_rows,
 )
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, INDEX, NUMBER, NUMBER_DTYPES, TEXT
 from tts_prep.format.manifest import Manifest
@@ -35,13 +37,37 @@ _SPEAKERS = "speakers"
 
 
 @dataclass
-class _Extent:
-    """How large a column becomes, known after a first look at every shard."""
+class _Part:
+    """A dataset of a column, in every shard: where it lies, and how many elements it has. Plain numbers, for memory."""
+
+    dtype: np.dtype[Any]
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    counts: array[int] = field(default_factory=lambda: array("q"))
+
+    def add(self, place: Location) -> None:
+        self.offsets.append(place.offset)
+        self.counts.append(place.shape[0])
+
+    def place(self, shard: int) -> Location:
+        return Location(self.offsets[shard], (self.counts[shard],), self.dtype)
+
+
+@dataclass
+class _Column:
+    """What is known of a column after a first look at every shard.
+
+    Attributes:
+        parts: its datasets, by their names within it (``""`` for the one of a number column).
+        values: the different ones of a category.
+    """
 
     kind: str
-    dtype: str = ""
-    n_bytes: int = 0
+    parts: dict[str, _Part]
     values: set[str] = field(default_factory=set)
+
+    def texts(self, path: Path, shard: int) -> list[str]:
+        data, offsets = (read_dataset(path, self.parts[part].place(shard)) for part in ("bytes", "offsets"))
+        return TextColumn(data, offsets).take(np.arange(len(offsets) - 1))
 
 
 def build_index(store: Path, shards: Sequence[Path]) -> tuple[int, MelStatistics]:
@@ -51,30 +77,31 @@ def build_index(store: Path, shards: Sequence[Path]) -> tuple[int, MelStatistics
     a second one copies.
     """
     rows: list[int] = []
-    extents: dict[str, _Extent] = {}
+    found: dict[str, _Column] = {}
     locations: list[dict[str, Location]] = []
     statistics: dict[str, MelStatistics] = {}
     total = MelStatistics.empty(0)
     for path in shards:
         with reading(path) as file:
             header = read_header(file)
-            _measure(file, extents, first=not rows)
+            _look(file, found, header.rows, first=not rows)
             rows.append(header.rows)
-            for speaker, part in header.mel_statistics.items():
-                found = MelStatistics.from_dict(part)
-                statistics[speaker] = statistics[speaker].merged(found) if speaker in statistics else found
-                total = total.merged(found)
+            for speaker, values in header.mel_statistics.items():
+                part = MelStatistics.from_dict(values)
+                statistics[speaker] = statistics[speaker].merged(part) if speaker in statistics else part
+                total = total.merged(part)
             locations.append({name: locate(file, name) for name in header.arrays})
+        for column in found.values():
+            if column.kind == CATEGORY:
+                column.values.update(column.texts(path, len(rows) - 1))
     with replacing(store / INDEX) as partial, create_file(partial) as file:
         columns = file.create_group(_COLUMNS)
-        tables = _create_columns(columns, extents, sum(rows))
-        start = 0
-        text_starts = dict.fromkeys(extents, 0)
-        for number, path in enumerate(shards):
-            with reading(path) as shard:
-                _copy_rows(shard[_COLUMNS], columns, extents, tables, start, text_starts)
-            columns["shard"][start : start + rows[number]] = number
-            start += rows[number]
+        write_number(columns, "shard", np.repeat(np.arange(len(rows)), rows), "<i4")
+        tables = {}
+        for name, column in found.items():
+            table = _write_column(columns, name, column, shards, rows)
+            if column.kind == CATEGORY:
+                tables[name] = table
         group = file.create_group(_SHARDS)
         for name in locations[0] if locations else ():
             write_number(group, f"{name}_offset", [place[name].offset for place in locations], "<i8")
@@ -92,76 +119,67 @@ def _write_speakers(group: h5py.Group, statistics: Sequence[MelStatistics]) -> N
         write_dataset(group, name, np.array(values, np.float64).reshape(len(statistics), -1 if statistics else 0))
 
 
-def _measure(file: h5py.File, extents: dict[str, _Extent], *, first: bool) -> None:
+def _look(file: h5py.File, found: dict[str, _Column], rows: int, *, first: bool) -> None:
+    """Note where a shard's columns lie."""
     group = file[_COLUMNS]
-    if not first and set(group) != set(extents):
+    if not first and set(group) != set(found):
         raise CorruptStoreError(f"{file.filename}: its columns are not those of the shards before it")
     for name in sorted(group):
-        kind = column_kind(group, name)
-        extent = extents.setdefault(name, _Extent(kind))
-        if extent.kind != kind:
-            raise CorruptStoreError(
-                f"{file.filename}: column '{name}' is a {kind}, in the shards before a {extent.kind}"
-            )
-        if kind == NUMBER:
-            extent.dtype = group[name].dtype.str
-        elif kind == TEXT:
-            extent.n_bytes += group[name]["bytes"].size
-        else:
-            extent.values.update(_read_texts(group[name]))
+        places = locate_column(group, name)
+        kind = column_kind(name, places)
+        if first:
+            found[name] = _Column(kind, {part: _Part(place.dtype) for part, place in places.items()})
+        column = found[name]
+        if column.kind != kind or {part: place.dtype for part, place in places.items()} != {
+            part: known.dtype for part, known in column.parts.items()
+        }:
+            raise CorruptStoreError(f"{file.filename}: column '{name}' is of another kind than in the shards before")
+        length = places[""] if kind == NUMBER else places.get("offsets")
+        if length is None or ("bytes" not in places and kind != NUMBER) or length.shape != (rows + (kind != NUMBER),):
+            raise CorruptStoreError(f"{file.filename}: column '{name}' has not the {rows:,} rows of its shard")
+        for part, place in places.items():
+            column.parts[part].add(place)
 
 
-def _create_columns(group: h5py.Group, extents: Mapping[str, _Extent], rows: int) -> dict[str, list[str]]:
-    tables = {}
-    create_dataset(group, "shard", (rows,), "<i4").attrs["kind"] = NUMBER
-    for name, extent in extents.items():
-        if extent.kind == NUMBER:
-            create_dataset(group, name, (rows,), extent.dtype).attrs["kind"] = NUMBER
-            continue
-        child = group.create_group(name)
-        child.attrs["kind"] = extent.kind
-        if extent.kind == TEXT:
-            create_dataset(child, "bytes", (extent.n_bytes,), "u1")
-            create_dataset(child, "offsets", (rows + 1,), "<i8")
-        else:
-            create_dataset(child, "codes", (rows,), "<i4")
-            tables[name] = sorted(extent.values)
-            encoded = [value.encode("utf-8") for value in tables[name]]
-            create_dataset(child, "bytes", (sum(map(len, encoded)),), "u1")[...] = np.frombuffer(
-                b"".join(encoded), np.uint8
-            )
-            offsets = np.cumsum([0, *map(len, encoded)])
-            create_dataset(child, "offsets", (len(offsets),), "<i8")[...] = offsets
-    return tables
+def _write_column(
+    group: h5py.Group, name: str, column: _Column, shards: Sequence[Path], rows: Sequence[int]
+) -> list[str]:
+    """Write one column of all shards; return the table of a category."""
+    if column.kind == NUMBER:
+        numbers = create_dataset(group, name, (sum(rows),), column.parts[""].dtype)
+        numbers.attrs["kind"] = NUMBER
+        start = 0
+        for shard, path in enumerate(shards):
+            write_rows(numbers, start, read_dataset(path, column.parts[""].place(shard)))
+            start += rows[shard]
+        return []
+    child = group.create_group(name)
+    child.attrs["kind"] = column.kind
+    if column.kind == CATEGORY:
+        return _write_category(child, column, shards, rows)
+    data = create_dataset(child, "bytes", (sum(column.parts["bytes"].counts),), "u1")
+    offsets = create_dataset(child, "offsets", (sum(rows) + 1,), "<i8")
+    start = n_bytes = 0
+    for shard, path in enumerate(shards):
+        write_rows(data, n_bytes, read_dataset(path, column.parts["bytes"].place(shard)))
+        write_rows(offsets, start, read_dataset(path, column.parts["offsets"].place(shard)) + n_bytes)
+        start += rows[shard]
+        n_bytes += column.parts["bytes"].counts[shard]
+    return []
 
 
-def _copy_rows(
-    source: h5py.Group,
-    target: h5py.Group,
-    extents: Mapping[str, _Extent],
-    tables: Mapping[str, list[str]],
-    start: int,
-    text_starts: dict[str, int],
-) -> None:
-    for name, extent in extents.items():
-        if extent.kind == NUMBER:
-            values = source[name][...]
-            target[name][start : start + len(values)] = values
-        elif extent.kind == TEXT:
-            data, offsets = source[name]["bytes"][...], source[name]["offsets"][...]
-            first = text_starts[name]
-            target[name]["bytes"][first : first + len(data)] = data
-            target[name]["offsets"][start : start + len(offsets)] = offsets + first
-            text_starts[name] = first + len(data)
-        else:
-            code = {value: number for number, value in enumerate(tables[name])}
-            codes = [code[value] for value in _read_texts(source[name])]
-            target[name]["codes"][start : start + len(codes)] = codes
-
-
-def _read_texts(group: h5py.Group) -> list[str]:
-    data, offsets = group["bytes"][...].tobytes(), group["offsets"][...].tolist()
-    return [data[a:b].decode("utf-8") for a, b in itertools.pairwise(offsets)]
+def _write_category(group: h5py.Group, column: _Column, shards: Sequence[Path], rows: Sequence[int]) -> list[str]:
+    table = sorted(column.values)
+    code = {value: number for number, value in enumerate(table)}
+    codes = create_dataset(group, "codes", (sum(rows),), "<i4")
+    start = 0
+    for shard, path in enumerate(shards):
+        write_rows(codes, start, np.array([code[value] for value in column.texts(path, shard)], np.int32))
+        start += rows[shard]
+    encoded = TextColumn.encode(table)
+    write_dataset(group, "bytes", encoded.data)
+    write_dataset(group, "offsets", encoded.offsets)
+    return table
 
 
 @dataclass(frozen=True)
