@@ -12,20 +12,19 @@ from types import ModuleType
 
 
 @contextmanager
-def import_later(name: str) -> Iterator[None]:
-    """Keep an ``import`` of a module within this block from loading it; whoever looks something up in it later does.
+def import_later(*names: str) -> Iterator[None]:
+    """Keep imports of modules within this block from loading them; whoever looks something up in one later does.
 
-    For a module that a library imports as a whole, as in ``import scipy.signal``, and needs in some functions only. Its
-    package has to load modules when they are looked up, as scipy does.
+    For modules that a library imports as a whole, as in ``import scipy.signal``, and needs in some functions only.
+    Their package has to load modules when they are looked up, as scipy does.
     """
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = ModuleType(name)
+    absent = [name for name in names if name not in sys.modules]
+    sys.modules.update((name, ModuleType(name)) for name in absent)
     try:
         yield
     finally:
-        del sys.modules[name]
+        for name in absent:
+            del sys.modules[name]
 
 
 @contextmanager

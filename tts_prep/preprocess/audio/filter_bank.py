@@ -32,8 +32,8 @@ class FilterBank:
 
 def dense_filter_bank(config: MelConfig) -> npt.NDArray[Any]:
     """Return librosa's filter bank for a recipe, [n_mels, 1 + n_fft / 2] float64."""
-    # Only the process that plans the work needs it, and half of the time to import it would go to scipy.signal.
-    with import_later("scipy.signal"):
+    # Only the process that plans the work needs it, and two thirds of the time to import it would go to these.
+    with import_later("scipy.signal", "scipy.ndimage"):
         from librosa.filters import mel
 
     return np.asarray(
