@@ -322,11 +322,16 @@ def rewrite_header(path: Path, change: Callable[[Any], Any]) -> None:
             file.create_dataset(name, data=np.array(text, h5py.string_dtype("utf-8", max(1, len(text)))))
 
 
-@pytest.mark.parametrize("name", ["count", "m2", "mean"])
-def test_statistics_that_cannot_be_are_refused(store: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("count", -1), ("count", 1.5), ("count", (1 << 63) - 3), ("m2", [1, 1, 1, 1, -3]), ("m2", [1] * 4)),
+        *(("mean", [1e200] * 5), ("mean", [10**400] * 5), ("mean", [0.0])),
+    ],
+)
+def test_statistics_that_cannot_be_are_refused(store: Path, name: str, value: object) -> None:
     def change(header: Any) -> Any:
-        part = header["mel_statistics"]["zoë"]
-        part[name] = {"count": -1, "m2": [1, 1, 1, 1, -3], "mean": [0.0]}[name]
+        header["mel_statistics"]["zoë"][name] = value
         return header
 
     rewrite_header(store / "shards/00001.h5", change)

@@ -107,14 +107,15 @@ def _check_types(value: Mapping[str, Any]) -> None:
     n_mels = value["arrays"]["mel"]["row_shape"][0]
     for part in value["mel_statistics"].values():
         numbers = [*part["mean"], *part["m2"]]
-        if len(part["mean"]) != n_mels or len(part["m2"]) != n_mels or not _are_numbers([*numbers, part["count"]]):
+        if len(part["mean"]) != n_mels or len(part["m2"]) != n_mels or not _are_numbers(numbers):
             raise ValueError("the mel statistics should be a count and two numbers a mel bin")
-        if min(part["count"], *part["m2"]) < 0:
-            raise ValueError("the mel statistics should have no count and no sum of squares below 0")
+        if type(part["count"]) is not int or not 0 <= part["count"] < 1 << 48 or min(part["m2"]) < 0:
+            raise ValueError("the mel statistics should be those of some frames")
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    return all(type(value) in (int, float) and abs(value) < 1e300 for value in values)
+    # Squares of them, times a count, have to be numbers too.
+    return all(type(value) in (int, float) and abs(value) < 1e100 for value in values)
 
 
 def read_shard_header(path: Path) -> ShardHeader:
