@@ -43,3 +43,12 @@ def _note_process(folder: Path) -> None:
 def _process_of(number: int) -> tuple[int, int]:
     time.sleep(0.1)
     return number, os.getpid()
+
+
+def test_a_pool_without_anything_to_do_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the pool was asked for")
+
+    monkeypatch.setattr("tts_prep.preprocess.workers.get_reusable_executor", refuse)
+    with worker_pool(2, Backend(), tmp_path):
+        pass

@@ -46,7 +46,8 @@ class WorkerPool:
         self._jobs = jobs
         self._backend = backend
         self._scratch = scratch
-        self._started: list[Iterator[Any]] = []
+        self._running = False
+        self._ready: Any = None
 
     @property
     def has_processes(self) -> bool:
@@ -59,9 +60,11 @@ class WorkerPool:
         Args:
             get_ready: what every process does first; can be pickled.
         """
-        ready = [joblib.delayed(get_ready)()] * self._jobs
+        self._running = True
         with _pool_settings(self._jobs, self._scratch), _signals_left_to_this_process():
-            self._started.append(joblib.Parallel(return_as="generator_unordered", batch_size=1)(ready))
+            self._ready = joblib.Parallel(return_as="generator_unordered", batch_size=1)(
+                [joblib.delayed(get_ready)()] * self._jobs
+            )
 
     def run(
         self, make: Callable[[Job], Done], todo: Sequence[Job], names: Callable[[Job], str]
@@ -85,6 +88,7 @@ class WorkerPool:
             yield from map(make, todo)
             return
         left = dict(enumerate(todo))
+        self._running = True
         try:
             while left:
                 started: list[int] = []
@@ -102,12 +106,14 @@ class WorkerPool:
 
     def stop(self) -> None:
         """End the processes: they are no part of a library's next call, nor of a command that was interrupted."""
-        if self.has_processes:
-            _stop_pool()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            while self._started:
-                self._started.pop().close()  # type: ignore[attr-defined]
+        if not self._running:
+            return
+        self._running = False
+        _stop_pool()
+        if self._ready is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._ready.close()
 
 
 @contextmanager
