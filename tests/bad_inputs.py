@@ -327,7 +327,7 @@ def _library() -> Iterator[Case]:
     from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.audio.presets import get_preset
     from tts_prep.preprocess.pipeline import FailureLimit
-    from tts_prep.preprocess.text.frontend import get_frontend
+    from tts_prep.preprocess.text.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
 
     yield Case("`UtteranceDataset`: no such folder", lambda w: UtteranceDataset(w.root / "NOWHERE"))

@@ -12,13 +12,8 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, PRESETS
 from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.text.frontend import (
-    DEFAULT_FRONTEND,
-    PUNCTUATION_STYLES,
-    Frontend,
-    check_choice,
-    get_frontend,
-)
+from tts_prep.preprocess.text.frontend import PUNCTUATION_STYLES, Frontend, check_choice
+from tts_prep.preprocess.text.registry import DEFAULT_FRONTEND, get_frontend
 from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES
 
 

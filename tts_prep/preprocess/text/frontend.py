@@ -1,10 +1,10 @@
-"""What a text frontend is, and the frontends by name."""
+"""What a text frontend is, and the half that those of single characters share."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -126,51 +126,3 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
         near = difflib.get_close_matches(value, choices, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ConfigurationError(f"{name}: expected one of {', '.join(choices)}, found {value!r}{hint}")
-
-
-def _espeak(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.espeak import EspeakFrontend
-
-    return EspeakFrontend(**options)
-
-
-def _arpabet(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.arpabet import ArpabetFrontend
-
-    return ArpabetFrontend(**options)
-
-
-def _characters(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.characters import CharactersFrontend
-
-    return CharactersFrontend(**options)
-
-
-def _phonemes(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.phonemes import PhonemesFrontend
-
-    return PhonemesFrontend(**options)
-
-
-FRONTENDS: Final[Mapping[str, Callable[..., Frontend]]] = {
-    "espeak": _espeak,
-    "arpabet": _arpabet,
-    "characters": _characters,
-    "phonemes": _phonemes,
-}
-DEFAULT_FRONTEND: Final = "espeak"
-
-
-def get_frontend(name: str = DEFAULT_FRONTEND, **options: Any) -> Frontend:
-    """Make a frontend.
-
-    Args:
-        name: one of `FRONTENDS`.
-        options: ``language="en-us"``; ``symbols``, a table of the caller's own, the position is the id; ``unknown``,
-            one of `UNKNOWN_POLICIES`; ``punctuation``, one of `PUNCTUATION_STYLES`, None for the frontend's own.
-
-    Raises:
-        ConfigurationError: there is no frontend of that name, or an option has no such value.
-    """
-    check_choice("frontend", name, tuple(FRONTENDS))
-    return FRONTENDS[name](**options)
