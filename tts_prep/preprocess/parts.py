@@ -101,7 +101,7 @@ def prepare_part(
     with (
         locked_folder(store, shared=True),
         scratch_folder(store, None) as scratch,
-        worker_pool(jobs, backend, scratch, partial(get_ready, config, scratch)) as pool,
+        worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool,
     ):
         recipe = recipe_of(config, root)
         if open_folder(store, recipe.settings) is not None:

@@ -103,7 +103,6 @@ def prepare(
         worker_pool(
             jobs,
             backend,
-            scratch,
             # A whole store needs no workers.
             None if (store / MANIFEST).exists() else partial(get_ready, config, scratch),
         ) as pool,

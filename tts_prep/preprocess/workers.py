@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
+import multiprocessing
 import multiprocessing.resource_tracker
 import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, Final, TypeVar
 
-import joblib
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend import resource_tracker as loky_resource_tracker
 
 from tts_prep.errors import WorkerError
@@ -26,11 +26,62 @@ Job = TypeVar("Job")
 Done = TypeVar("Done")
 
 _TRACKER_WARNINGS = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"
-_TAKING_UP = 0.5
-"""Seconds to wait at most for the pool's thread to take up a task: it is busy with others, or has ended."""
-
 _PARENT_INTERVAL = 0.2
 """Seconds between two looks of a worker whether its parent is still there."""
+
+_NOTICING = 1.0
+"""Seconds to wait at most for a pool to find its workers dead."""
+
+_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
+_ONE_THREAD: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
+"""Environment of a worker: every processor has one of its own."""
+
+
+class _Processes:
+    """Worker processes of this machine, which end with their parent and leave signals to it.
+
+    They are joblib's (loky's), without joblib around them: it ends them by itself when it is interrupted, and in a
+    traceback where they have not taken up yet all that they are to do.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._executor = ProcessPoolExecutor(
+            jobs, timeout=None, initializer=end_with_parent, initargs=(os.getpid(),), env=_ONE_THREAD
+        )
+        self._children: list[Any] = []
+
+    def submit(self, function: Callable[..., Done], *arguments: Any) -> concurrent.futures.Future[Done]:
+        """Have a function called in one of the processes, which are started with the first call.
+
+        Raises:
+            BrokenProcessPool: one of them was killed.
+        """
+        if not self._children:
+            before = set(multiprocessing.active_children())
+            with _signals_left_to_this_process():
+                self._executor.submit(_nothing)
+                self._children = [child for child in multiprocessing.active_children() if child not in before]
+        future: concurrent.futures.Future[Done] = self._executor.submit(function, *arguments)
+        return future
+
+    def end(self) -> None:
+        """Kill the processes, whatever they do."""
+        # The executor's thread ends in a traceback when it is told to kill workers that have not taken up yet all that
+        # they are to do. Where it finds them dead, it gives everything up in order.
+        with contextlib.suppress(RuntimeError, concurrent.futures.TimeoutError):
+            last = self._executor.submit(_nothing) if self._children else None
+            for child in self._children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGKILL)
+            # Given up, or done before; then all that was to be done before it was taken up.
+            if last is not None:
+                last.exception(_NOTICING)
+        self._executor.shutdown(wait=True, kill_workers=True)
+
+
+def _nothing() -> None:
+    pass
 
 
 class WorkerPool:
@@ -39,15 +90,12 @@ class WorkerPool:
     Args:
         jobs: worker processes; 1 stands for this process.
         backend: where the processes are.
-        scratch: the folder for temporary files of processes on this machine.
     """
 
-    def __init__(self, jobs: int, backend: Backend, scratch: Path) -> None:
+    def __init__(self, jobs: int, backend: Backend) -> None:
         self._jobs = jobs
         self._backend = backend
-        self._scratch = scratch
-        self._running = False
-        self._ready: Any = None
+        self._processes: _Processes | None = None
 
     @property
     def has_processes(self) -> bool:
@@ -60,11 +108,9 @@ class WorkerPool:
         Args:
             get_ready: what every process does first; can be pickled.
         """
-        self._running = True
-        with _pool_settings(self._jobs, self._scratch), _signals_left_to_this_process():
-            self._ready = joblib.Parallel(return_as="generator_unordered", batch_size=1)(
-                [joblib.delayed(get_ready)()] * self._jobs
-            )
+        self._processes = _Processes(self._jobs)
+        for _ in range(self._jobs):
+            self._processes.submit(get_ready)
 
     def run(
         self, make: Callable[[Job], Done], todo: Sequence[Job], names: Callable[[Job], str]
@@ -88,47 +134,35 @@ class WorkerPool:
             yield from map(make, todo)
             return
         left = dict(enumerate(todo))
-        self._running = True
-        try:
-            while left:
-                started: list[int] = []
-                try:
-                    for number, done in _run_pool(make, left, started, self._jobs, self._scratch):
-                        del left[number]
-                        yield done
-                except BrokenProcessPool:
-                    for number in [number for number in started if number in left]:
-                        yield _run_alone(make, left.pop(number), names, self._scratch)
-        except BaseException:
-            # Before joblib closes what is under way, which it would replace by a fresh pool.
-            self.stop()
-            raise
+        while left:
+            self._processes = self._processes or _Processes(self._jobs)
+            under_way: dict[concurrent.futures.Future[Done], int] = {}
+            try:
+                for number, done in _results(self._processes, make, left, under_way):
+                    del left[number]
+                    yield done
+            except BrokenProcessPool:
+                self.stop()
+                for number in under_way.values():
+                    yield _done_alone(make, left.pop(number), names)
 
     def stop(self) -> None:
         """End the processes: they are no part of a library's next call, nor of a command that was interrupted."""
-        if not self._running:
-            return
-        self._running = False
-        _stop_pool()
-        if self._ready is not None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._ready.close()
+        if self._processes is not None:
+            processes, self._processes = self._processes, None
+            processes.end()
 
 
 @contextmanager
-def worker_pool(
-    jobs: int, backend: Backend, scratch: Path, get_ready: Callable[[], None] | None = None
-) -> Iterator[WorkerPool]:
+def worker_pool(jobs: int, backend: Backend, get_ready: Callable[[], None] | None = None) -> Iterator[WorkerPool]:
     """Yield a pool for one run, and end its processes with it.
 
     Args:
         jobs: worker processes; 1 stands for this process.
         backend: where the processes are.
-        scratch: their folder for temporary files.
         get_ready: what to load in every process before there are jobs; None to wait for jobs.
     """
-    pool = WorkerPool(jobs, backend, scratch)
+    pool = WorkerPool(jobs, backend)
     try:
         if get_ready and pool.has_processes:
             pool.start(get_ready)
@@ -140,73 +174,46 @@ def worker_pool(
         pool.stop()
 
 
-def _run_pool(
-    make: Callable[[Job], Done], todo: dict[int, Job], started: list[int], jobs: int, scratch: Path
+def _results(
+    processes: _Processes,
+    make: Callable[[Job], Done],
+    todo: dict[int, Job],
+    under_way: dict[concurrent.futures.Future[Done], int],
 ) -> Iterator[tuple[int, Done]]:
-    """Yield number and result of every job; note in ``started`` those that workers were given."""
+    """Yield number and result of every job; keep in ``under_way`` those that workers have been given.
 
-    def tasks() -> Iterator[tuple[Callable[..., tuple[int, Done]], tuple[object, ...], dict[str, object]]]:
-        for number, job in list(todo.items()):
-            started.append(number)
-            yield joblib.delayed(_numbered)(make, number, job)
+    Raises:
+        BrokenProcessPool: a worker was killed.
+    """
+    coming = iter(list(todo.items()))
 
-    with _pool_settings(jobs, scratch):
-        with _signals_left_to_this_process():
-            # A batch of one: what a shard's worker is killed for costs that shard.
-            results = joblib.Parallel(return_as="generator_unordered", batch_size=1)(tasks())
-        try:
-            # Not "yield from", which would close the results, with a warning, before our own end is reached.
-            for result in results:  # noqa: UP028
-                yield result
-        finally:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.close()
+    def submit(count: int) -> None:
+        for number, job in islice(coming, count):
+            under_way[processes.submit(make, job)] = number
 
-
-def _pool_settings(jobs: int, scratch: Path) -> Any:
-    return joblib.parallel_config(
-        "loky",
-        n_jobs=jobs,
-        inner_max_num_threads=1,
-        temp_folder=str(scratch),
-        initializer=end_with_parent,
-        initargs=(os.getpid(),),
-    )
+    # One more than there are workers, so that none waits for this process.
+    submit(processes.jobs + 1)
+    while under_way:
+        finished, _ = concurrent.futures.wait(under_way, return_when=concurrent.futures.FIRST_COMPLETED)
+        for future in finished:
+            done = future.result()
+            number = under_way.pop(future)
+            submit(1)
+            yield number, done
 
 
-def _numbered(make: Callable[[Job], Done], number: int, job: Job) -> tuple[int, Done]:
-    return number, make(job)
-
-
-def _run_alone(make: Callable[[Job], Done], job: Job, names: Callable[[Job], str], scratch: Path) -> Done:
+def _done_alone(make: Callable[[Job], Done], job: Job, names: Callable[[Job], str]) -> Done:
+    processes = _Processes(1)
     try:
-        # Two workers and one job: joblib takes a pool of one for this very process.
-        return next(_run_pool(make, {0: job}, [], 2, scratch))[1]
+        return processes.submit(make, job).result()
     except BrokenProcessPool as error:
         raise WorkerError(
             f"{names(job)}: its worker process was killed, and killed again with no other beside it; is there enough "
             "memory? What was done is kept: give --shard-utterances a smaller number in a new store, or look for what "
             "ends processes here"
         ) from error
-
-
-def _stop_pool() -> None:
-    executor = get_reusable_executor(reuse=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # loky's own thread ends in a traceback when it is told to kill workers before it has taken up what they are to
-        # do. It takes tasks up in order: once it has this one, it has all of them.
-        with contextlib.suppress(RuntimeError):
-            last = executor.submit(_nothing)
-            deadline = time.monotonic() + _TAKING_UP
-            while not (last.running() or last.done()) and time.monotonic() < deadline:
-                time.sleep(0.001)
-        executor.shutdown(wait=True, kill_workers=True)
-
-
-def _nothing() -> None:
-    pass
+    finally:
+        processes.end()
 
 
 @contextmanager
