@@ -4,7 +4,7 @@
 
 Every round runs each contender once, in turn, on the same corpus and into a new folder; threads are pinned to one a
 process for all. The ratios are taken inside of a round, so that a slow minute of the machine strikes both sides.
-Everything is written below benchmarks/output/. The corpus has just been written or read, so it comes from memory.
+Everything is written below benchmarks/output/. The corpus is read once before, so it comes from memory.
 
 Only the standard library is imported here: a process starts with its parent's peak of memory.
 """
@@ -12,6 +12,7 @@ Only the standard library is imported here: a process starts with its parent's p
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import platform
@@ -147,11 +148,12 @@ def synthesise(folder: Path, hours: float, texts: Path | None) -> None:
 
 
 def measure_corpus(corpus: Path) -> tuple[int, float]:
-    """Return the utterances of a corpus and their seconds, by the headers of the recordings."""
+    """Return the utterances of a corpus and their seconds; afterwards the recordings are in memory for everybody."""
     utterances, seconds = 0, 0.0
     with (corpus / "metadata.csv").open(encoding="utf-8") as rows:
         for row in rows:
-            with wave.open(str(corpus / "wavs" / f"{row.split('|')[0]}.wav"), "rb") as recording:
+            data = (corpus / "wavs" / f"{row.split('|')[0]}.wav").read_bytes()
+            with wave.open(io.BytesIO(data), "rb") as recording:
                 seconds += recording.getnframes() / recording.getframerate()
             utterances += 1
     return utterances, seconds
