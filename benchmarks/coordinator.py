@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from tts_prep.preprocess import excerpt, pipeline
-from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import Utterance
-from tts_prep.preprocess.shards import make_shard
+from tts_prep.preprocess.runs.shards import make_shard
 
 TEXTS = ("Yes.", "Why not?", "He left.", "It was cold.", "Come in, please.")
 

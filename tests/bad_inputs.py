@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-from conftest import TEXTS, speech_like, write_ljspeech
+from corpora import TEXTS, speech_like, write_ljspeech
 from stores import make_rows, write_store
 
 from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
-from tts_prep.preprocess.configuration import Configuration
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_corpus
-from tts_prep.preprocess.pipeline import prepare
-from tts_prep.preprocess.settings import configure
+from tts_prep.preprocess.runs.prepare import prepare
 
 
 @dataclass(frozen=True)
@@ -326,8 +326,8 @@ def _make(world: World, config: Configuration) -> None:
 def _library() -> Iterator[Case]:
     from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.audio.presets import get_preset
-    from tts_prep.preprocess.pipeline import FailureLimit
-    from tts_prep.preprocess.text.registry import get_frontend
+    from tts_prep.preprocess.runs.prepare import FailureLimit
+    from tts_prep.preprocess.text.frontends.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
 
     yield Case("`UtteranceDataset`: no such folder", lambda w: UtteranceDataset(w.root / "NOWHERE"))

@@ -5,8 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import soundfile
-from conftest import speech_like
+
+SAMPLE_RATE = 22050
+TEXTS = (
+    "Printing, in the only sense with which we are at present concerned.",
+    'He said "no", and left.',
+    "It was 1843; the 2nd of May!",
+    "Why not?",
+    "The café — so he thought — was closed.",
+    "A longer sentence, so that the lengths differ: one, two, three, four, five, six.",
+    "Yes.",
+)
+KALDI = {
+    "wav.scp": "u1 audio/a.wav\nu2 audio/b.wav\n",
+    "text": "u1 One two.\nu2 Drei vier.\n",
+    "utt2spk": "u1 anna\nu2 001\n",
+    "spk2gender": "001 m\nanna f\n",
+    "utt2lang": "u1 en-us\nu2 de\n",
+    "utt2emotion": "u1 calm\n",
+    "utt2dur": "u1 1.0\n",
+}
+
+
+def speech_like(seconds: float, seed: int, sample_rate: int = SAMPLE_RATE) -> np.ndarray:
+    """Return a decaying harmonic sound with noise, [n_samples] float64 within ±0.6."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(round(seconds * sample_rate)) / sample_rate
+    pitch = rng.uniform(90, 240)
+    voice = sum(np.sin(2 * np.pi * pitch * k * t + rng.uniform(0, 6)) / k for k in range(1, 12))
+    return 0.15 * voice * (0.6 + 0.4 * np.sin(2 * np.pi * 3 * t)) + 0.005 * rng.standard_normal(len(t))
+
+
+def write_ljspeech(root: Path, texts: tuple[str, ...] = TEXTS) -> Path:
+    """Write a folder in the shape of LJ Speech: one recording a text, of different lengths."""
+    (root / "wavs").mkdir(parents=True)
+    rows = []
+    for number, text in enumerate(texts):
+        name = f"S-{number:04d}"
+        soundfile.write(root / "wavs" / f"{name}.wav", speech_like(0.2 + 0.11 * (number % 9), number), SAMPLE_RATE)
+        rows.append(f"{name}|raw {text}|{text}\n")
+    (root / "metadata.csv").write_text("".join(rows), encoding="utf-8")
+    return root
+
 
 SPEAKER_INFO = """\
 ID  AGE  GENDER  ACCENTS  REGION COMMENTS

@@ -16,9 +16,9 @@ from pathlib import Path
 from killing import contents
 
 from tts_prep.errors import WriteError
-from tts_prep.preprocess.configuration import Configuration, StoreConfig
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.pipeline import prepare
+from tts_prep.preprocess.runs.prepare import prepare
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ SETTINGS = {
     },
     "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
 }
-"""Table → setting → the option that sets it, for `tts_prep.preprocess.settings.configure`."""
+"""Table → setting → the option that sets it, for `tts_prep.preprocess.configuration.settings.configure`."""
 
 
 def complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

@@ -17,13 +17,13 @@ from tts_prep.cli.progress import make_progress
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
-from tts_prep.format.ood import read_ood_header
-from tts_prep.preprocess.cluster import Backend
-from tts_prep.preprocess.configuration import Configuration
+from tts_prep.format.ood_texts import read_ood_header
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_corpus
-from tts_prep.preprocess.parts import Part, PartResult, prepare_part
-from tts_prep.preprocess.pipeline import Result, available_jobs, prepare
-from tts_prep.preprocess.settings import configure
+from tts_prep.preprocess.runs.parts import Part, PartResult, prepare_part
+from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
+from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.quantities import bytes_text, count_text, duration_text
 
 

@@ -10,7 +10,7 @@ from typing import NoReturn, TextIO
 from tqdm import tqdm
 
 from tts_prep.cli import interruption
-from tts_prep.preprocess.pipeline import Progress
+from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.quantities import duration_text
 
 _PLAIN_INTERVAL = 10.0

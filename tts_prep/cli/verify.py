@@ -78,7 +78,7 @@ def _repair(
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.format.verification import require_whole
-    from tts_prep.preprocess.repair import repair_store
+    from tts_prep.preprocess.runs.repair import repair_store
     from tts_prep.quantities import count_text
 
     lists = split_lists(splits)

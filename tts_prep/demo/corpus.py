@@ -11,7 +11,7 @@ import soundfile
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.atomic import replacing
-from tts_prep.preprocess.text.speech import speak
+from tts_prep.preprocess.text.frontends.speech import speak
 
 
 class Manner(NamedTuple):

@@ -16,7 +16,7 @@ from tts_prep.format.index import build_index, open_index
 from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PARTS, SHARDS, shard_name
 from tts_prep.format.lock import locked
 from tts_prep.format.manifest import FileEntry, Manifest, read_manifest, write_manifest
-from tts_prep.format.ood import read_ood_header
+from tts_prep.format.ood_texts import read_ood_header
 from tts_prep.format.remarks import Remarks
 from tts_prep.format.seals import broken_datasets
 from tts_prep.format.shard import ShardHeader, broken_text, check_shard

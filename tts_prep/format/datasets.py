@@ -21,7 +21,7 @@ from tts_prep.format.layout import PAGE
 Array = npt.NDArray[Any]
 
 SEALS = "checksums"
-"""The name of the dataset that holds the checksums of all others: a JSON object, dataset → SHA-256 of its bytes."""
+"""The name of the dataset that holds the checksums of all others: a JSON object, dataset → CRC-32 of its bytes."""
 
 _LONGEST_STRING = 1 << 28
 _BLOCK = 1 << 20
@@ -139,13 +139,13 @@ def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
     """Write rows of a dataset from one on: what ``dataset[start : start + n] = values`` does, for less than half.
 
     Args:
-        values: [n, …], contiguous, of the dataset's dtype.
+        values: [n, …], contiguous; converted where they are of another dtype than the dataset.
     """
     if not values.size:
         return
     place = dataset.id.get_space()
     place.select_hyperslab((start, *(0 for _ in values.shape[1:])), values.shape)
-    dataset.id.write(h5py.h5s.create_simple(values.shape), place, values, dataset.id.get_type())
+    dataset.id.write(h5py.h5s.create_simple(values.shape), place, values, h5py.h5t.py_create(values.dtype))
 
 
 def write_string(group: h5py.Group, name: str, text: str) -> None:

@@ -14,7 +14,7 @@ from tts_prep.format.files import stored_file
 from tts_prep.format.index import Index, array_row_bytes, check_places, open_index
 from tts_prep.format.layout import ARRAYS, INDEX, MANIFEST
 from tts_prep.format.manifest import FileEntry, Manifest, manifest_fault, read_manifest
-from tts_prep.format.ood import open_ood_texts
+from tts_prep.format.ood_texts import open_ood_texts
 from tts_prep.format.seals import broken_datasets
 from tts_prep.format.shard import broken_text, check_shard, check_tiling, read_shard_header
 

@@ -1,10 +1,11 @@
 """Read stores: datasets, samplers, batches. Nothing but numpy and h5py is loaded by this."""
 
-from tts_prep.loader.batch_plan import BatchPlan
-from tts_prep.loader.budgets import Budget
-from tts_prep.loader.collate import Batch, Collator, collate
-from tts_prep.loader.columns import CategoryValues, Columns, TextValues
-from tts_prep.loader.composition import (
+from tts_prep.loader.batching.collate import Batch, Collator, collate
+from tts_prep.loader.batching.normalization import MelNormalizer
+from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
+from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
+from tts_prep.loader.dataset.columns import CategoryValues, Columns, TextValues
+from tts_prep.loader.dataset.composition import (
     CacheDataset,
     ChainDataset,
     DatasetMixin,
@@ -16,19 +17,18 @@ from tts_prep.loader.composition import (
     TupleDataset,
     split,
 )
-from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
-from tts_prep.loader.distributed import DistributedSampler
-from tts_prep.loader.length_buckets import LengthBucketBatchSampler
-from tts_prep.loader.metadata import StoreMetadata
-from tts_prep.loader.mixing import MixingSampler, groups_of
-from tts_prep.loader.normalization import MelNormalizer
-from tts_prep.loader.ood_texts import OutOfDomainText, OutOfDomainTexts
-from tts_prep.loader.padding import batch_spec, batch_text_id, batch_wav
-from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from tts_prep.loader.shapes import BatchShape, ShapedPositions
-from tts_prep.loader.similar_length import PartiallyRandomizedSimilarTimeLengthSampler
-from tts_prep.loader.utterances import Utterance, UtteranceDataset
-from tts_prep.loader.weighted import SubsetRandomSampler, WeightedRandomSampler
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.ood_texts import OutOfDomainText, OutOfDomainTexts
+from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from tts_prep.loader.samplers.batch_plan import BatchPlan
+from tts_prep.loader.samplers.budgets import Budget
+from tts_prep.loader.samplers.distributed import DistributedSampler
+from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler
+from tts_prep.loader.samplers.mixing import MixingSampler, groups_of
+from tts_prep.loader.samplers.shapes import BatchShape, ShapedPositions
+from tts_prep.loader.samplers.similar_length import PartiallyRandomizedSimilarTimeLengthSampler
+from tts_prep.loader.samplers.weighted import SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
     "Batch",

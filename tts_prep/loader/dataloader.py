@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.loader.buffers import RecycledBuffers
-from tts_prep.loader.collate import Batch, Collator, collate
-from tts_prep.loader.making_ahead import made_ahead
+from tts_prep.loader.batching.buffers import RecycledBuffers
+from tts_prep.loader.batching.collate import Batch, Collator, collate
+from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.prefetch.making_ahead import made_ahead
+from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
-from tts_prep.loader.reading_ahead import ReadingAhead
-from tts_prep.loader.samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from tts_prep.loader.tensors import PinnedBuffers, import_torch, to_tensors
-from tts_prep.loader.utterances import UtteranceDataset
+from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 
 class DataIterator(Iterator[Any]):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import BatchPlan, BatchSampler, LengthBucketBatchSampler, RandomSampler, UtteranceDataset
-from tts_prep.loader.samplers import Sampler
+from tts_prep.loader.samplers.base import Sampler
 
 _ID_BYTES = 8
 """Bytes of a phoneme id or a length in a batch, which holds them as int64."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.atomic import replacing
 from tts_prep.format.layout import FIXED_COLUMNS
-from tts_prep.loader.columns import CategoryValues
-from tts_prep.loader.utterances import UtteranceDataset
+from tts_prep.loader.dataset.columns import CategoryValues
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 FEATURES = "feat.scp"
 _NAMES = {"speaker": "utt2spk", "gender": "utt2gen"}

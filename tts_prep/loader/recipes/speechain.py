@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.layout import MANIFEST
-from tts_prep.loader.composition import DatasetMixin
+from tts_prep.loader.batching.padding import batch_spec, batch_text_id
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.padding import batch_spec, batch_text_id
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.recipes.kaldi_files import parse_store_entry, read_tables, store_entry
 from tts_prep.loader.recipes.ref_yaml import read_yaml
-from tts_prep.loader.samplers import Progress, Sampler, check_batch_size, check_rank, steps_made
-from tts_prep.loader.utterances import UtteranceDataset
+from tts_prep.loader.samplers.base import Progress, Sampler, check_batch_size, check_rank, steps_made
 
 GROUPS = ({"train", "valid", "test"}, {"train", "valid"}, {"test"})
 DATASET_TYPES = ("speech.speech_text.SpeechTextDataset",)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.composition import DatasetMixin
+from tts_prep.loader.batching.padding import batch_text_id
+from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.padding import batch_text_id
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
 from tts_prep.loader.randomness import check_seed, random_words
-from tts_prep.loader.tensors import to_tensors
-from tts_prep.loader.utterances import Utterance, UtteranceDataset
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.padding import batch_spec, batch_wav
+from tts_prep.loader.batching.padding import batch_spec, batch_wav
+from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
 from tts_prep.loader.randomness import check_seed, random_words
-from tts_prep.loader.utterances import Utterance, UtteranceDataset
 
 
 class DataCollector:

@@ -42,8 +42,8 @@ class MelExtractor:
     def magnitudes(self, waveform: Waveform) -> Mel:
         """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32."""
         # The compiler that these bring takes half a second to load.
-        from tts_prep.preprocess.audio.kernel import mel_frames
-        from tts_prep.preprocess.audio.lanes import LANES
+        from tts_prep.preprocess.audio.simd.kernel import mel_frames
+        from tts_prep.preprocess.audio.simd.lanes import LANES
 
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
@@ -91,7 +91,7 @@ class MelExtractor:
 
     @cached_property
     def _tables(self) -> tuple[npt.NDArray[Any], ...]:
-        from tts_prep.preprocess.audio.fft import bin_positions, twiddles
+        from tts_prep.preprocess.audio.simd.fft import bin_positions, twiddles
 
         n_fft = self.config.n_fft
         return (*twiddles(n_fft // 2), *twiddles(n_fft), bin_positions(n_fft // 2))
@@ -108,8 +108,8 @@ class MelExtractor:
         """Fill ``out`` for an n_fft that is not a power of two."""
         from scipy.fft import rfft
 
-        from tts_prep.preprocess.audio.kernel import mel_of_spectrum
-        from tts_prep.preprocess.audio.lanes import LANES
+        from tts_prep.preprocess.audio.simd.kernel import mel_of_spectrum
+        from tts_prep.preprocess.audio.simd.lanes import LANES
 
         frames = np.lib.stride_tricks.sliding_window_view(padded, self.config.n_fft)[:: self.config.hop_length]
         for first in range(0, len(out), LANES):
@@ -150,7 +150,7 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
 
 def compile_kernels(config: MelConfig) -> None:
     """Compile, or load from the compiler's cache, all that a recipe runs through."""
-    from tts_prep.preprocess.audio.kernel import bin_moments
+    from tts_prep.preprocess.audio.simd.kernel import bin_moments
 
     # Of the right types, and without librosa.
     bank = FilterBank(

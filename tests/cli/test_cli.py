@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from commands import run
+from corpora import TEXTS
+
+from tts_prep.cli.main import cli
+from tts_prep.cli.progress import make_progress
+from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.quantities import bytes_text, duration_text
+
+
+def test_a_corpus_becomes_a_store_and_the_closing_lines_say_so(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
+    assert (status, err) == (0, "")
+    first, second = out.splitlines()
+    assert first.startswith(f"{tmp_path / 'store'}: {len(TEXTS)} utterances, ")
+    assert "× real time" in second
+    status, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
+    assert (status, out.splitlines()[1]) == (0, "the store was whole already; nothing was made")
+
+
+def test_what_was_left_out_is_the_last_line(
+    capsys: pytest.CaptureFixture[str], own_corpus: Path, tmp_path: Path
+) -> None:
+    (own_corpus / "wavs" / "S-0002.wav").unlink()
+    status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1)
+    assert status == 0
+    assert out.splitlines()[-1].startswith("left out: 1 of the corpus's rows (audio 1), listed in ")
+    assert "S-0002.wav: no such file" in out
+
+
+def test_too_many_failures_are_exit_status_1(
+    capsys: pytest.CaptureFixture[str], own_corpus: Path, tmp_path: Path
+) -> None:
+    (own_corpus / "wavs" / "S-0002.wav").unlink()
+    status, out, err = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1, "--max-failures", 0)
+    assert (status, out) == (1, "")
+    assert err.startswith("tts-prep: error: 1 of 7 rows failed so far, more than --max-failures 0 allows")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["ljspeech"], 2, "Missing argument 'CORPUS'; see 'tts-prep ljspeech --help'"),
+        (["ljspeech", "nowhere", "store"], 1, "nowhere: no such folder; expected an LJ Speech corpus"),
+        (["ljspeech", "nowhere", "store", "--jobs", "0"], 2, "Invalid value for '--jobs'"),
+        (
+            ["ljspeech", "nowhere", "store", "--preset", "x"],
+            2,
+            "preset: there is none named 'x'; 'tts-prep presets' lists them",
+        ),
+        (["ljspeech", "nowhere", "store", "--frontend", "x"], 2, "frontend: expected one of espeak"),
+        (["ljspeech", "nowhere", "store", "--max-failures", "x"], 2, "max-failures: expected a number such as 20"),
+        (["ljspeech", "nowhere", "store", "--colour"], 2, "No such option"),
+        (["lsjpeech"], 2, "No such command 'lsjpeech'"),
+        (["info", "nowhere"], 1, "nowhere: no such folder; expected a store made by tts-prep"),
+        (["verify", "nowhere"], 1, "nowhere: no such folder; expected a store made by tts-prep"),
+    ],
+)
+def test_a_fault_is_one_line_on_stderr_and_an_exit_status(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, out, err = run(capsys, *arguments)
+    assert (found, out) == (status, "")
+    assert err.startswith("tts-prep: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_debug_adds_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "info", "nowhere", "--debug")
+    assert status == 1
+    assert "Traceback" in err
+    assert err.splitlines()[-1].startswith("tts-prep: error: nowhere")
+
+
+def test_info_says_what_is_in_a_store(capsys: pytest.CaptureFixture[str], store: Path) -> None:
+    status, out, _ = run(capsys, "info", store)
+    assert status == 0
+    assert f"utterances  {len(TEXTS)}, " in out
+    status, out, _ = run(capsys, "info", store, "--json")
+    value = json.loads(out)
+    assert value["totals"]["utterances"] == len(TEXTS)
+    assert (
+        value["bytes"]
+        == sum(p.stat().st_size for p in store.rglob("*") if p.is_file()) - (store / "manifest.json").stat().st_size
+    )
+
+
+def test_verify_accepts_a_good_store_and_names_every_changed_file(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    run(capsys, "ljspeech", corpus, store, "--jobs", 1, "--shard-utterances", 2)
+    assert run(capsys, "verify", store)[0] == 0
+    shard = bytearray((store / "shards/00001.h5").read_bytes())
+    shard[len(shard) // 2] ^= 1
+    (store / "shards/00001.h5").write_bytes(shard)
+    (store / "shards/00002.h5").unlink()
+    (store / "index.h5").write_bytes((store / "index.h5").read_bytes()[:-1])
+    status, out, err = run(capsys, "verify", store)
+    assert status == 1
+    assert [line.split(":")[0] for line in out.splitlines()] == ["index.h5", "shards/00001.h5", "shards/00002.h5"]
+    assert err.endswith("3 of 7 files are not as they were made\n")
+
+
+def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in cli.commands:
+        status, out, _ = run(capsys, name, "--help")
+        assert status == 0
+        assert "Example:" in out or "Examples:" in out, name
+        assert f"\n    tts-prep {name} " in out
+        assert "\\b" not in out
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "tts_prep", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("tts-prep ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(7.44, "7.4 s"), (59.94, "59.9 s"), (60, "1 min 0 s"), (723, "12 min 3 s"), (86100, "23 h 55 min")],
+)
+def test_durations_are_readable(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2.44e9, "2.4 GB")])
+def test_sizes_are_readable(size: float, text: str) -> None:
+    assert bytes_text(size) == text
+
+
+def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from tts_prep.preprocess.audio import PRESETS
+    from tts_prep.preprocess.configuration.settings import configure
+
+    _, out, _ = run(capsys, "presets")
+    assert [line.split()[0] for line in out.splitlines()] == list(PRESETS)
+    for name, config in PRESETS.items():
+        _, out, _ = run(capsys, "presets", name)
+        assert out.startswith("# ")
+        # Without its first setting the file still says everything.
+        (tmp_path / "all.toml").write_text(out.replace(f'preset = "{name}"', 'preset = "coqui"'), encoding="utf-8")
+        found = configure("ljspeech", file=tmp_path / "all.toml").as_dict()["audio"]
+        assert found == {**configure("ljspeech", preset=name).as_dict()["audio"]}, config
+
+
+def test_settings_of_the_command_line_reach_the_store(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    options = "--preset hifigan --n-mels 40 --fmax 7000 --dtype float16 --waveform int16 --channel mean --trim-db 60"
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1, *options.split())
+    assert (status, err) == (0, "")
+    value = json.loads((tmp_path / "store/manifest.json").read_text(encoding="utf-8"))
+    audio = value["configuration"]["audio"]
+    assert (audio["framing"], audio["n_mels"], audio["fmax"], audio["channel"], audio["trim_db"]) == (
+        *("hifigan", 40, 7000.0, "mean", 60.0),
+    )
+    assert {name: array["dtype"] for name, array in value["arrays"].items()} == {
+        "mel": "float16",
+        "phonemes": "int32",
+        "waveform": "int16",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["lsjpeech"], "Did you mean 'ljspeech'? See 'tts-prep --help'"),
+        (["ljspeech", "a", "b", "--overwrit"], "Did you mean '--overwrite'? See 'tts-prep ljspeech --help'"),
+        (["ljspeech", "a", "b", "--preset", "hifgan"], "did you mean 'hifigan'?"),
+        (["ljspeech", "a", "b", "--frontend", "espaek"], "did you mean 'espeak'?"),
+        (["presets", "bigvgan-24k"], "did you mean 'bigvgan-24k-100'?"),
+    ],
+)
+def test_a_mistyped_name_gets_a_suggestion_in_the_same_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert err.endswith(f"{hint}\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("tts-prep rep", {"plain,report"}),
+        ("tts-prep ljspeech --preset bigvgan-2", {"plain,bigvgan-22k-80", "plain,bigvgan-24k-100"}),
+        ("tts-prep presets vo", {"plain,vocos"}),
+    ],
+)
+def test_a_shell_can_complete_commands_and_presets(words: str, expected: set[str]) -> None:
+    variables = {"_TTS_PREP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-m", "tts_prep"], capture_output=True, text=True, env={**os.environ, **variables}
+    )
+    assert set(done.stdout.split()) == expected
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_a_bar_with_the_total_from_the_first_moment() -> None:
+    stream = Terminal()
+    with make_progress(stream) as show:
+        show(Progress(0, 1_310, 0.0, 0, 0.0))
+        assert stream.getvalue().startswith("\r  0%|")
+        assert "0/1310" in stream.getvalue()
+        show(Progress(655, 1_310, 4_300.0, 2, 4_300.0))
+        assert "655/1310" in stream.getvalue()
+        assert "1 h 11 min of audio" in stream.getvalue()
+        assert "2 failed" in stream.getvalue()
+
+
+def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    now = 100.0
+    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 10.0)
+    monkeypatch.setattr("tts_prep.cli.progress.time.monotonic", lambda: now)
+    with make_progress(stream) as show:
+        show(Progress(0, 1_310, 0.0, 0, 0.0))
+        now = 109.0
+        show(Progress(100, 1_310, 700.0, 0, 700.0))
+        assert stream.getvalue() == ""
+        now = 111.0
+        show(Progress(655, 1_310, 4_300.0, 0, 1_100.0))
+    # Of what was there before this run began, only the amount counts, not the speed.
+    assert stream.getvalue() == "655 of 1,310 utterances, 1 h 11 min of audio, 100 × real time\n"
+
+
+def test_info_folds_its_lines_to_a_terminal_and_fits_a_screen(
+    capsys: pytest.CaptureFixture[str], store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "info", store)
+    lines = [click.unstyle(line) for line in out.splitlines()]
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80

@@ -1,0 +1,38 @@
+"""Datasets written and read past h5py's slicing, against h5py itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.datasets import Location, create_dataset, create_file, locate, read_dataset, write_rows
+
+
+@pytest.mark.parametrize("dtype", ["<i8", "<i4", "<i2", "<f4"])
+def test_rows_come_to_their_place_whatever_the_dtype_they_are_given_in(tmp_path: Path, dtype: str) -> None:
+    with create_file(tmp_path / "a.h5") as file:
+        dataset = create_dataset(file, "a", (7, 3), "<i8")
+        write_rows(dataset, 0, np.zeros((7, 3), dtype))
+        write_rows(dataset, 2, np.arange(-6, 6).reshape(4, 3).astype(dtype))
+        write_rows(dataset, 7, np.empty((0, 3), dtype))
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["a"][...].tolist() == [[0] * 3] * 2 + [[-6, -5, -4], [-3, -2, -1], [0, 1, 2], [3, 4, 5]] + [[0] * 3]
+
+
+def test_a_dataset_is_read_as_h5py_reads_it_and_not_beyond_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with create_file(path) as file:
+        write_rows(create_dataset(file, "a", (5, 2), "<f4"), 0, np.arange(10, dtype=np.float32).reshape(5, 2))
+        create_dataset(file, "none", (0, 2), "<f4")
+    with h5py.File(path) as file:
+        expected, place, none = file["a"][...], locate(file, "a"), locate(file, "none")
+    np.testing.assert_array_equal(read_dataset(path, place), expected)
+    assert read_dataset(path, none).shape == (0, 2)
+    with pytest.raises(CorruptStoreError, match="shorter than its datasets"):
+        read_dataset(path, Location(place.offset, (1 << 60, 2), place.dtype))
+    with pytest.raises(CorruptStoreError, match="cannot be read"):
+        read_dataset(tmp_path / "none.h5", place)

@@ -1,0 +1,145 @@
+"""Two runs at once, and what dead ones leave."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tts_prep.errors import StoreInUseError, WriteError
+from tts_prep.format.assembly import reindex_store
+from tts_prep.format.lock import locked
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.workers.scratch import scratch_folder
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from tts_prep.format.lock import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield process  # type: ignore[misc]
+    process.kill()
+    process.communicate()
+
+
+def test_the_second_of_two_runs_is_refused_at_once_and_told_who_holds_the_store(
+    holder: subprocess.Popen[str], corpus: Path, tmp_path: Path
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(StoreInUseError) as error:
+        prepare(read_ljspeech(corpus), corpus, tmp_path, Configuration())
+    assert time.monotonic() - started < 0.5
+    assert f"in use, process {holder.pid} on {socket.gethostname()} is making it" in str(error.value)
+    (tmp_path / "shards").mkdir()
+    with pytest.raises(StoreInUseError):
+        reindex_store_of_a_whole_store(tmp_path)
+
+
+def reindex_store_of_a_whole_store(store: Path) -> None:
+    (store / "manifest.json").write_text("{}")
+    reindex_store(store)
+
+
+def test_a_lock_left_by_a_process_that_was_killed_does_not_block(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert (tmp_path / ".lock").exists()
+    with locked(tmp_path) as lock:
+        assert lock.former == holder.pid
+    # Left there: nobody has finished the store.
+    assert (tmp_path / ".lock").read_text() == ""
+
+
+def test_a_lock_leaves_no_file_where_nothing_was_begun(tmp_path: Path) -> None:
+    with locked(tmp_path) as lock:
+        assert (tmp_path / ".lock").read_text().split() == [str(os.getpid()), socket.gethostname()]
+        assert lock.former is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_stays_as_a_mark_of_a_store_that_was_begun_and_not_finished(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="x"), locked(tmp_path) as lock:
+        lock.begun = True
+        raise ValueError("x")
+    assert (tmp_path / ".lock").exists()
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(WriteError, match=r"\.lock: cannot be written"), locked(tmp_path):
+        pass
+    assert not (tmp_path / "precious").exists()
+
+
+def test_many_runs_at_once_make_one_store(corpus: Path, store: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "s"), "--jobs", "1"]
+    command += ["--shard-utterances", "3"]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    done = [(*run.communicate(timeout=60), run.returncode) for run in runs]
+    assert any(status == 0 for _, _, status in done)
+    for _, err, status in done:
+        assert status == 0 or "in use, process" in err
+    expected = {str(p.relative_to(store)): p.read_bytes() for p in store.rglob("*") if p.is_file()}
+    assert expected == {
+        str(p.relative_to(tmp_path / "s")): p.read_bytes() for p in (tmp_path / "s").rglob("*") if p.is_file()
+    }
+
+
+def test_a_whole_store_is_not_written_to_by_a_second_run_of_its_command(corpus: Path, tmp_path: Path) -> None:
+    config = Configuration(store=StoreConfig(shard_utterances=3))
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "s", config)
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "s", config)
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
+        *("failures.jsonl", "index.h5", "manifest.json", "shards")
+    ]
+
+
+def test_the_next_run_removes_the_temporary_files_of_one_that_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    with scratch_folder(tmp_path / "store", None) as own:
+        assert Path(tempfile.mkdtemp()).parent == own
+        assert os.environ["TMPDIR"] == str(own)
+    dead = own.with_name(f"{own.name.rpartition('-')[0]}-{process.pid}")
+    (dead / "copy").mkdir(parents=True)
+    other = own.with_name(f"tts-prep-of-another-store-{process.pid}")
+    other.mkdir()
+    with scratch_folder(tmp_path / "store", process.pid):
+        assert not dead.exists()
+        assert other.exists()
+    assert tempfile.gettempdir() == str(tmp_path)
+
+
+def test_a_folder_of_that_name_that_is_a_link_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with scratch_folder(tmp_path / "store", None) as own:
+        pass
+    own.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    own.symlink_to(tmp_path / "elsewhere")
+    with scratch_folder(tmp_path / "store", None) as used:
+        Path(tempfile.mkdtemp())
+        assert used != own
+    assert not list((tmp_path / "elsewhere").iterdir())

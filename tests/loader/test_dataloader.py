@@ -1,0 +1,215 @@
+"""DataLoader: epochs of batches, made ahead by a thread that always ends."""
+
+import shutil
+import threading
+import time
+
+import numpy as np
+import pytest
+from stores import make_rows, write_store
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError, SamplingError, StoreError
+from tts_prep.loader import (
+    DataLoader,
+    LengthBucketBatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    UtteranceDataset,
+    collate,
+)
+
+N_FRAMES = [7, 3, 9, 4, 5, 11, 2, 6, 8, 1]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return write_store(tmp_path_factory.mktemp("store") / "s", make_rows(N_FRAMES), n_shards=3)
+
+
+@pytest.fixture(params=[0, 1, 3])
+def prefetch(request):
+    return request.param
+
+
+def threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("tts-prep-loader")]
+
+
+def identity(examples):
+    return list(examples)
+
+
+def test_an_epoch_gives_every_utterance_once_padded(dataset, prefetch):
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=20)
+    loader = DataLoader(dataset, batch_sampler=sampler, prefetch=prefetch)
+    batches = list(loader)
+    assert sorted(id for batch in batches for id in batch.ids) == sorted(dataset.id)
+    assert len(loader) == len(batches)
+    for batch in batches:
+        assert batch.mel.shape[0] * batch.mel.shape[1] <= 20
+        expected = collate(dataset[[list(dataset.id).index(id) for id in batch.ids]])
+        np.testing.assert_array_equal(batch.mel, expected.mel)
+        np.testing.assert_array_equal(batch.phonemes, expected.phonemes)
+
+
+def test_batches_come_in_the_order_of_the_batch_sampler(dataset, prefetch):
+    wanted = [[3], [9, 0], [1, 2, 1], [8]]
+    loader = DataLoader(dataset, batch_sampler=wanted, prefetch=prefetch)
+    for _ in range(2):
+        assert [batch.indices.tolist() for batch in loader] == wanted
+    assert len(loader) == 4
+
+
+def test_each_iteration_is_the_next_epoch(dataset, prefetch):
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=20, tolerance=1.0, seed=3)
+    loader = DataLoader(dataset, batch_sampler=sampler, prefetch=prefetch)
+    epochs = [[batch.indices.tolist() for batch in loader] for _ in range(3)]
+    assert epochs == [list(sampler.draw(epoch)) for epoch in range(3)]
+    assert epochs[0] != epochs[1]
+    assert loader.epoch == 2
+    loader.set_epoch(1)
+    assert [batch.indices.tolist() for batch in loader] == epochs[1]
+
+
+def test_batch_size_shuffle_and_drop_last_make_their_own_sampler(dataset, prefetch):
+    plain = DataLoader(dataset, 4, prefetch=prefetch)
+    assert [batch.indices.tolist() for batch in plain] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert len(plain) == 3
+    shuffled = DataLoader(dataset, 4, True, seed=5, drop_last=True, prefetch=prefetch)
+    order = list(RandomSampler(range(10), seed=5).draw(0))
+    assert [batch.indices.tolist() for batch in shuffled] == [order[:4], order[4:8]]
+    assert len(shuffled) == 2
+    given = DataLoader(dataset, 5, sampler=[9, 8, 7], prefetch=prefetch)
+    assert [batch.indices.tolist() for batch in given] == [[9, 8, 7]]
+
+
+def test_any_dataset_and_collate_function_will_do(prefetch):
+    loader = DataLoader("abcde", 2, collate_fn="".join, prefetch=prefetch)
+    assert list(loader) == ["ab", "cd", "e"]
+
+
+def test_a_collate_function_can_iterate_over_utterances(dataset, prefetch):
+    loader = DataLoader(dataset[::3], 3, collate_fn=identity, prefetch=prefetch)
+    assert [[utterance.index for utterance in batch] for batch in loader] == [[0, 3, 6], [9]]
+
+
+def test_positions_are_those_of_the_selection(dataset):
+    chosen = dataset.filter(lambda m: m.n_frames > 5)
+    batches = list(DataLoader(chosen, batch_sampler=LengthBucketBatchSampler(chosen.n_frames, 2)))
+    assert sorted(i for batch in batches for i in batch.indices.tolist()) == [0, 2, 5, 7, 8]
+
+
+def test_the_thread_ends_with_the_epoch(dataset):
+    for _ in DataLoader(dataset):
+        assert threads()
+    assert not threads()
+
+
+def test_the_thread_ends_with_a_break(dataset):
+    for _ in DataLoader(dataset):
+        break
+    assert not threads()
+
+
+def test_the_thread_ends_with_an_exception_of_the_caller(dataset):
+    def train():
+        for _ in DataLoader(dataset):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        train()
+    assert not threads()
+
+
+def test_no_thread_starts_before_the_first_batch_is_wanted(dataset):
+    iterator = iter(DataLoader(dataset))
+    assert not threads()
+    next(iterator)
+    assert threads()
+    del iterator
+    assert not threads()
+
+
+def test_an_exception_in_the_background_comes_where_its_batch_would(dataset, prefetch):
+    def fail_on_the_third(utterances):
+        if utterances.indices[0] == 2:
+            raise CorruptStoreError("the third")
+        return utterances.indices[0]
+
+    seen = []
+    with pytest.raises(CorruptStoreError, match="the third"):
+        seen.extend(DataLoader(dataset, collate_fn=fail_on_the_third, prefetch=prefetch))
+    assert not threads()
+    iterator = iter(DataLoader(dataset, collate_fn=fail_on_the_third, prefetch=prefetch))
+    assert [next(iterator), next(iterator)] == [0, 1]
+    with pytest.raises(CorruptStoreError):
+        next(iterator)
+
+
+def test_no_more_is_made_ahead_than_was_asked_for(dataset):
+    made = []
+    iterator = iter(DataLoader(dataset, collate_fn=lambda utterances: made.append(utterances), prefetch=3))
+    next(iterator)
+    deadline = time.monotonic() + 10
+    while len(made) < 4 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    time.sleep(0.05)
+    assert len(made) == 4  # the one that was taken, and three
+    iterator.close()
+
+
+def test_two_iterations_at_once_are_two_epochs(dataset):
+    loader = DataLoader(dataset, 4, shuffle=True)
+    pairs = list(zip(loader, loader, strict=True))
+    for epoch in (0, 1):
+        indices = [i for pair in pairs for i in pair[epoch].indices.tolist()]
+        assert indices == list(RandomSampler(range(10)).draw(epoch))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"batch_size": 2}, {"shuffle": True}, {"sampler": [0]}, {"drop_last": True}, {"seed": 1}]
+)
+def test_a_batch_sampler_excludes_what_it_decides_on(dataset, settings):
+    with pytest.raises(ConfigurationError, match=f"batch_sampler already decides on {next(iter(settings))}"):
+        DataLoader(dataset, batch_sampler=[[0]], **settings)
+
+
+def test_other_settings_that_cannot_be_used_are_refused(dataset):
+    with pytest.raises(ConfigurationError, match="shuffle cannot be given"):
+        DataLoader(dataset, sampler=[0], shuffle=True)
+    with pytest.raises(ConfigurationError, match="prefetch: expected a number from 0 on"):
+        DataLoader(dataset, prefetch=-1)
+    with pytest.raises(ConfigurationError, match="a list, has no epochs"):
+        DataLoader(dataset, batch_sampler=[[0]]).set_epoch(1)
+
+
+def test_an_empty_dataset_is_refused(dataset):
+    with pytest.raises(SamplingError, match="the dataset is empty"):
+        DataLoader(dataset.filter(lambda m: m.n_frames > 100), shuffle=True)
+
+
+def test_a_sampler_of_another_dataset_is_refused(dataset):
+    train, _ = dataset.split(6)
+    with pytest.raises(SamplingError, match="made for 10 utterances, the dataset has 6"):
+        DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=30))
+    with pytest.raises(SamplingError, match="made for 10 utterances, the dataset has 6"):
+        DataLoader(train, sampler=SequentialSampler(dataset))
+
+
+def test_a_store_that_vanished_or_was_made_again_stops_the_epoch(tmp_path, prefetch):
+    path = write_store(tmp_path / "s", make_rows(N_FRAMES), n_shards=5)
+    iterator = iter(DataLoader(UtteranceDataset(path), prefetch=prefetch))
+    next(iterator)
+    shutil.rmtree(path)
+    with pytest.raises(
+        StoreError, match="gone since the store was opened|cannot be opened|was the store moved|no such"
+    ):
+        list(iterator)
+    assert not threads()
+    write_store(path, make_rows(N_FRAMES), n_shards=5)
+    dataset = UtteranceDataset(path)
+    assert dataset[0].index == 0
+    shutil.rmtree(path)
+    write_store(path, make_rows([3, *N_FRAMES[1:]]), n_shards=5)
+    with pytest.raises(StoreError, match="was made again since it was opened"):
+        list(DataLoader(dataset, prefetch=prefetch))

@@ -1,0 +1,51 @@
+"""Names and texts as they come: byte order marks, CRLF, long lines, quotes, spaces, bytes that are no UTF-8."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import soundfile
+from corpora import speech_like, write_ljspeech
+
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.prepare import prepare
+
+
+@pytest.mark.parametrize(
+    "name", ["with a space", 'it\'s "quoted"', "naïve-日本", "a,b;c", "-dash", "a\\b", "%s{0}", "x" * 200, "é"]
+)
+def test_an_id_may_be_any_name_of_a_file(tmp_path: Path, name: str) -> None:
+    root = write_ljspeech(tmp_path / "lj", ("Yes.",))
+    soundfile.write(root / "wavs" / f"{name}.wav", speech_like(0.3, 1), 22050)
+    long = "A very long line. " * 2000
+    text = f'\ufeff{name}|raw|He said "no".\r\nS-0000|raw|{long}\r\n'
+    (root / "metadata.csv").write_bytes(text.encode())
+    prepare(read_ljspeech(root), root, tmp_path / "s", Configuration())
+    dataset = UtteranceDataset(tmp_path / "s", verify=True)
+    assert list(dataset.id) == [name, "S-0000"]
+    assert list(dataset.text) == ['He said "no".', long.strip()]
+
+
+@pytest.mark.parametrize(
+    "name", [b"with a space", b"new\nline", b"\xe9 in Latin-1", b"\xff\xfe", b"'\"", "日本".encode()]
+)
+def test_corpus_and_store_may_have_any_path(tmp_path: Path, name: bytes) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    folder.mkdir()
+    root = write_ljspeech(tmp_path / "lj", ("Yes.", "Why not?")).rename(folder / "lj")
+    command = [sys.executable, "-m", "tts_prep"]
+    done = subprocess.run([*command, "ljspeech", root, folder / "s", "--jobs", "1"], capture_output=True, text=True)
+    # A busy machine may print a line of progress.
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "real time" not in line]) == (0, [])
+    done = subprocess.run([*command, "verify", folder / "s"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(UtteranceDataset(folder / "s", verify=True)) == 2
+    done = subprocess.run([*command, "info", folder / "nowhere"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1

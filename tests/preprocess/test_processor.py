@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from corpora import speech_like
+from reference_mel import reference_mel
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio import PRESETS, AudioProcessor
+
+
+def test_reading_resamples_and_scales_the_peak(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", speech_like(0.5, 0, 44100), 44100)
+    waveform = AudioProcessor(PRESETS["parakeet"]).read_wav(tmp_path / "a.wav")
+    assert abs(len(waveform) - 11025) <= 1
+    assert np.abs(waveform).max() == pytest.approx(0.999, abs=1e-6)
+
+
+def test_the_mel_of_a_file_is_the_references(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", speech_like(0.5, 0), 22050)
+    samples, _ = soundfile.read(tmp_path / "a.wav")
+    processor = AudioProcessor(PRESETS["hifigan"])
+    mel = processor.mel_spectrogram(processor.read_wav(tmp_path / "a.wav"))
+    # The waveform was rounded once, at its new level.
+    np.testing.assert_allclose(mel, reference_mel("hifigan", samples), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["parakeet", "vocos", "speechain-tts"])
+def test_a_waveform_made_of_a_mel_has_that_mel(name: str) -> None:
+    config = PRESETS[name]
+    processor = AudioProcessor(config)
+    mel = processor.mel_spectrogram(speech_like(0.6, 3, config.sample_rate))
+    again = processor.mel_spectrogram(processor.to_waveform(mel))
+    n = min(len(mel), len(again)) - 2
+    loud = mel[2:n] > np.median(mel)
+    # A made-up phase does not give the mel back exactly; half a neper, in bins that are not quiet, is close.
+    assert np.abs(again[2:n] - mel[2:n])[loud].mean() < 0.5
+
+
+def test_a_mel_of_another_recipe_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"mel: expected the shape \[n_frames, 80\], found \[12, 100\]"):
+        AudioProcessor(PRESETS["parakeet"]).to_waveform(np.zeros((12, 100)))

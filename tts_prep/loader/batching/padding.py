@@ -1,0 +1,251 @@
+"""Sequences of different lengths, padded into one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.datasets import Array
+from tts_prep.loader.batching.buffers import Buffers
+
+Lengths = npt.NDArray[np.int64]
+
+
+def pad_sequences(
+    sequences: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+    axis: int = 0,
+    pad_to_multiple: int = 1,
+) -> tuple[Array, Lengths]:
+    """Copy sequences into one new array, each filled up at its end.
+
+    Every element of the result is written once: a sequence, or padding.
+
+    Args:
+        sequences: at least one, of equal shapes except along the axis.
+        pad_value: a number, or whatever broadcasts against the padding.
+        dtype: of the result.
+        axis: the one along which the lengths differ.
+        pad_to_multiple: the padded length is a multiple of it.
+
+    Returns:
+        [B, …] and the lengths [B].
+
+    Raises:
+        ConfigurationError: there is no sequence, or the shapes do not fit together.
+    """
+    arrays = [np.asarray(sequence) for sequence in sequences]
+    if not arrays:
+        raise ConfigurationError("cannot make a batch of no sequences; is the dataset empty?")
+    n_dimensions = arrays[0].ndim
+    if not -n_dimensions <= axis < n_dimensions:
+        raise ConfigurationError(f"cannot pad axis {axis} of a sequence of the shape {list(arrays[0].shape)}")
+    axis %= n_dimensions
+    shape = list(arrays[0].shape)
+    rest = shape[:axis] + shape[axis + 1 :]
+    for i, array in enumerate(arrays):
+        found = array.shape
+        if len(found) != n_dimensions or [*found[:axis], *found[axis + 1 :]] != rest:
+            raise ConfigurationError(
+                f"sequence {i} of the batch has the shape {list(found)}, sequence 0 {shape}; "
+                f"only axis {axis} may differ"
+            )
+    lengths = [array.shape[axis] for array in arrays]
+    if pad_to_multiple < 1:
+        raise ConfigurationError(f"pad_to_multiple: expected a number from 1 on, found {pad_to_multiple}")
+    shape[axis] = -(-max(lengths) // pad_to_multiple) * pad_to_multiple
+    batch = np.empty((len(arrays), *shape), dtype)
+    before = (slice(None),) * axis
+    for row, array, length in zip(batch, arrays, lengths, strict=True):
+        if array.size:  # an empty list has the dtype float64
+            np.copyto(row[(*before, slice(length))], array, casting="same_kind")
+        if length < shape[axis]:
+            row[(*before, slice(length, None))] = pad_value
+    return batch, np.array(lengths, np.int64)
+
+
+def fill(
+    sequences: Sequence[Array],
+    size: int,
+    longest: int,
+    pad_value: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+    buffers: Buffers,
+    pad_to_multiple: int = 1,
+) -> tuple[Array, Lengths]:
+    """Copy sequences, each [T, …], into one array, each filled up at its end, and empty ones after them.
+
+    The shapes are taken to be right: what is copied comes from a store, whose shapes are checked.
+
+    Args:
+        sequences: at least one, at most `size`.
+        size: rows of the result.
+        longest: the padded length is this at least.
+        pad_value: a number, or whatever broadcasts against the padding.
+        dtype: of the result.
+        buffers: where its memory comes from.
+        pad_to_multiple: the padded length is a multiple of it.
+
+    Returns:
+        [size, T or more, …] and the lengths [size].
+    """
+    lengths = [len(sequence) for sequence in sequences]
+    longest = max(longest, *lengths)
+    longest += -longest % pad_to_multiple
+    rest = sequences[0].shape[1:]
+    batch = buffers.take((size, longest, *rest), dtype)
+    empty = size - len(sequences)
+    row = np.empty(rest, dtype)
+    row[...] = pad_value
+    # As often as is needed, without memory of its own.
+    padding = np.ndarray((longest, *rest), dtype, row, strides=(0, *row.strides))
+    pieces = []
+    for sequence, length in zip(sequences, lengths, strict=True):
+        pieces.append(sequence)
+        if length < longest:
+            pieces.append(padding[length:])
+    # One call for all copies: to ask for each of them takes as long as a short one.
+    np.concatenate(pieces + [padding] * empty, out=batch.reshape(-1, *rest))
+    return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
+
+
+@overload
+def batch_text_id(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_id: int = 0,
+    dtype: npt.DTypeLike = np.int64,
+    *,
+    return_lengths: Literal[False] = False,
+    pad_to_multiple: int = 1,
+) -> Array: ...
+@overload
+def batch_text_id(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_id: int = 0,
+    dtype: npt.DTypeLike = np.int64,
+    *,
+    return_lengths: Literal[True],
+    pad_to_multiple: int = 1,
+) -> tuple[Array, Lengths]: ...
+def batch_text_id(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_id: int = 0,
+    dtype: npt.DTypeLike = np.int64,
+    *,
+    return_lengths: bool = False,
+    pad_to_multiple: int = 1,
+) -> Any:
+    """Pad sequences of ids, each [T], to [B, T]; on request return their lengths [B] as well.
+
+    Raises:
+        ConfigurationError: there is no sequence, or one is not [T].
+    """
+    return _pad_last(minibatch, pad_id, dtype, (1,), -1, return_lengths, pad_to_multiple)
+
+
+@overload
+def batch_wav(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: float = 0.0,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[False] = False,
+    pad_to_multiple: int = 1,
+) -> Array: ...
+@overload
+def batch_wav(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: float = 0.0,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[True],
+    pad_to_multiple: int = 1,
+) -> tuple[Array, Lengths]: ...
+def batch_wav(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: float = 0.0,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: bool = False,
+    pad_to_multiple: int = 1,
+) -> Any:
+    """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T]; on request return their lengths [B] as well.
+
+    Values are converted, not scaled: an int16 sample of 32,767 becomes 32,767.0.
+
+    Raises:
+        ConfigurationError: there is no waveform, or their channels differ.
+    """
+    return _pad_last(minibatch, pad_value, dtype, (1, 2), -1, return_lengths, pad_to_multiple)
+
+
+@overload
+def batch_spec(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[False] = False,
+    pad_to_multiple: int = 1,
+) -> Array: ...
+@overload
+def batch_spec(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: Literal[True],
+    pad_to_multiple: int = 1,
+) -> tuple[Array, Lengths]: ...
+def batch_spec(
+    minibatch: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
+    *,
+    return_lengths: bool = False,
+    pad_to_multiple: int = 1,
+) -> Any:
+    """Pad spectrograms, each [F, T], to [B, F, T], or where time-major each [T, F] to [B, T, F].
+
+    Channels may stand before both: [C, F, T] becomes [B, C, F, T].
+
+    Args:
+        minibatch: the spectrograms.
+        pad_value: a number, or one for every bin, [F].
+        time_major: whether the spectrograms, and so the batch, have time before frequency.
+        dtype: of the batch.
+        return_lengths: whether to return the lengths in frames [B] as well.
+        pad_to_multiple: the padded length is a multiple of it.
+
+    Raises:
+        ConfigurationError: there is no spectrogram, or their bins or channels differ.
+    """
+    pad = np.asarray(pad_value)
+    if pad.ndim and not time_major:
+        pad = pad[:, np.newaxis]
+    return _pad_last(minibatch, pad, dtype, (2, 3), -2 if time_major else -1, return_lengths, pad_to_multiple)
+
+
+def _pad_last(
+    sequences: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+    dimensions: tuple[int, ...],
+    axis: int,
+    return_lengths: bool,
+    pad_to_multiple: int,
+) -> Any:
+    for i, sequence in enumerate(sequences):
+        if np.ndim(sequence) not in dimensions:
+            expected = " or ".join(str(n) for n in dimensions)
+            raise ConfigurationError(f"sequence {i} of the batch: expected {expected} axes, found {np.ndim(sequence)}")
+    batch, lengths = pad_sequences(sequences, pad_value, dtype, axis, pad_to_multiple)
+    return (batch, lengths) if return_lengths else batch

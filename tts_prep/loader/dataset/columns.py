@@ -1,0 +1,165 @@
+"""The index columns of a dataset, as its selection of rows sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep.format.columns import CategoryColumn, Column, TextColumn
+from tts_prep.format.datasets import Array
+from tts_prep.loader.dataset.selection import Rows, gather, row_at, select_rows
+from tts_prep.loader.dataset.store import Store
+
+_ROWS_AT_A_TIME = 4096
+
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
+
+
+class TextValues(Sequence[str]):
+    """The texts of selected rows, each decoded when it is asked for.
+
+    ``==`` and ``!=`` with a text compare every row and give a mask [n].
+    """
+
+    def __init__(self, column: TextColumn, rows: Rows) -> None:
+        self._column = column
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, position: Any) -> Any:
+        """Return the text at an integer, or the texts at a slice, at positions or where a mask is true."""
+        if isinstance(position, int | np.integer):
+            return self._column[row_at(self._rows, int(position))]
+        return TextValues(self._column, select_rows(self._rows, position))
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self._rows), _ROWS_AT_A_TIME):
+            yield from self._column.take(np.asarray(self._rows[start : start + _ROWS_AT_A_TIME], np.int64))
+
+    def isin(self, values: Collection[str]) -> Mask:
+        """Return a mask [n]: where the text is one of the values."""
+        wanted = set(values)
+        return np.fromiter((text in wanted for text in self), np.bool_, len(self))
+
+    def __eq__(self, value: object) -> Any:
+        return self.isin((value,)) if isinstance(value, str) else NotImplemented
+
+    def __ne__(self, value: object) -> Any:
+        return ~self.isin((value,)) if isinstance(value, str) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} texts>"
+
+
+class CategoryValues(Sequence[str]):
+    """The categories of selected rows.
+
+    ``==`` and ``!=`` with a text compare every row and give a mask [n], without looking at a single string.
+
+    Attributes:
+        codes: [n] int32, positions in the table.
+        table: the different values of the whole store, sorted.
+    """
+
+    def __init__(self, codes: Array, table: Sequence[str]) -> None:
+        self.codes = codes
+        self.table = tuple(table)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, position: Any) -> Any:
+        """Return the category at an integer, or the categories at a slice, at positions or where a mask is true."""
+        if isinstance(position, int | np.integer):
+            return self._value(int(self.codes[position]))
+        return CategoryValues(gather(self.codes, select_rows(range(len(self)), position)), self.table)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._value, self.codes.tolist())
+
+    def _value(self, code: int) -> str:
+        if not 0 <= code < len(self.table):
+            raise CorruptStoreError(f"category code {code} is not one of {len(self.table)}; run 'tts-prep verify'")
+        return self.table[code]
+
+    def checked_codes(self) -> Array:
+        """Return the codes after a look at every one of them.
+
+        Raises:
+            CorruptStoreError: a code is not in the table.
+        """
+        bad = (self.codes < 0) | (self.codes >= len(self.table))
+        if bad.any():
+            self._value(int(self.codes[bad][0]))
+        return self.codes
+
+    def isin(self, values: Collection[str]) -> Mask:
+        """Return a mask [n]: where the category is one of the values."""
+        wanted = set(values)
+        codes = [code for code, value in enumerate(self.table) if value in wanted]
+        return np.isin(self.codes, codes)
+
+    def __eq__(self, value: object) -> Any:
+        return self.isin((value,)) if isinstance(value, str) else NotImplemented
+
+    def __ne__(self, value: object) -> Any:
+        return ~self.isin((value,)) if isinstance(value, str) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} of {len(self.table):,} categories>"
+
+
+ColumnValues: TypeAlias = "Array | TextValues | CategoryValues"
+
+
+class Columns:
+    """The columns of a dataset by name: ``columns.seconds`` or ``columns["seconds"]``.
+
+    Each is mapped when it is first asked for. Numbers are read-only arrays [n]; texts and categories compare to
+    strings. There is nothing but columns here, so that no name of a corpus can collide with a method.
+    """
+
+    def __init__(self, store: Store, rows: Rows) -> None:
+        self._store = store
+        self._rows = rows
+        self._found: dict[str, ColumnValues] = {}
+
+    def __getitem__(self, name: str) -> ColumnValues:
+        values = self._found.get(name)
+        if values is None:
+            values = self._found[name] = self._select(self._store.column(name))
+        return values
+
+    def _select(self, column: Column) -> ColumnValues:
+        if isinstance(column, TextColumn):
+            return TextValues(column, self._rows)
+        if isinstance(column, CategoryColumn):
+            return CategoryValues(gather(column.codes, self._rows), column.table)
+        return gather(column, self._rows)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except ConfigurationError as error:
+            raise AttributeError(str(error)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._store.index.columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._store.column_names)
+
+    def __dir__(self) -> list[str]:
+        return list(self._store.column_names)

@@ -1,0 +1,76 @@
+"""Out-of-domain texts of a store: phonemized like the others, without recordings."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.columns import TextColumn
+from tts_prep.format.datasets import Array
+from tts_prep.format.ood_texts import OodLocations
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfDomainText:
+    """One text.
+
+    Attributes:
+        index: its position in the store.
+        text: as it stands in the file.
+        phoneme_text: the text form of the phonemes.
+        phonemes: [n_phonemes] int32, ids into the vocabulary; a read-only view of the store.
+    """
+
+    index: int
+    text: str
+    phoneme_text: str
+    phonemes: npt.NDArray[np.int32] = field(repr=False)
+
+
+class OutOfDomainTexts(Sequence[OutOfDomainText]):
+    """All out-of-domain texts of a store, mapped; any of them is there in constant time.
+
+    Attributes:
+        n_phonemes: [n] int32, the lengths: ``np.flatnonzero(texts.n_phonemes >= 50)`` are those that are long enough.
+    """
+
+    def __init__(self, locations: OodLocations) -> None:
+        self._path = locations.path
+        self._ids = locations.ids()
+        self._starts = locations.number("phonemes_start")
+        self.n_phonemes: Array = locations.number("n_phonemes")
+        self._texts: TextColumn = locations.text("text")
+        self._phoneme_texts: TextColumn = locations.text("phoneme_text")
+
+    def __len__(self) -> int:
+        return len(self.n_phonemes)
+
+    def __getitem__(self, position: Any) -> Any:
+        """Return the text at an integer, or the list of texts at a slice.
+
+        Raises:
+            IndexError: there is no such position.
+            CorruptStoreError: the file is not what the format says.
+        """
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        i = operator.index(position)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"out-of-domain text {i}: there are {len(self):,}")
+        i %= len(self)
+        start, length = int(self._starts[i]), int(self.n_phonemes[i])
+        if not (0 <= start <= len(self._ids) - length and length >= 0):
+            raise CorruptStoreError(f"{self._path}: text {i} is not within {len(self._ids):,} phonemes")
+        return OutOfDomainText(i, self._texts[i], self._phoneme_texts[i], self._ids[start : start + length])
+
+    def __iter__(self) -> Iterator[OutOfDomainText]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} out-of-domain texts>"

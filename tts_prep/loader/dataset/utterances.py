@@ -1,0 +1,339 @@
+"""The dataset of a store: its utterances, by position, without reading more than is looked at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.checksum import json_sha256
+from tts_prep.format.datasets import Array
+from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
+from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
+from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
+from tts_prep.loader.dataset.store import Store
+from tts_prep.loader.prefetch.reading_ahead import ask_for
+from tts_prep.loader.randomness import digest
+from tts_prep.loader.samplers.shapes import BatchShape, ShapedPositions
+
+
+@dataclass(frozen=True, eq=False)
+class Utterance:
+    """One utterance. The arrays are read-only views of the store: copy what is to be changed.
+
+    Attributes:
+        index: the row in the whole store, whatever was filtered, sorted or split.
+        id: different for every row.
+        text: what was phonemized, before any normalization.
+        phoneme_text: the text form of the phonemes.
+        speaker: name.
+        speaker_code: position of the speaker in the store's table.
+        seconds: length of the audio that the mel was made from.
+        mel: [n_frames, n_mels] float32 or float16, as the preset scales it.
+        phonemes: [n_phonemes] int32, ids into the vocabulary.
+        waveform: [n_samples] int16 (the sample × 32,767) or float32; None where the store keeps none.
+        meta: the corpus's own columns: gender, language, accent, …
+        store: what holds for every utterance of the store.
+    """
+
+    index: int
+    id: str
+    text: str
+    phoneme_text: str
+    speaker: str
+    speaker_code: int
+    seconds: float
+    mel: Array = field(repr=False)
+    phonemes: Array = field(repr=False)
+    waveform: Array | None = field(repr=False)
+    meta: Mapping[str, str | float]
+    store: StoreMetadata = field(repr=False)
+
+
+class UtteranceDataset:
+    """The utterances of a store, or a selection of them, in an order.
+
+    Opening reads the manifest and looks up where the columns and the arrays lie; it takes the same time for any
+    amount of audio. A column or a shard is mapped when it is first needed, and shared by all selections. Every index
+    column is an attribute that follows the selection: ``dataset.n_frames``, ``dataset.seconds``, ``dataset.speaker``;
+    where a corpus's column has the name of a method, ``dataset.columns`` has it.
+
+    A dataset can be pickled and sent to worker processes, which map the same pages, and used after a fork.
+
+    Args:
+        path: the store's folder.
+        verify: read every file first and compare it with its checksum, as ``tts-prep verify`` does.
+
+    Raises:
+        StoreError: there is no store, it is not whole, or it is of a newer major version.
+        CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says; with ``verify``, any file is not.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
+        self._show(Store(path, verify=verify))
+
+    def _show(self, store: Store, rows: Rows | None = None) -> None:
+        self._store = store
+        self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
+        self.columns = Columns(store, self._rows)
+        # What a batch of a sampler with fixed shapes is to be padded to.
+        self.batch_shape: BatchShape | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"store": self._store, "rows": self._rows}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._show(state["store"], state["rows"])
+
+    def _selected(self, rows: Rows) -> UtteranceDataset:
+        selected = UtteranceDataset.__new__(UtteranceDataset)
+        selected._show(self._store, rows)
+        return selected
+
+    def __repr__(self) -> str:
+        return f"<UtteranceDataset {str(self.path)!r}: {len(self):,} utterances>"
+
+    @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._store.path
+
+    @property
+    def metadata(self) -> StoreMetadata:
+        """What holds for every utterance of the store."""
+        return self._store.metadata
+
+    @property
+    def sample_rate(self) -> int:
+        """The sample rate of the audio that the mels were made from, Hz."""
+        return self.metadata.sample_rate
+
+    @property
+    def hop_length(self) -> int:
+        """The number of samples between two frames."""
+        return self.metadata.hop_length
+
+    @property
+    def n_mels(self) -> int:
+        """The number of bins of a frame."""
+        return self.metadata.n_mels
+
+    @property
+    def silence(self) -> npt.NDArray[np.float32]:
+        """The frame of digital silence, [n_mels]."""
+        return self.metadata.silence
+
+    @property
+    def mel_mean(self) -> npt.NDArray[np.float64]:
+        """The mean of each mel bin over the whole store, [n_mels]."""
+        return self.metadata.mel_mean
+
+    @property
+    def mel_std(self) -> npt.NDArray[np.float64]:
+        """The standard deviation of each mel bin over the whole store, [n_mels]."""
+        return self.metadata.mel_std
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The vocabulary; the position is the id."""
+        return self.metadata.symbols
+
+    @property
+    def pad_id(self) -> int:
+        """The id that pads phonemes."""
+        return self.metadata.pad_id
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """The speaker of each code, of the whole store."""
+        return self.metadata.speakers
+
+    @property
+    def has_waveform(self) -> bool:
+        """Whether the store keeps waveforms."""
+        return self.metadata.has_waveform
+
+    @property
+    def ood_texts(self) -> OutOfDomainTexts | None:
+        """The out-of-domain texts of the store, whatever was filtered or split; None where it has none."""
+        return self._store.ood_texts()
+
+    @property
+    def indices(self) -> npt.NDArray[np.int64]:
+        """The rows in the whole store that this dataset shows, [n]."""
+        return np.asarray(self._rows, np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the store's fingerprint and plan and of the selected rows, hexadecimal."""
+        manifest = self._store.manifest
+        rows = self._rows
+        selection = [rows.start, rows.stop, rows.step] if isinstance(rows, range) else digest(rows)
+        return json_sha256([manifest.fingerprint, manifest.plan, manifest.index.sha256, selection])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "columns":
+            raise AttributeError(name)
+        try:
+            return self.columns[name]
+        except ConfigurationError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> Collection[str]:
+        return sorted({*super().__dir__(), *self.columns})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, position: int | np.integer[Any]) -> Utterance: ...
+    @overload
+    def __getitem__(self, position: slice | Positions) -> UtteranceDataset: ...
+    def __getitem__(self, position: Any) -> Utterance | UtteranceDataset:
+        """Return the utterance at an integer, or the dataset at a slice, at positions or where a mask is true.
+
+        Raises:
+            IndexError: a position does not exist.
+            CorruptStoreError: the store's files are not what its index says.
+        """
+        if isinstance(position, int | np.integer):
+            return self._utterance(row_at(self._rows, int(position)))
+        return self._selected(select_rows(self._rows, position))
+
+    def __iter__(self) -> Iterator[Utterance]:
+        return (self._utterance(int(row)) for row in self._rows)
+
+    def __getitems__(self, positions: Positions) -> UtteranceDataset:
+        """Return the dataset at positions, as ``torch.utils.data.DataLoader`` asks for a batch.
+
+        It goes to ``collate``, which pads it straight from the map; any other function can iterate over it.
+        """
+        selected = self._selected(select_rows(self._rows, positions))
+        if isinstance(positions, ShapedPositions):
+            selected.batch_shape = positions.shape
+        return selected
+
+    def select(self, positions: Positions) -> UtteranceDataset:
+        """Return the dataset at positions, in their order, repeats allowed; or where a mask is true."""
+        return self._selected(select_rows(self._rows, positions))
+
+    def filter(self, predicate: Callable[[Columns], npt.ArrayLike]) -> UtteranceDataset:
+        """Return the dataset of the utterances that a predicate on the columns accepts; no array is read.
+
+        ``dataset.filter(lambda m: (m.seconds > 1) & (m.speaker == "ljspeech"))``
+
+        Args:
+            predicate: from the columns to a mask [n] of booleans.
+
+        Raises:
+            ConfigurationError: the predicate gave something else.
+        """
+        mask = np.asarray(predicate(self.columns))
+        if mask.dtype != np.bool_ or mask.shape != (len(self),):
+            raise ConfigurationError(
+                f"filter: expected a mask of {len(self):,} booleans, found {mask.dtype} of shape {list(mask.shape)}; "
+                "combine conditions with & and |"
+            )
+        return self._selected(select_rows(self._rows, mask))
+
+    def sort(self, column: str, *, descending: bool = False) -> UtteranceDataset:
+        """Return the dataset in the order of a column; equal values keep their order.
+
+        Raises:
+            ConfigurationError: there is no such column.
+        """
+        values = self.columns[column]
+        if isinstance(values, TextValues):
+            texts = list(values)
+            order = sorted(range(len(texts)), key=texts.__getitem__, reverse=descending)
+            return self._selected(select_rows(self._rows, order))
+        numbers = values.codes if isinstance(values, CategoryValues) else values
+        if descending:
+            # The reverse of a stable sort of the reverse: equal values keep their order here too.
+            positions = len(self) - 1 - np.argsort(numbers[::-1], kind="stable")[::-1]
+        else:
+            positions = np.argsort(numbers, kind="stable")
+        return self._selected(select_rows(self._rows, positions))
+
+    def split(self, first_size: int) -> tuple[UtteranceDataset, UtteranceDataset]:
+        """Return the dataset of the first utterances, and that of the rest.
+
+        Raises:
+            ConfigurationError: there are fewer utterances than that.
+        """
+        if not 0 <= first_size <= len(self):
+            raise ConfigurationError(f"split: expected a size from 0 to {len(self):,}, found {first_size:,}")
+        return self[:first_size], self[first_size:]
+
+    def column(self, name: str) -> ColumnValues:
+        """Return a column, as the attribute of its name would be.
+
+        Raises:
+            ConfigurationError: there is no such column.
+        """
+        return self.columns[name]
+
+    def views(self, name: str) -> list[Array]:
+        """Return one read-only view of the map an utterance; of mels that are stored around another zero, a copy.
+
+        Args:
+            name: ``"mel"``, ``"phonemes"`` or ``"waveform"``.
+
+        Raises:
+            ConfigurationError: the store does not keep this array.
+            CorruptStoreError: a shard is not what the manifest or the index says.
+        """
+        views = self._maps(name)
+        offset = self.metadata.mel_offset if name == "mel" else 0.0
+        if offset:
+            views = [np.add(view, np.float32(offset), dtype=np.float32) for view in views]
+            for view in views:
+                view.flags.writeable = False
+        return views
+
+    def _maps(self, name: str) -> list[Array]:
+        if name not in self._store.index.arrays:
+            raise ConfigurationError(f"{self.path}: no array '{name}'; there are {', '.join(self._store.index.arrays)}")
+        layout = ARRAYS[name]
+        shards, starts, lengths = (
+            np.asarray(self.columns[column]) for column in ("shard", layout.start_column, layout.length_column)
+        )
+        return self._store.slices(name, shards, starts, lengths)
+
+    def read_ahead(self, positions: Positions) -> None:
+        """Ask the system to read what the utterances at positions need; returns at once."""
+        chosen = self._selected(select_rows(self._rows, positions))
+        for name in self._store.index.arrays:
+            for view in chosen._maps(name):
+                ask_for(view)
+
+    def _utterance(self, row: int) -> Utterance:
+        one = self._selected(range(row, row + 1))
+        columns: Any = one.columns
+        return Utterance(
+            index=row,
+            id=columns.id[0],
+            text=columns.text[0],
+            phoneme_text=columns.phoneme_text[0],
+            speaker=columns.speaker[0],
+            speaker_code=int(columns.speaker.codes[0]),
+            seconds=float(columns.seconds[0]),
+            mel=one.views("mel")[0],
+            phonemes=one.views("phonemes")[0],
+            waveform=one.views("waveform")[0] if self.has_waveform else None,
+            meta={name: _plain(columns[name][0]) for name in columns if name not in FIXED_COLUMNS},
+            store=self.metadata,
+        )
+
+
+def _plain(value: Any) -> str | float:
+    return value if isinstance(value, str) else float(value)

@@ -1,0 +1,1 @@
+"""Batches made before they are asked for."""

@@ -1,0 +1,169 @@
+"""The batches of an epoch, or of a part of one, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.format.datasets import Array
+from tts_prep.loader.samplers.base import Progress, steps_made
+from tts_prep.loader.samplers.shapes import BatchShape, ShapedPositions
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class BatchPlan:
+    """The batches of an epoch, or of a window of it.
+
+    Attributes:
+        positions: [n] int64, the utterances of all batches.
+        starts: [n_batches] int64, where a batch begins in `positions`, in the order of the epoch.
+        sizes: [n_batches] int64, how many utterances it has.
+        lengths: [size] of all utterances, as the sampler was given them.
+        shapes: the shapes that batches are padded to, where there are fixed ones.
+        shape_of: [n_batches] int64, which of the shapes a batch has; empty where there are none.
+    """
+
+    positions: Whole
+    starts: Whole
+    sizes: Whole
+    lengths: Array
+    shapes: tuple[BatchShape, ...] = ()
+    shape_of: Whole = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def batch(self, number: int) -> list[int]:
+        """Return the positions of the utterances of a batch."""
+        start = int(self.starts[number])
+        batch: list[int] = self.positions[start : start + int(self.sizes[number])].tolist()
+        return ShapedPositions(batch, self.shapes[self.shape_of[number]]) if self.shapes else batch
+
+    def longest(self) -> Whole:
+        """Return the length of the longest utterance of every batch, [n_batches]."""
+        return self.longest_of(self.lengths)
+
+    def longest_of(self, lengths: Array) -> Whole:
+        """Return the longest of every batch by other lengths [size], [n_batches]."""
+        if not len(self):
+            return np.empty(0, np.int64)
+        # Batches may be a part of all: from each start to the end of its batch, which is not the next start then.
+        bounds = np.stack([self.starts, self.starts + self.sizes], axis=1)
+        by_start = np.argsort(self.starts)
+        values = np.append(lengths[self.positions], 0)
+        longest = np.empty(len(self), np.int64)
+        longest[by_start] = np.maximum.reduceat(values, bounds[by_start].ravel())[::2]
+        return longest
+
+    def padding(self) -> float:
+        """Return the share of the padded frames of the epoch that is padding, from 0 to 1."""
+        if self.shapes:
+            frames = np.array([shape.size * next(iter(shape.lengths.values())) for shape in self.shapes], np.int64)
+            padded = int(frames[self.shape_of].sum())
+        else:
+            padded = int((self.longest() * self.sizes).sum())
+        real = np.concatenate(([0], np.cumsum(self.lengths[self.positions], dtype=np.int64)))
+        return 1 - int((real[self.starts + self.sizes] - real[self.starts]).sum()) / padded if padded else 0.0
+
+    def evened(self, world_size: int, multiple_of: int = 1, before: int = 0) -> BatchPlan:
+        """Return the plan with so many more batches that the ranks divide the epoch's.
+
+        The largest batches are cut in two, so that every utterance still comes once. Only where too few batches can
+        be cut, the first ones are repeated.
+
+        Args:
+            world_size: the number of ranks.
+            multiple_of: what sizes are multiples of, where they are large enough.
+            before: how many batches the epoch has before those of this plan.
+        """
+        plan = self
+        while missing := -(before + len(plan)) % world_size:
+            cut = np.argsort(-plan.sizes, kind="stable")[:missing]
+            cut = cut[plan.sizes[cut] > 1]
+            if not len(cut):
+                return plan.chosen(np.resize(np.arange(len(plan)), len(plan) + missing))
+            halves = plan.sizes[cut] // 2
+            wide = plan.sizes[cut] >= 2 * multiple_of
+            halves[wide] -= halves[wide] % multiple_of
+            grown = plan.chosen(np.concatenate([np.arange(len(plan)), cut]))
+            grown.sizes[cut] = halves
+            grown.starts[len(plan) :] += halves
+            grown.sizes[len(plan) :] -= halves
+            plan = grown
+        return plan
+
+    def chosen(self, numbers: Whole | slice) -> BatchPlan:
+        """Return the plan of some of the batches."""
+        return replace(
+            self,
+            starts=self.starts[numbers],
+            sizes=self.sizes[numbers],
+            shape_of=self.shape_of[numbers] if self.shapes else self.shape_of,
+        )
+
+    def without(self, numbers: Whole) -> BatchPlan:
+        """Return the plan of all batches but some."""
+        return self.chosen(np.delete(np.arange(len(self)), numbers)) if len(numbers) else self
+
+    def utterances(self, numbers: Whole | slice) -> Whole:
+        """Return the utterances of some of the batches, batch after batch."""
+        bounds = zip(self.starts[numbers].tolist(), self.sizes[numbers].tolist(), strict=True)
+        parts = [self.positions[start : start + size] for start, size in bounds]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def split_last(self) -> tuple[BatchPlan, BatchPlan]:
+        """Return all batches but the last, and the last, which does not hold on to the others' memory."""
+        last = self.chosen(slice(-1, None))
+        last = replace(last, positions=self.utterances(slice(-1, None)), starts=np.zeros(len(last), np.int64))
+        return self.chosen(slice(-1)), last
+
+
+def joined(plans: Sequence[BatchPlan]) -> BatchPlan:
+    """Return the plan of the batches of one or several plans, one after another."""
+    if len(plans) == 1:
+        return plans[0]
+    shifts = np.cumsum([0, *(len(plan.positions) for plan in plans)]).tolist()
+    return replace(
+        plans[0],
+        positions=np.concatenate([plan.positions for plan in plans]),
+        starts=np.concatenate([plan.starts + shift for plan, shift in zip(plans, shifts, strict=False)]),
+        sizes=np.concatenate([plan.sizes for plan in plans]),
+        shape_of=np.concatenate([plan.shape_of for plan in plans]),
+    )
+
+
+def shared(
+    windows: Iterable[tuple[BatchPlan, bool]], done: Progress, world_size: int, multiple_of: int
+) -> Iterator[tuple[BatchPlan, bool]]:
+    """Return what is left of an epoch after steps that were made in it, as many batches for every rank.
+
+    Only the last window is changed for the ranks, so that the ones before it can be used without it. It has at least
+    one batch, if the epoch has: each window's last one is held back for the next.
+
+    Args:
+        windows: the batches of the epoch, in order; with each window, whether it is the last.
+        done: the steps that were made.
+        world_size: the number of ranks that go on.
+        multiple_of: what sizes are multiples of, where they are large enough.
+
+    Returns:
+        Windows, and with each one whether it is the last.
+    """
+    before, held = 0, None
+    for window, last in windows:
+        plan = window if held is None else joined([held, window])
+        if not last:
+            plan, held = plan.split_last()
+            yield plan.chosen(slice(max(0, steps_made(done) - before), None)), False
+            before += len(plan)
+            continue
+        for ranks, steps in (*done, (world_size, 0)):
+            plan = plan.evened(ranks, multiple_of, before)
+            plan = plan.chosen(slice(max(0, ranks * steps - before), None))
+            before = max(0, before - ranks * steps)
+        yield plan, True

@@ -1,0 +1,126 @@
+"""Utterances in order of length, cut into batches that are as large as they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.format.datasets import Array
+from tts_prep.loader.samplers.batch_plan import BatchPlan
+from tts_prep.loader.samplers.budgets import Limits
+from tts_prep.loader.samplers.shapes import BatchShape
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cutter:
+    """Cuts sorted utterances into batches.
+
+    Attributes:
+        fields: lengths of all utterances by name; the first one is what they are sorted by.
+        limits: what bounds a batch.
+        shapes: the shapes that batches are padded to, where there are fixed ones; each is a bucket.
+    """
+
+    fields: Mapping[str, Array]
+    limits: Limits
+    shapes: tuple[BatchShape, ...] = ()
+
+    @property
+    def main(self) -> str:
+        """The name of the field that utterances are sorted by."""
+        return next(iter(self.fields))
+
+    def cut(self, positions: Whole, counts: Whole, longest: Whole, word: int | None = None) -> tuple[BatchPlan, Whole]:
+        """Cut utterances in order into batches.
+
+        Args:
+            positions: [n] the longest bucket first.
+            counts: [n_buckets] how many utterances each bucket has, in that order.
+            longest: [n_buckets] the longest length of each bucket, in that order.
+            word: a random number that says which batch is the small one where all others have one size; None for
+                the last.
+
+        Returns:
+            The batches, and the numbers of those that are small for want of utterances.
+        """
+        if self.shapes:
+            return self._cut_to_shapes(positions, counts)
+        if not self.limits.budgets:
+            bounds, short = self._cut_by_count(len(positions), word)
+        elif any(budget.field != self.main for budget in self.limits.budgets):
+            bounds, short = self._cut_by_all(positions, counts, longest)
+        else:
+            bounds, short = self._cut_by_frames(counts, longest)
+        plan = BatchPlan(positions, bounds[:-1], np.diff(bounds), self.fields[self.main])
+        return plan, np.array([] if short is None else [short], np.int64)
+
+    def _cut_by_count(self, n: int, word: int | None) -> tuple[Whole, int | None]:
+        """Return the bounds of batches, and which one is small for want of utterances."""
+        size = self.limits.count
+        bounds = np.append(np.arange(0, n, size), n)
+        missing = -n % size
+        if not missing:
+            return bounds, None
+        short = len(bounds) - 2
+        if word is not None:
+            # Anywhere, lest it is always the shortest utterances that come in a small batch or in none.
+            short = word % (short + 1)
+        bounds[short + 1 : -1] -= missing
+        return bounds, short
+
+    def _cut_by_frames(self, counts: Whole, longest: Whole) -> tuple[Whole, int | None]:
+        """Return the bounds of batches, and which one is small for want of utterances."""
+        parts: list[Whole] = [np.empty(0, np.int64)]
+        start = end = 0
+        for count, limit in zip(counts.tolist(), longest.tolist(), strict=True):
+            end += count
+            if start < end:
+                size = self.limits.most({self.main: limit})
+                parts.append(np.arange(start, end, size))
+                start += len(parts[-1]) * size
+        bounds = np.concatenate([*parts, [end]])
+        return bounds, len(bounds) - 2 if start > end else None
+
+    def _cut_by_all(self, positions: Whole, counts: Whole, longest: Whole) -> tuple[Whole, int | None]:
+        """Return the bounds of batches that keep the budgets of several fields, and which one is small."""
+        ends = np.cumsum(counts)
+        n = len(positions)
+        others = [budget for budget in self.limits.budgets if budget.field != self.main]
+        bounds = [0]
+        while bounds[-1] < n:
+            start = bounds[-1]
+            limit = int(longest[np.searchsorted(ends, start, side="right")])
+            size = self.limits.most({self.main: limit})
+            window = positions[start : start + size]
+            numbers = np.arange(1, len(window) + 1)
+            for budget in others:
+                largest = np.maximum.accumulate(self.fields[budget.field][window]).astype(np.int64)
+                over = numbers * np.maximum(largest, 1) ** budget.power > budget.limit
+                size = min(size, max(1, int(over.argmax()))) if over.any() else size
+            bounds.append(start + self.limits.rounded(size))
+        short = len(bounds) - 2 if bounds[-1] > n else None
+        bounds[-1] = n
+        return np.array(bounds, np.int64), short
+
+    def _cut_to_shapes(self, positions: Whole, counts: Whole) -> tuple[BatchPlan, Whole]:
+        starts: list[Whole] = []
+        sizes: list[Whole] = []
+        shape_of: list[Whole] = []
+        begin = 0
+        for number, count in zip(range(len(self.shapes) - 1, -1, -1), counts.tolist(), strict=True):
+            size = self.shapes[number].size
+            starts.append(np.arange(begin, begin + count, size))
+            sizes.append(np.minimum(size, begin + count - starts[-1]))
+            shape_of.append(np.full(len(starts[-1]), number))
+            begin += count
+        shapes = np.concatenate(shape_of)
+        plan = BatchPlan(
+            positions, np.concatenate(starts), np.concatenate(sizes), self.fields[self.main], self.shapes, shapes
+        )
+        most = np.array([shape.size for shape in self.shapes], np.int64)
+        return plan, np.flatnonzero(plan.sizes < most[shapes])

@@ -1,0 +1,73 @@
+"""One epoch of positions, shared among ranks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import SamplingError
+from tts_prep.loader.randomness import check_seed, permutation
+from tts_prep.loader.samplers.base import Progress, Sampler, check_rank, steps_made
+
+
+class DistributedSampler(Sampler[int]):
+    """Give each rank every so-manyth position of one order, the same number to every rank.
+
+    Where the ranks do not divide the positions, the order is continued from its beginning.
+
+    Args:
+        dataset_size: how many positions there are.
+        num_trainers: the number of ranks.
+        rank: this one's, from 0 on.
+        shuffle: another random order every epoch; False keeps the dataset's.
+        seed: from 0 on, the same on every rank.
+
+    Raises:
+        ConfigurationError: there is no such rank, or the seed is negative.
+        SamplingError: the dataset is empty.
+    """
+
+    def __init__(self, dataset_size: int, num_trainers: int, rank: int, shuffle: bool = True, *, seed: int = 0) -> None:
+        super().__init__()
+        check_rank(rank, num_trainers)
+        self.rank = rank
+        self.world_size = num_trainers
+        self._size = operator.index(dataset_size)
+        self._shuffle = shuffle
+        self._seed = check_seed(seed)
+        if self._size < 1:
+            raise SamplingError("there are no positions to share among ranks; is the dataset empty?")
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions are drawn from."""
+        return self._size
+
+    def draw(self, epoch: int) -> Iterator[int]:
+        """Return this rank's positions of an epoch."""
+        return self.rest(epoch, ())
+
+    def rest(self, epoch: int, done: Progress) -> Iterator[int]:
+        """Return this rank's positions that are left of an epoch after steps that were made in it."""
+        order: npt.NDArray[np.int64] = (
+            permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size)
+        )
+        left = order[steps_made(done) :]
+        missing = -len(left) % self.world_size
+        return map(int, np.concatenate([left, np.resize(order, missing)])[self.rank :: self.world_size])
+
+    def count(self, epoch: int) -> int:
+        """Return how many positions an epoch holds for this rank."""
+        return self.count_rest(epoch, ())
+
+    def count_rest(self, epoch: int, done: Progress) -> int:  # noqa: ARG002
+        """Return how many positions are left of an epoch for this rank after steps that were made in it."""
+        return -(-max(0, self._size - steps_made(done)) // self.world_size)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {"size": self._size, "shuffle": self._shuffle, "seed": self._seed}

@@ -1,0 +1,413 @@
+"""Batches of utterances of about the same length, so that little of them is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.datasets import Array
+from tts_prep.loader.randomness import RandomParts, check_seed, digest, permutation, random_words, sort_order
+from tts_prep.loader.samplers.base import Progress, Sampler, check_batch_size, check_rank
+from tts_prep.loader.samplers.batch_plan import BatchPlan, joined, shared
+from tts_prep.loader.samplers.buckets import bucket_edges, histogram_of_blocks, number_buckets, number_shapes
+from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget
+from tts_prep.loader.samplers.cutting import Cutter
+from tts_prep.loader.samplers.shapes import BatchShape, best_lengths
+
+_UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
+"""Streams of randomness, one for each thing that an epoch draws."""
+
+_STREAMS = 5
+_FINEST_TOLERANCE = 1e-4
+_BLOCK = 1 << 20
+
+Whole = npt.NDArray[np.int64]
+
+
+class LengthBucketBatchSampler(Sampler[list[int]]):
+    """Batch utterances of about the same length, in another way every epoch.
+
+    Lengths are grouped into buckets that are a few percent wide and begin elsewhere every epoch. Utterances are in
+    random order within a bucket; from the longest bucket to the shortest they are cut into batches as large as the
+    limits allow; the batches then come in random order. Padding is about half of the tolerance, and no batch stays
+    together from one epoch to the next. An epoch is a pure function of lengths, settings, seed and epoch.
+
+    More utterances than a window are planned in parts of about that size, each a random draw of all that are left,
+    so that the first batch waits for one part only. What makes no whole batch in one part is cut with the next.
+
+    Ranks take the batches of one list in turn. Every rank gets the same number: where the ranks do not divide the
+    batches, the largest ones are cut in two. `state_dict` and `load_state_dict` go on in mid-epoch, also with
+    another number of ranks; every utterance that is left still comes once. Only `len`, `count` and `plan` go through
+    the whole epoch.
+
+    Args:
+        lengths: [n] integers, the length of each utterance of the dataset: ``dataset.n_frames``. Or several fields by
+            name, of which the first one makes the buckets: ``{"n_frames": …, "n_phonemes": …}``.
+        batch_size: utterances a batch, at most.
+        max_frames: padded frames a batch, at most: its count times the longest of the first field.
+        seed: from 0 on, the same on every rank.
+        shuffle: False gives the same batches every epoch, exactly sorted, the longest first, planned all at once.
+        drop_last: leave out the one batch of an epoch that is smaller for want of utterances. With `batch_size`
+            alone it is a random one; with `max_frames`, where most sizes differ, the one of the shortest utterances.
+        tolerance: the width of a bucket as a share of its length; 0 shuffles only utterances of equal length.
+        budgets: more limits, all of which every batch keeps: of other fields, or of a quadratic cost.
+        over_budget: of an utterance that is over a budget by itself: ``"error"`` refuses it, ``"drop"`` leaves it
+            out (`dropped` lists them), ``"alone"`` makes it a batch of its own.
+        longest_first: begin each epoch with the batches of the longest utterances, one a rank, so that a
+            batch that does not fit into memory is found at once. Of more than one window, these are exactly sorted.
+        multiple_of: batch sizes are multiples of this wherever a budget allows as many and utterances are left.
+        n_shapes: pad every batch to one of at most so many shapes, chosen to have the least padding that is possible
+            with so few; buckets and `tolerance` play no part then. A batch with fewer utterances than its shape is
+            filled up by `collate` with empty ones. Not with `drop_last` or `over_budget="alone"`.
+        window: about how many utterances are planned at once.
+        rank: which share of the batches this sampler gives, from 0 on.
+        world_size: how many shares there are.
+
+    Raises:
+        ConfigurationError: a setting is out of range, neither limit is given, or settings exclude each other.
+        SamplingError: there are no lengths, they are not integers from 0 on, fields differ in length, or an
+            utterance is over a budget.
+    """
+
+    def __init__(
+        self,
+        lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike],
+        batch_size: int | None = None,
+        max_frames: int | None = None,
+        seed: int = 0,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        tolerance: float = 0.02,
+        *,
+        budgets: Sequence[Budget] = (),
+        over_budget: Literal["error", "drop", "alone"] = "error",
+        longest_first: bool = False,
+        multiple_of: int = 1,
+        n_shapes: int | None = None,
+        window: int = 1 << 20,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        super().__init__()
+        check_rank(rank, world_size)
+        self.rank = rank
+        self.world_size = world_size
+        if not (tolerance == 0 or _FINEST_TOLERANCE <= tolerance <= 1):
+            raise ConfigurationError(f"tolerance: expected 0, or {_FINEST_TOLERANCE} to 1, found {tolerance}")
+        if over_budget not in ("error", "drop", "alone"):
+            raise ConfigurationError(f"over_budget: expected 'error', 'drop' or 'alone', found {over_budget!r}")
+        if window < 1:
+            raise ConfigurationError(f"window: expected a number from 1 on, found {window}")
+        self._fields = _check_fields(lengths)
+        self._main = next(iter(self._fields))
+        self._lengths = self._fields[self._main]
+        self._budgets = check_budgets(budgets, max_frames, self._main, self._fields)
+        if batch_size is None and not self._budgets:
+            raise ConfigurationError("LengthBucketBatchSampler: expected batch_size, max_frames or both, found neither")
+        self._batch_size = None if batch_size is None else check_batch_size(batch_size)
+        self._multiple_of = multiple_of
+        if multiple_of < 1 or (batch_size or 0) % multiple_of:
+            raise ConfigurationError(
+                f"multiple_of: expected a number from 1 on that divides the batch size {batch_size}, "
+                f"found {multiple_of}"
+            )
+        self._seed = check_seed(seed)
+        self._shuffle = shuffle
+        self._drop_last = drop_last
+        self._tolerance = tolerance if shuffle else 0.0
+        self._over_budget = over_budget
+        self._longest_first = longest_first
+        self._n_shapes = n_shapes
+        if n_shapes is not None and (drop_last or over_budget == "alone"):
+            raise ConfigurationError("n_shapes: not with drop_last or over_budget='alone', which make other shapes")
+        bounding = () if over_budget == "alone" else self._budgets
+        self.dropped = find_over_budget(self._fields, bounding, max_frames, self._main, drop=over_budget == "drop")
+        n_kept = self.size - len(self.dropped)
+        if not n_kept:
+            raise SamplingError(f"all {self.size:,} utterances are over the budget, so nothing is left; allow more")
+        self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
+        self._window = window
+        self._n_windows = -(-n_kept // window) if shuffle else 1
+        self._planned: tuple[tuple[int, Progress], BatchPlan] | None = None
+        # How many batches are left of an epoch, and how many of them have been planned.
+        self._counted: tuple[tuple[int, Progress], int] = (-1, ()), 0
+        self._certain: tuple[tuple[int, Progress], int] = (-1, ()), 0
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions are drawn from."""
+        return len(self._lengths)
+
+    @cached_property
+    def shapes(self) -> tuple[BatchShape, ...]:
+        """The fixed shapes, from the shortest to the longest; none without `n_shapes`."""
+        if self._n_shapes is None:
+            return ()
+        values, counts = self._histogram
+        # The longest of every field so far: a bound for any bucket that ends there.
+        longest = {name: values if name == self._main else np.zeros(len(values), np.int64) for name in self._fields}
+        for block in self._blocks() if len(longest) > 1 else ():
+            numbers = np.searchsorted(values, self._lengths[block])
+            for name, found in longest.items():
+                if name != self._main:
+                    np.maximum.at(found, numbers, self._fields[name][block])
+        longest = {name: np.maximum.accumulate(found) for name, found in longest.items()}
+        limits = self._limits
+        rows = np.array(
+            [limits.most({name: int(found[i]) for name, found in longest.items()}) for i in range(len(values))],
+            np.int64,
+        )
+        chosen = np.searchsorted(values, best_lengths(values, counts, rows, self._n_shapes))
+        return tuple(
+            BatchShape(int(rows[i]), {name: max(1, int(found[i])) for name, found in longest.items()}) for i in chosen
+        )
+
+    def draw(self, epoch: int) -> Iterator[list[int]]:
+        """Return this rank's batches of an epoch."""
+        return self.rest(epoch, ())
+
+    def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
+        """Return this rank's batches that are left of an epoch after steps that were made in it."""
+        number = self.rank
+        planned = 0
+        for plan, last in self._remaining(epoch, done):
+            planned += len(plan)
+            # Of the current epoch only: a look at another one should not make the next state plan all of this one.
+            if (epoch, done) == (self._epoch, self._done):
+                self._certain = (epoch, done), planned
+                if last:
+                    self._counted = self._certain
+            for i in range(number, len(plan), self.world_size):
+                yield plan.batch(i)
+            number = (number - len(plan)) % self.world_size
+
+    def count(self, epoch: int) -> int:
+        """Return how many batches an epoch holds for this rank; with `max_frames`, epochs differ by a few."""
+        return self.count_rest(epoch, ())
+
+    def count_rest(self, epoch: int, done: Progress) -> int:
+        """Return how many batches are left of an epoch for this rank after steps that were made in it."""
+        if self._counted[0] != (epoch, done):
+            self._counted = (epoch, done), sum(len(plan) for plan, _ in self._remaining(epoch, done))
+        return self._counted[1] // self.world_size
+
+    def ends_after(self, steps: int) -> bool:
+        """Return whether nothing is left of the current epoch after so many steps."""
+        key, certain = self._certain
+        if key == (self._epoch, self._done) and steps * self.world_size < certain:
+            # A state in mid-epoch should not wait for the plan of the rest.
+            return False
+        return super().ends_after(steps)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {
+            "lengths": {name: digest(lengths) for name, lengths in self._fields.items()},
+            "first": self._main,
+            "batch_size": self._batch_size,
+            "budgets": [[budget.field, budget.limit, budget.power] for budget in self._budgets],
+            "seed": self._seed,
+            "shuffle": self._shuffle,
+            "drop_last": self._drop_last,
+            "tolerance": self._tolerance,
+            "over_budget": self._over_budget,
+            "longest_first": self._longest_first,
+            "multiple_of": self._multiple_of,
+            "n_shapes": self._n_shapes,
+            # Of one window, whatever its size, an epoch is the same.
+            **({"window": self._window} if self._n_windows > 1 else {}),
+        }
+
+    def plan(self, epoch: int, done: Progress = ()) -> BatchPlan:
+        """Return the batches of an epoch, of all ranks in turn, all at once. The last plan of one window is kept."""
+        return joined([plan for plan, _ in self._remaining(epoch, done)])
+
+    def _remaining(self, epoch: int, done: Progress) -> Iterator[tuple[BatchPlan, bool]]:
+        """Return the batches that are left of an epoch, of all ranks in turn, a window at a time, and which is last."""
+        drawn = epoch if self._shuffle else 0
+        # Which batches come first for being the longest depends on who began the epoch, not on who goes on.
+        leaders = (done[0][0] if done else self.world_size) if self._longest_first else 0
+        if self._n_windows > 1:
+            yield from shared(self._windows(drawn, leaders), done, self.world_size, self._multiple_of)
+            return
+        if self._planned is None or self._planned[0] != (drawn, done):
+            whole = [(self._whole(drawn, leaders), True)]
+            ((plan, _),) = shared(whole, done, self.world_size, self._multiple_of)
+            self._planned = (drawn, done), plan
+        yield self._planned[1], True
+
+    def _whole(self, epoch: int, leaders: int) -> BatchPlan:
+        """Return the batches of an epoch out of one sort of all utterances.
+
+        Args:
+            epoch: its number.
+            leaders: how many batches come first for being the longest.
+        """
+        kept = None if self._left_out is None else np.flatnonzero(~self._left_out)
+        keys, longest = self._buckets(self._lengths if kept is None else self._lengths[kept], epoch)
+        counts = np.bincount(keys, minlength=len(longest))
+        if self._shuffle:
+            words = random_words(len(keys), self._seed, epoch, _UTTERANCES)
+        else:
+            words = np.zeros(len(keys), np.uint64)
+        positions = sort_order(keys.view(np.uint64), (len(longest) - 1).bit_length(), words)
+        del keys, words
+        if kept is not None:
+            positions = kept[positions]
+        word = self._random_word(epoch, _REMAINDER) if self._shuffle else None
+        plan, short = self._cutter.cut(positions, counts, longest, word)
+        if self._drop_last:
+            plan = plan.without(short)
+        if self._shuffle:
+            plan = plan.chosen(permutation(len(plan), self._seed, epoch, _BATCHES))
+        if leaders:
+            first = np.argsort(-plan.longest(), kind="stable")[:leaders]
+            plan = plan.chosen(np.concatenate([first, np.delete(np.arange(len(plan)), first)]))
+        return plan
+
+    def _windows(self, epoch: int, leaders: int) -> Iterator[tuple[BatchPlan, bool]]:
+        """Return the batches of an epoch a window at a time, and with each one whether it is the last.
+
+        Args:
+            epoch: its number.
+            leaders: how many batches come first for being the longest.
+        """
+        waiting = np.empty(0, np.int64)
+        left_out = self._left_out
+        if leaders:
+            longest = self._longest(leaders)
+            if longest is None:
+                yield self._whole(epoch, leaders), True
+                return
+            left_out = _mask(self.size, longest) if left_out is None else left_out | _mask(self.size, longest)
+            plan, _ = self._cut(longest)
+            waiting = plan.utterances(slice(leaders, None))
+            yield plan.chosen(slice(leaders)), False
+        parts = RandomParts(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
+        for number in range(self._n_windows):
+            last = number == self._n_windows - 1
+            drawn = parts.part(number)
+            if left_out is not None:
+                drawn = drawn[~left_out[drawn]]
+            word = self._random_word(epoch, _REMAINDER) if last else None
+            plan, short = self._cut(np.concatenate([waiting, drawn]), epoch, word)
+            if not last:
+                waiting = plan.utterances(short)
+            if not last or self._drop_last:
+                plan = plan.without(short)
+            order = permutation(len(plan), self._seed, epoch, number * _STREAMS + _BATCHES)
+            yield plan.chosen(order), last
+
+    def _cut(self, positions: Whole, epoch: int | None = None, word: int | None = None) -> tuple[BatchPlan, Whole]:
+        """Cut utterances that come in random order into batches, the longest first, and say which ones are small.
+
+        Args:
+            positions: of the utterances.
+            epoch: whose buckets to use; None for one of each length.
+            word: see `Cutter.cut`.
+        """
+        if not len(positions):
+            return BatchPlan(positions, positions, positions, self._lengths, self.shapes), positions
+        keys, longest = self._buckets(self._lengths[positions], epoch)
+        counts = np.bincount(keys, minlength=len(longest))
+        # numpy sorts 16 bits by radix. A stable sort keeps the random order within a bucket.
+        order = np.argsort(keys.astype(np.uint16) if len(longest) <= 1 << 16 else keys, kind="stable")
+        return self._cutter.cut(positions[order], counts, longest, word)
+
+    def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Whole, Whole]:
+        """Return the number of each length's bucket, and the longest of every bucket, from the longest one on.
+
+        In that order, the first utterance of a batch bounds all of it.
+        """
+        if self.shapes:
+            longest = np.array([shape.lengths[self._main] for shape in self.shapes], np.int64)
+            numbers = number_shapes(lengths, longest)
+        else:
+            numbers, longest = number_buckets(lengths, self._edges(epoch) if epoch is not None else ())
+        return np.subtract(len(longest) - 1, numbers, out=numbers), longest[::-1]
+
+    def _edges(self, epoch: int) -> list[float]:
+        if not self._tolerance:
+            return []
+        phase = (self._random_word(epoch, _EDGES) >> 11) / 2**53
+        return bucket_edges(*self._range, self._tolerance, phase)
+
+    @cached_property
+    def _range(self) -> tuple[int, int]:
+        """The shortest and the longest length that is not left out."""
+        if self._left_out is None:
+            return int(self._lengths.min()), int(self._lengths.max())
+        values, _ = self._histogram
+        return int(values[0]), int(values[-1])
+
+    @cached_property
+    def _histogram(self) -> tuple[Whole, Whole]:
+        return histogram_of_blocks(self._lengths[block] for block in self._blocks())
+
+    def _blocks(self) -> Iterator[Whole | slice]:
+        """Return where the utterances are that are not left out, a block at a time."""
+        for start in range(0, self.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            yield block if self._left_out is None else start + np.flatnonzero(~self._left_out[block])
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return Limits(self._batch_size or self.size, self._budgets, self._multiple_of)
+
+    @cached_property
+    def _cutter(self) -> Cutter:
+        return Cutter(self._fields, self._limits, self.shapes)
+
+    def _longest(self, n_batches: int) -> Whole | None:
+        """Return as many of the longest utterances as so many batches may hold, longest first; None where all do."""
+        values, counts = self._histogram
+        for value, n in zip(values[::-1].tolist(), np.cumsum(counts[::-1]).tolist(), strict=True):
+            # The longer a batch, the fewer utterances it has: none of these batches has more than the last one.
+            wanted = n_batches * self._limits.most({self._main: value})
+            if n >= wanted:
+                break
+        else:
+            return None
+        longer, equal = (np.flatnonzero(found) for found in (self._lengths > value, self._lengths == value))
+        if self._left_out is not None:
+            longer, equal = (found[~self._left_out[found]] for found in (longer, equal))
+        by_length = np.argsort(-self._lengths[longer].astype(np.int64), kind="stable")
+        return np.concatenate([longer[by_length], equal])[:wanted]
+
+    def _random_word(self, epoch: int, stream: int) -> int:
+        return int(random_words(1, self._seed, epoch, stream)[0])
+
+
+def _mask(size: int, positions: Whole) -> npt.NDArray[np.bool_]:
+    mask = np.zeros(size, np.bool_)
+    mask[positions] = True
+    return mask
+
+
+def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+    fields = lengths if isinstance(lengths, Mapping) else {"n_frames": lengths}
+    if not fields:
+        raise ConfigurationError("lengths: expected at least one field, found none")
+    checked = {name: _check_lengths(name, values) for name, values in fields.items()}
+    sizes = {name: len(values) for name, values in checked.items()}
+    if len(set(sizes.values())) > 1:
+        found = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
+        raise SamplingError(f"lengths: expected fields of one length; {found}")
+    return checked
+
+
+def _check_lengths(name: str, lengths: npt.ArrayLike) -> Array:
+    array = np.asarray(lengths)
+    if array.size == 0:
+        raise SamplingError("there are no lengths to make batches of; did a filter leave an empty dataset?")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise SamplingError(f"lengths: expected integers [n], found {array.dtype} of shape {list(array.shape)}")
+    if int(array.min()) < 0:
+        i = int(array.argmin())
+        raise SamplingError(f"utterance {i} has the length {array[i]} as {name}; expected numbers from 0 on")
+    return array

@@ -1,0 +1,91 @@
+"""Parakeet's sampler of positions by similar length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.randomness import check_seed, digest, permutation
+from tts_prep.loader.samplers.base import Sampler, check_batch_size
+
+_BATCHES = 0
+_GROUPS = 1
+_MOST_BATCHES = 32
+
+
+class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
+    """Visit utterances of similar length in turn, for a `BatchSampler` of the same size to cut into batches.
+
+    Utterances are sorted by length, shuffled within groups of several batches, and then whole batches are put into
+    random order; a last, smaller batch stays last. `LengthBucketBatchSampler` does the same job with less padding.
+
+    Args:
+        lengths: [n] the length of each utterance.
+        batch_size: of the batches that stay together.
+        batch_group_size: how many utterances of the sorted order are shuffled among each other, a multiple of the
+            batch size; by default 32 batches.
+        permutate: whether the batches are put into random order; False keeps the shortest first.
+        seed: from 0 on.
+
+    Raises:
+        ConfigurationError: a setting is out of range, or the lengths are not numbers [n].
+    """
+
+    def __init__(
+        self,
+        lengths: npt.ArrayLike,
+        batch_size: int = 4,
+        batch_group_size: int | None = None,
+        permutate: bool = True,
+        *,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self._lengths = np.asarray(lengths)
+        self._batch_size = check_batch_size(batch_size)
+        self._group_size = _MOST_BATCHES * batch_size if batch_group_size is None else batch_group_size
+        self._permutate = permutate
+        self._seed = check_seed(seed)
+        if self._lengths.ndim != 1 or (self._lengths.size and self._lengths.dtype.kind not in "iuf"):
+            raise ConfigurationError(f"lengths: expected numbers [n], found {self._lengths.dtype}")
+        if self._group_size < 1 or self._group_size % self._batch_size:
+            raise ConfigurationError(
+                f"batch_group_size: expected a multiple of the batch size {batch_size}, found {batch_group_size}"
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions are drawn from."""
+        return len(self._lengths)
+
+    def draw(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch."""
+        order = np.argsort(self._lengths, kind="stable")
+        for number, start in enumerate(range(0, len(order), self._group_size)):
+            group = order[start : start + self._group_size]
+            order[start : start + self._group_size] = group[
+                permutation(len(group), self._seed, epoch, _GROUPS + number)
+            ]
+        whole = len(order) - len(order) % self._batch_size
+        if self._permutate:
+            batches = order[:whole].reshape(-1, self._batch_size)
+            order[:whole] = batches[permutation(len(batches), self._seed, epoch, _BATCHES)].ravel()
+        return map(int, order)
+
+    def count(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds."""
+        return len(self._lengths)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {
+            "lengths": digest(self._lengths),
+            "batch_size": self._batch_size,
+            "group_size": self._group_size,
+            "permutate": self._permutate,
+            "seed": self._seed,
+        }

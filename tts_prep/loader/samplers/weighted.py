@@ -1,0 +1,125 @@
+"""Samplers that visit some utterances more often than others, or only some of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.datasets import Array
+from tts_prep.loader.randomness import check_seed, digest, permutation, random_words
+from tts_prep.loader.samplers.base import Sampler
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Draw positions with probabilities in proportion to weights.
+
+    Args:
+        weights: [n] numbers from 0 on, one a position; they need not sum to 1.
+        num_samples: how many positions an epoch.
+        replacement: False draws no position twice: each one is drawn in proportion to the weights of those that are
+            left (Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006).
+        seed: from 0 on.
+
+    Raises:
+        ConfigurationError: a weight is negative or not a number, or a setting is out of range.
+        SamplingError: no weight is above 0, or, without replacement, fewer are than samples are wanted.
+    """
+
+    def __init__(self, weights: npt.ArrayLike, num_samples: int, replacement: bool = True, *, seed: int = 0) -> None:
+        super().__init__()
+        self._weights = np.asarray(weights, np.float64)
+        self._count = operator.index(num_samples)
+        self._replacement = replacement
+        self._seed = check_seed(seed)
+        if self._weights.ndim != 1:
+            raise ConfigurationError(f"weights: expected [n], found the shape {list(self._weights.shape)}")
+        bad = ~((self._weights >= 0) & np.isfinite(self._weights))
+        if bad.any():
+            i = int(np.flatnonzero(bad)[0])
+            raise ConfigurationError(f"weights: expected numbers from 0 on, found {self._weights[i]} at position {i}")
+        if self._count < 0:
+            raise ConfigurationError(f"num_samples: expected a number from 0 on, found {num_samples}")
+        positive = int(np.count_nonzero(self._weights))
+        if self._count and not positive:
+            raise SamplingError("weights: expected at least one above 0, found none")
+        if not replacement and self._count > positive:
+            raise SamplingError(
+                f"cannot draw {self._count:,} different positions: only {positive:,} have a weight above 0"
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions are drawn from."""
+        return len(self._weights)
+
+    def draw(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch."""
+        return map(int, self._drawn(epoch))
+
+    def _drawn(self, epoch: int) -> Array:
+        if self._replacement:
+            uniform = (random_words(self._count, self._seed, epoch) >> np.uint64(11)) / 2**53
+            bounds = np.cumsum(self._weights)
+            # A position without weight has no room between its bounds; rounding must not put one at the end.
+            last = int(np.flatnonzero(self._weights)[-1]) if self._count else 0
+            found: Array = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
+            return found
+        uniform = ((random_words(self.size, self._seed, epoch) >> np.uint64(11)) + 0.5) / 2**53
+        with np.errstate(divide="ignore"):
+            keys = np.log(uniform) / self._weights
+        best: Array = np.argsort(-keys, kind="stable")[: self._count]
+        return best
+
+    def count(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds."""
+        return self._count
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {
+            "weights": digest(self._weights),
+            "count": self._count,
+            "replacement": self._replacement,
+            "seed": self._seed,
+        }
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Visit some positions, each once an epoch, in random order.
+
+    Args:
+        indices: [n] the positions.
+        seed: from 0 on.
+
+    Raises:
+        ConfigurationError: they are not integers from 0 on, or the seed is negative.
+    """
+
+    def __init__(self, indices: npt.ArrayLike, *, seed: int = 0) -> None:
+        super().__init__()
+        self._indices = np.asarray(indices) if np.size(indices) else np.empty(0, np.int64)
+        self._seed = check_seed(seed)
+        if self._indices.ndim != 1 or self._indices.dtype.kind not in "iu" or (self._indices < 0).any():
+            raise ConfigurationError("indices: expected integers from 0 on, [n]")
+
+    @property
+    def size(self) -> int | None:
+        """None: how many utterances there are besides the chosen ones is not known here."""
+        return None
+
+    def draw(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch."""
+        return map(int, self._indices[permutation(len(self._indices), self._seed, epoch)])
+
+    def count(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds."""
+        return len(self._indices)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        return {"indices": digest(self._indices), "seed": self._seed}

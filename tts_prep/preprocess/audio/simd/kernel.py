@@ -1,0 +1,167 @@
+"""The inner loops of the mel spectrogram: framing, transform, magnitude and filter bank fused over blocks of frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.preprocess.audio.simd.fft import transform
+from tts_prep.preprocess.audio.simd.lanes import (
+    LANES,
+    at_least,
+    jit,
+    load,
+    load_windowed_frames,
+    narrow,
+    square_root,
+    store,
+    zeros,
+)
+
+Array = npt.NDArray[Any]
+
+
+@jit
+def _real_power(re: Array, im: Array, positions: Array, cr: Array, ci: Array, n_bins: int, power: Array) -> None:
+    """Unpack the transform of packed real frames and store |X|² of bins [0, n_bins).
+
+    X[k] = (Z[k] + Z*[H − k]) / 2 − i/2 · exp(−2πik/N) · (Z[k] − Z*[H − k]), with H = N / 2.
+    """
+    half = len(re) // LANES
+    ar, ai = load(re, 0), load(im, 0)
+    dc = ar + ai
+    store(power, 0, narrow(dc * dc))
+    for k in range(1, min(n_bins, half)):
+        row, mirror = positions[k] * LANES, positions[half - k] * LANES
+        ar, ai, br, bi = load(re, row), load(im, row), load(re, mirror), load(im, mirror)
+        sr, si, dr, di = ar + br, ai - bi, ai + bi, br - ar
+        x, y = sr + dr * cr[k] - di * ci[k], si + di * cr[k] + dr * ci[k]
+        store(power, k * LANES, narrow((x * x + y * y) * 0.25))
+    if n_bins > half:
+        nyquist = load(re, 0) - load(im, 0)
+        store(power, half * LANES, narrow(nyquist * nyquist))
+
+
+@jit
+def _filter(
+    power: Array,
+    starts: Array,
+    offsets: Array,
+    weights: Array,
+    n_bins: int,
+    exponent: int,
+    offset: float,
+    floor: float,
+    sums: Array,
+    out: Array,
+) -> None:
+    """Bound the powers, take the root where magnitudes are asked for, and sum them under each filter."""
+    for i in range(0, n_bins * LANES, LANES):
+        bounded = at_least(load(power, i) + offset, floor)
+        if exponent == 1:
+            bounded = square_root(bounded)
+        store(power, i, bounded)
+    n_mels = len(starts)
+    for m in range(n_mels):
+        total = zeros()
+        source = starts[m] * LANES
+        for j in range(offsets[m], offsets[m + 1]):
+            total = total + load(power, source) * weights[j]
+            source += LANES
+        store(sums, m * LANES, total)
+    for frame in range(len(out)):
+        for m in range(n_mels):
+            out[frame, m] = sums[m * LANES + frame]
+
+
+@jit
+def mel_frames(
+    x: Array,
+    window: Array,
+    hop: int,
+    starts: Array,
+    offsets: Array,
+    weights: Array,
+    n_bins: int,
+    exponent: int,
+    offset: float,
+    floor: float,
+    wr: Array,
+    wi: Array,
+    cr: Array,
+    ci: Array,
+    positions: Array,
+    out: Array,
+) -> None:
+    """Fill ``out`` with mel magnitudes, for an n_fft that is a power of two and at least 32.
+
+    Args:
+        x: [n] float32, padded waveform with LANES · hop samples more after the last frame.
+        window: [n_fft] float64.
+        starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
+        exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
+        wr, wi: [n_fft / 2] twiddles of n_fft / 2.
+        cr, ci: [n_fft] twiddles of n_fft.
+        positions: [n_fft / 2] the order of the transform's bins.
+        out: [n_frames, n_mels] float32.
+    """
+    n_fft = len(window)
+    re, im = np.empty(n_fft // 2 * LANES), np.empty(n_fft // 2 * LANES)
+    power = np.empty((n_fft // 2 + 1) * LANES, np.float32)
+    sums = np.empty(len(starts) * LANES, np.float32)
+    for first in range(0, len(out), LANES):
+        for k in range(0, n_fft, LANES):
+            load_windowed_frames(x, first * hop, hop, window, k, re, im)
+        transform(re, im, wr, wi)
+        _real_power(re, im, positions, cr, ci, n_bins, power)
+        block = out[first : first + LANES]
+        _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, block)
+
+
+@jit
+def mel_of_spectrum(
+    re: Array,
+    im: Array,
+    starts: Array,
+    offsets: Array,
+    weights: Array,
+    n_bins: int,
+    exponent: int,
+    offset: float,
+    floor: float,
+    out: Array,
+) -> None:
+    """Fill ``out`` with the mel magnitudes of at most LANES spectra.
+
+    Args:
+        re, im: [n_bins · LANES] float64, bin-major.
+        out: [n_frames, n_mels] float32.
+    """
+    power, sums = np.empty(n_bins * LANES, np.float32), np.empty(len(starts) * LANES, np.float32)
+    for i in range(0, n_bins * LANES, LANES):
+        x, y = load(re, i), load(im, i)
+        store(power, i, narrow(x * x + y * y))
+    _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, out)
+
+
+@jit
+def bin_moments(mel: Array) -> Any:
+    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+
+    Args:
+        mel: [n_frames, n_mels] float32, at least one frame.
+    """
+    n_frames, n_mels = mel.shape
+    mean, m2 = np.zeros(n_mels), np.zeros(n_mels)
+    for t in range(n_frames):
+        for m in range(n_mels):
+            mean[m] += mel[t, m]
+    for m in range(n_mels):
+        mean[m] /= n_frames
+    for t in range(n_frames):
+        for m in range(n_mels):
+            deviation = mel[t, m] - mean[m]
+            m2[m] += deviation * deviation
+    return mean, m2

@@ -1,0 +1,194 @@
+"""A configuration out of a preset, a file and single settings, each over the one before."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
+from tts_prep.preprocess.audio.reading import ReadingConfig
+from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
+from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.runs.ood_texts import find_ood_texts
+from tts_prep.preprocess.text.symbol_file import read_symbols
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_TEXT_FILES = ("symbols", "ood_texts")
+_TYPES = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
+
+
+def read_config_file(path: Path) -> dict[str, Any]:
+    """Read a TOML file: ``preset``, and the tables ``audio``, ``audio.compression``, ``text`` and ``store``.
+
+    Raises:
+        ConfigurationError: the file cannot be read or is not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: not TOML: {error}") from error
+
+
+def read_vocoder_config(path: Path) -> MelConfig:
+    """Return the recipe of a HiFi-GAN or BigVGAN vocoder, from the ``config.json`` beside its checkpoint.
+
+    Both compute their mels alike: reflect-padded without centring, sqrt(|X|² + 1e-9), ln max(x, 1e-5), the recording at
+    a peak of 0.95. An fmax of null is half the sample rate.
+
+    Raises:
+        ConfigurationError: it is not such a file.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not JSON ({error})") from error
+    keys = ("sampling_rate", "n_fft", "win_size", "hop_size", "num_mels", "fmin", "fmax")
+    missing = [key for key in keys if not isinstance(value, dict) or key not in value]
+    if missing:
+        raise ConfigurationError(
+            f"{path}: expected the config.json of a HiFi-GAN or BigVGAN vocoder, found none of its {', '.join(missing)}"
+        )
+    numbers = {key: value[key] for key in keys if not (key == "fmax" and value[key] is None)}
+    for key, number in numbers.items():
+        if type(number) is not int and not (key in ("fmin", "fmax") and type(number) is float):
+            raise ConfigurationError(f"{path}: expected a number for '{key}', found {number!r}")
+    return replace(
+        get_preset("hifigan").config,
+        sample_rate=numbers["sampling_rate"],
+        n_fft=numbers["n_fft"],
+        win_length=numbers["win_size"],
+        hop_length=numbers["hop_size"],
+        n_mels=numbers["num_mels"],
+        fmin=float(numbers["fmin"]),
+        fmax=float(numbers.get("fmax", numbers["sampling_rate"] / 2)),
+    )
+
+
+def configure(
+    corpus: str,
+    *,
+    limit: int | None = None,
+    preset: str | None = None,
+    vocoder: Path | None = None,
+    file: Path | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    splits: Mapping[str, Path] | None = None,
+) -> Configuration:
+    """Return the configuration of a run.
+
+    Args:
+        corpus: name of the reader.
+        limit: only the first so many rows.
+        preset: a named recipe; the default is that of ``file``, or ``parakeet``.
+        vocoder: a vocoder's ``config.json``, instead of a preset.
+        file: TOML settings, over the recipe.
+        settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` and
+            ``text.ood_texts`` are paths; in a file, relative to its folder.
+        options: of the reader.
+        splits: name of a split → a file of its ids.
+
+    Raises:
+        ConfigurationError: a setting does not exist or cannot have its value, or a file cannot be read.
+    """
+    layers: list[tuple[str, Mapping[str, Any], Path]] = []
+    if file is not None:
+        tables = read_config_file(file)
+        named = tables.pop("preset", None)
+        if named is not None and not isinstance(named, str):
+            raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {named!r}")
+        preset = preset or (None if vocoder else named)
+        layers.append((f"{file}: ", tables, file.parent))
+    layers.append(("", settings or {}, Path()))
+    if preset is not None and vocoder is not None:
+        raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
+    mel = read_vocoder_config(vocoder) if vocoder else get_preset(preset or DEFAULT_PRESET).config
+    reading, text, store = ReadingConfig(), TextConfig(), StoreConfig()
+    ood_texts: OodConfig | None = None
+    for where, layer, folder in layers:
+        _check_names(where, "table", layer, ("audio", "text", "store"))
+        audio = _table(where, layer, "audio")
+        names = _names(MelConfig) + _names(ReadingConfig)
+        _check_names(f"{where}audio.", "setting", audio, names)
+        compression = _changed(
+            f"{where}audio.compression.", mel.compression, _table(f"{where}audio.", audio, "compression")
+        )
+        own = {name: value for name, value in audio.items() if name in _names(MelConfig) and name != "compression"}
+        mel = _changed(f"{where}audio.", replace(mel, compression=compression), own)
+        reading = _changed(
+            f"{where}audio.", reading, {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
+        )
+        named = dict(_table(where, layer, "text"))
+        files = {name: _file(f"{where}text.{name}", named.pop(name), folder) for name in _TEXT_FILES if name in named}
+        text = _changed(f"{where}text.", text, named)
+        if "symbols" in files:
+            text = replace(text, symbols=read_symbols(files["symbols"]) if files["symbols"] else None)
+        if "ood_texts" in files:
+            ood_texts = find_ood_texts(files["ood_texts"]) if files["ood_texts"] else None
+        store = _changed(f"{where}store.", store, _table(where, layer, "store"))
+    checksums = split_checksums(splits or {})
+    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts, checksums)
+
+
+def _file(where: str, value: object, folder: Path) -> Path | None:
+    """Return a path that a setting gives, relative to a folder; ``"none"`` is none."""
+    if value == "none":
+        return None
+    if not isinstance(value, str | Path):
+        raise ConfigurationError(f"{where}: expected a path, found {value!r}")
+    return folder / value
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def _table(where: str, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = tables.get(name, {})
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(f"{where}{name}: expected a table of settings, found {table!r}")
+    return table
+
+
+def _check_names(where: str, what: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in found:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
+            raise ConfigurationError(f"{where}{name}: there is no such {what}; {hint}")
+
+
+def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a configuration with settings changed; ``"none"`` unsets what may be unset."""
+    if not settings:
+        return config
+    kinds = {field.name: str(field.type).split(" | ") for field in fields(config)}
+    _check_names(where, "setting", settings, tuple(kinds))
+    values: dict[str, Any] = {}
+    for name, value in settings.items():
+        if value == "none" and "None" in kinds[name]:
+            values[name] = None
+            continue
+        kind = kinds[name][0]
+        if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
+            raise ConfigurationError(f"{where}{name}: expected {kind}, found {value!r}")
+        values[name] = float(value) if kind == "float" else value
+    try:
+        return replace(config, **values)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{where.rpartition(': ')[0]}{': ' if ': ' in where else ''}{error}") from None

@@ -1,0 +1,1 @@
+"""The life of a store: plan the shards, make them, finish, repair."""

@@ -1,0 +1,127 @@
+"""Out-of-domain texts: a file of sentences without recordings, phonemized once into the store."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
+from tts_prep.format.checksum import file_sha256, json_sha256
+from tts_prep.format.layout import OOD_TEXTS
+from tts_prep.format.ood_texts import OodHeader, read_ood_header, write_ood_texts
+from tts_prep.format.remarks import Remarks
+from tts_prep.format.seals import broken_datasets
+from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.utterance import Failure
+from tts_prep.preprocess.runs.phonemizing import phonemize
+from tts_prep.preprocess.workers.processes import WorkerPool
+
+_CHUNK = 1000
+"""Lines that one job phonemizes."""
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+    phoneme_text: str
+    phonemes: npt.NDArray[np.int32]
+
+
+def find_ood_texts(path: Path) -> OodConfig:
+    """Return a file of out-of-domain texts with the checksum of its bytes.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
+    try:
+        return OodConfig(path, file_sha256(path))
+    except OSError as error:
+        raise ConfigurationError(f"ood-texts: {path}: cannot be read ({error.strerror})") from error
+
+
+def make_ood_texts(
+    ood: OodConfig, text: TextConfig, settings: Mapping[str, Any], store: Path, pool: WorkerPool
+) -> None:
+    """Phonemize a file of texts into ``ood.h5``, unless it is there already, made from the same with the same settings.
+
+    A text is a line; where the first line's first field (of those that ``|`` separates) names a .wav file, as in
+    StyleTTS2's lists, it is the second field of each line, else the first.
+
+    Args:
+        settings: the parts of the header that are the same in every shard.
+        pool: of worker processes.
+
+    Raises:
+        ConfigurationError: no line can be used.
+        StoreError: the file cannot be written.
+    """
+    path = store / OOD_TEXTS
+    key = json_sha256([ood.sha256, settings])
+    header = existing_ood_header(path)
+    if header is not None and header.key == key:
+        return
+    lines = list(_read(ood.path))
+    chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
+    make = partial(_phonemize, config=text)
+    done = pool.run(make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines")
+    found = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
+    texts = [item for item in found if isinstance(item, _Text)]
+    failures = [{"where": item.where, "reason": item.reason} for item in found if isinstance(item, Failure)]
+    if not texts:
+        raise ConfigurationError(f"ood-texts: {ood.path}: no line can be used; the first: {failures[0]['reason']}")
+    write_ood_texts(
+        path,
+        key,
+        [item.text for item in texts],
+        [item.phoneme_text for item in texts],
+        [item.phonemes for item in texts],
+        failures,
+    )
+
+
+def existing_ood_header(path: Path) -> OodHeader | None:
+    """Return the header of the texts that an earlier run finished, None where there are none or they are broken."""
+    try:
+        return read_ood_header(path) if path.exists() and not broken_datasets(path) else None
+    except CorruptStoreError:
+        return None
+
+
+def _read(path: Path) -> Iterator[tuple[str, str | Failure]]:
+    try:
+        lines = read_lines(path)
+        first = next(lines)
+    except CorpusError as error:
+        raise ConfigurationError(f"ood-texts: {error}") from error
+    field = 1 if isinstance(first[1], str) and first[1].partition("|")[0].strip().endswith(".wav") else 0
+    for where, line in itertools.chain([first], lines):
+        if isinstance(line, Failure):
+            yield where, line
+            continue
+        fields = line.split("|")
+        yield where, fields[field].strip() if len(fields) > field else ""
+
+
+def _phonemize(
+    chunk: tuple[int, list[tuple[str, str | Failure]]], config: TextConfig
+) -> tuple[int, list[_Text | Failure]]:
+    """Return the number of a chunk of lines and what became of them."""
+    number, lines = chunk
+    found: list[_Text | Failure] = []
+    for where, line in lines:
+        if isinstance(line, Failure):
+            found.append(line)
+            continue
+        try:
+            found.append(_Text(line, *phonemize(line, where, config, Remarks())))
+        except TextError as error:
+            found.append(Failure("", where, "text", f"{where}: {error}"))
+    return number, found

@@ -1,0 +1,46 @@
+"""One text through the frontend: the phonemes, their ids, and what is to be noted."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.format.remarks import Remarks
+from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
+from tts_prep.preprocess.text.frontends.frontend import Frontend
+
+
+def phonemize(
+    text: str,
+    identifier: str,
+    config: TextConfig,
+    remarks: Remarks,
+    *,
+    language: str | None = None,
+    normalized: bool = False,
+) -> tuple[str, npt.NDArray[np.int32]]:
+    """Return the phonemes of a text in their text form, and their ids, [n_phonemes] int32.
+
+    Args:
+        identifier: of the utterance, for the remarks.
+        remarks: where unknown symbols and the like are counted, also those of a text that fails for them.
+        language: of this text, None for the frontend's own.
+        normalized: the text is as it is spoken.
+
+    Raises:
+        TextError: there is nothing to speak, or a symbol is not in the vocabulary and that is an error.
+    """
+    frontend = frontend_of(config)
+    spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
+    phoneme_text = frontend.phoneticize(spoken, language)
+    for kind, symbol in frontend.remarks(spoken, phoneme_text):
+        remarks.add(kind, symbol, identifier)
+    return phoneme_text, frontend.numericalize(phoneme_text)
+
+
+@lru_cache(maxsize=1)
+def frontend_of(config: TextConfig) -> Frontend:
+    """Return the one frontend of this process: a backend costs more to start than an utterance to phonemize."""
+    return make_frontend(config)

@@ -1,0 +1,273 @@
+"""Making one shard: a pure function of the plan's rows and the settings."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
+from tts_prep.format.assembly import file_entry
+from tts_prep.format.atomic import replacing, syncing, writing
+from tts_prep.format.columns import write_number, write_texts
+from tts_prep.format.datasets import Array, create_dataset, create_file, write_rows
+from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
+from tts_prep.format.manifest import FileEntry
+from tts_prep.format.remarks import Remarks
+from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, write_header
+from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.excerpt import read_utterance
+from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
+from tts_prep.preprocess.audio.mel import Mel, MelExtractor, compile_kernels, peak_scale
+from tts_prep.preprocess.audio.reading import ReadingConfig
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.runs.phonemizing import frontend_of, phonemize
+from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
+
+
+@dataclass(frozen=True)
+class ShardRecipe:
+    """What every shard of a store is made with; sent to the workers.
+
+    Attributes:
+        root: what relative audio paths are relative to.
+        settings: the parts of the header that are the same in every shard: ``configuration``, ``software``,
+            ``arrays``, ``vocabulary``.
+    """
+
+    root: Path
+    settings: Mapping[str, Any]
+    extractor: MelExtractor
+    reading: ReadingConfig
+    text: TextConfig
+
+    def key(self, plan: ShardPlan) -> str:
+        """Return the key of a planned shard."""
+        return plan.key(self.settings)
+
+
+@dataclass(frozen=True)
+class ShardSummary:
+    """What came of one shard.
+
+    Attributes:
+        made: False where the shard was there already.
+    """
+
+    number: int
+    entry: FileEntry
+    header: ShardHeader
+    made: bool
+
+    def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
+        """Return the same, with the settings of its header in one place in memory for all shards."""
+        return replace(self, header=self.header.without_statistics(settings))
+
+
+@dataclass(frozen=True)
+class _Example:
+    """One finished utterance: its arrays, its row of the index but for the starts, the statistics of its mel."""
+
+    arrays: Mapping[str, Array]
+    row: Mapping[str, Any]
+    statistics: MelStatistics
+
+
+def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummary:
+    """Make one shard, unless it is there already, made from the same rows with the same settings.
+
+    Raises:
+        WriteError: the shard cannot be written.
+        CorpusChangedError: a recording is not what it was when the run was planned.
+    """
+    name = shard_name(plan.number)
+    path = store / name
+    key = recipe.key(plan)
+    header = finished_header(path, plan.number, key)
+    if header is not None:
+        with writing(path):
+            entry = file_entry(path, name, header.rows)
+        return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False)
+    with writing(path):
+        path.parent.mkdir(exist_ok=True)
+    header, examples = _make_examples(plan, key, recipe)
+    with replacing(path, synced=True) as partial:
+        _write(plan, header, examples, partial)
+        with syncing(partial):
+            entry = file_entry(partial, name, header.rows)
+    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True)
+
+
+def get_ready(config: Configuration, scratch: Path) -> None:
+    """Load what the worker processes of a run need: the text frontend, the compiler and the compiled kernels.
+
+    Nothing is compiled in two processes at once; the second one loads it from the cache.
+    """
+    with (scratch / "compiling").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        compile_kernels(config.mel)
+    # Whatever is wrong with the frontend, the process that plans says so, or the first job.
+    with contextlib.suppress(TtsPrepError):
+        frontend_of(config.text).software()
+
+
+def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:
+    """Return the header of a shard that was made before with this key, None where there is none or it is broken."""
+    header = existing_header(path)
+    if header is None or header.key != key:
+        return None
+    try:
+        return check_shard(path, number)
+    except CorruptStoreError:
+        return None
+
+
+def existing_header(path: Path) -> ShardHeader | None:
+    """Return the header of a shard that an earlier run finished, None where there is none or it is broken."""
+    if not path.exists():
+        return None
+    try:
+        return read_shard_header(path)
+    except CorruptStoreError:
+        return None
+
+
+def _make_examples(plan: ShardPlan, key: str, recipe: ShardRecipe) -> tuple[ShardHeader, list[_Example]]:
+    examples: list[_Example] = []
+    failures: list[Failure] = []
+    remarks = Remarks()
+    statistics: dict[str, MelStatistics] = {}
+    for row in plan.rows:
+        if isinstance(row, Failure):
+            failures.append(row)
+            continue
+        utterance = row.utterance
+        _check_unchanged(row, recipe.root)
+        try:
+            example = _make_example(utterance, recipe, remarks)
+        except UtteranceError as error:
+            failures.append(Failure(utterance.id, utterance.where, error.stage, str(error)))
+            continue
+        # Once more, for a recording that grew while it was read.
+        _check_unchanged(row, recipe.root)
+        found = example.statistics
+        earlier = statistics.get(utterance.speaker)
+        statistics[utterance.speaker] = earlier.merged(found) if earlier else found
+        examples.append(example)
+    header = ShardHeader(
+        number=plan.number,
+        key=key,
+        rows=len(examples),
+        seconds=float(sum(example.row["seconds"] for example in examples)),
+        mel_statistics={speaker: found.as_dict() for speaker, found in statistics.items()},
+        failures=tuple(asdict(failure) for failure in failures),
+        remarks=remarks.as_dict(),
+        **recipe.settings,
+    )
+    return header, examples
+
+
+def _write(plan: ShardPlan, header: ShardHeader, examples: list[_Example], path: Path) -> None:
+    with create_file(path) as file:
+        write_header(file, header)
+        starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
+        _write_columns(file.create_group("columns"), plan.columns, examples, starts)
+
+
+def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
+    """End the run where a recording changed: a failure here would stay after the recording is mended."""
+    path = root / row.utterance.audio
+    size = recording_size(path)
+    if size != row.size:
+        found, planned = ("gone" if n < 0 else f"{n:,} bytes" for n in (size, row.size))
+        raise CorpusChangedError(
+            f"{path}: {found} now, {planned} when the run was planned; leave the corpus alone while a store is made, "
+            "run again to go on"
+        )
+
+
+def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> _Example:
+    phoneme_text, phonemes = phonemize(
+        utterance.text,
+        utterance.id,
+        recipe.text,
+        remarks,
+        language=utterance.language,
+        normalized=utterance.normalized,
+    )
+    config = recipe.extractor.config
+    waveform = read_utterance(recipe.root, utterance, config.sample_rate, recipe.reading)
+    specs = recipe.settings["arrays"]
+    # Brings the compiler, which only workers need.
+    from tts_prep.preprocess.audio.simd.kernel import bin_moments
+
+    mel = recipe.extractor(waveform)
+    arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
+    if "waveform" in specs:
+        arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
+    row = {
+        "id": utterance.id,
+        "text": utterance.text,
+        "phoneme_text": phoneme_text,
+        "seconds": len(waveform) / config.sample_rate,
+        "speaker": utterance.speaker,
+        **utterance.meta,
+    }
+    return _Example(arrays, row, MelStatistics(len(mel), *bin_moments(mel)))
+
+
+def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
+    """Return mel values as they are stored: at half precision around the middle of their range."""
+    if spec["dtype"] == "float32":
+        return mel
+    centred: Array = mel - np.float32(spec["offset"])
+    return centred.astype(spec["dtype"])
+
+
+def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
+    """Return the waveform that goes beside the mel: at the recipe's level, aligned with its frames."""
+    aligned = aligned_waveform(waveform, config) * np.float32(peak_scale(waveform, config))
+    if dtype == "float32":
+        return aligned
+    peak = float(np.abs(aligned).max())
+    if peak > 1:
+        raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
+    scaled: Array = np.minimum(np.rint(aligned * 32768), 32767)
+    return scaled.astype(np.int16)
+
+
+def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: list[_Example]) -> Array:
+    """Write an array one utterance after the other; return where each starts, and the end of the last."""
+    starts = np.zeros(len(examples) + 1, np.int64)
+    np.cumsum([len(example.arrays[name]) for example in examples], out=starts[1:])
+    dataset = create_dataset(file, name, (int(starts[-1]), *spec["row_shape"]), spec["dtype"])
+    if name == "phonemes" and examples:
+        # Small: one write costs less than one an utterance.
+        dataset[...] = np.concatenate([example.arrays[name] for example in examples])
+        return starts
+    for example, start in zip(examples, starts.tolist(), strict=False):
+        write_rows(dataset, start, example.arrays[name])
+    return starts
+
+
+def _write_columns(
+    group: h5py.Group, extra: Mapping[str, str], examples: list[_Example], starts: Mapping[str, Array]
+) -> None:
+    for name, kind in {**FIXED_COLUMNS, **extra}.items():
+        if kind in (TEXT, CATEGORY):
+            write_texts(group, name, [str(example.row.get(name, "")) for example in examples], kind)
+        elif name in ("seconds", *extra):
+            values = [example.row.get(name, np.nan) for example in examples]
+            write_number(group, name, values, NUMBER_DTYPES["seconds"])
+    for name, positions in starts.items():
+        layout = ARRAYS[name]
+        write_number(group, layout.start_column, positions[:-1], NUMBER_DTYPES[layout.start_column])
+        write_number(group, layout.length_column, np.diff(positions), NUMBER_DTYPES[layout.length_column])

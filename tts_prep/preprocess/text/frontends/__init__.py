@@ -1,0 +1,1 @@
+"""Text to phonemes: one module for each frontend."""

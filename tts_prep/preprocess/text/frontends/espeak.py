@@ -1,0 +1,143 @@
+"""IPA phonemes by espeak-ng.
+
+phonemizer and espeak-ng are under the GPL: phonemizer is imported here, espeak-ng loaded here and in ``speech.py``, and
+neither anywhere else.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import tempfile
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tts_prep.errors import ConfigurationError, TextError, WriteError
+from tts_prep.preprocess.text.english import is_english, normalize_english
+from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes
+from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
+from tts_prep.preprocess.text.symbols import PAD, SYMBOLS
+from tts_prep.preprocess.text.typography import without_controls
+from tts_prep.preprocess.text.vocab import Vocab
+
+# A bare code of these languages means their most spoken voice; espeak-ng has none of that name.
+_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
+# The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
+_ESPEAK = threading.Lock()
+
+
+class EspeakFrontend(CharacterPhonemes):
+    """IPA with stress and punctuation; one espeak-ng instance a language, for as long as the frontend lives.
+
+    Args:
+        language: a voice that espeak-ng has, such as ``en-us``, ``en-gb``, ``fr-fr``, ``cmn``.
+        symbols: a table of the caller's own instead of StyleTTS2's.
+        unknown: what becomes of a phoneme that is not in the vocabulary.
+        punctuation: ``"attached"`` as espeak-ng leaves it, or ``"separate"`` as in StyleTTS2's lists.
+
+    Raises:
+        ConfigurationError: an option has no such value.
+    """
+
+    def __init__(
+        self,
+        language: str = "en-us",
+        symbols: Sequence[str] | None = None,
+        unknown: str = "error",
+        punctuation: str | None = None,
+    ) -> None:
+        super().__init__(Vocab(SYMBOLS, PAD), symbols, unknown, punctuation)
+        self.language = language
+        self._backends: dict[str, Any] = {}
+
+    def _backend(self, language: str) -> Any:
+        """Return the backend of a language, made at its first use: each has a copy of espeak-ng of its own."""
+        if language not in self._backends:
+            self._backends[language] = _make_backend(language)
+        return self._backends[language]
+
+    def normalize(self, text: str, language: str | None = None) -> str:
+        """Return an English text with numbers, abbreviations and signs in words; espeak-ng reads those of others."""
+        return normalize_english(text) if is_english(language or self.language) else without_controls(text)
+
+    def phoneticize(self, text: str, language: str | None = None) -> str:
+        """Return IPA phonemes, punctuation kept in its place.
+
+        Raises:
+            TextError: there is nothing to speak: no text, or punctuation only; or espeak-ng does not have ``language``.
+            ConfigurationError: espeak-ng does not have the frontend's own language.
+        """
+        text = without_controls(text)
+        if not text:
+            raise TextError("the text is empty")
+        if "\0" in text:
+            # It would end the text for espeak-ng, and what follows would be dropped without a word.
+            raise TextError(f"a NUL character in {text[:60]!r}")
+        with _ESPEAK:
+            try:
+                backend = self._backend(language or self.language)
+            except ConfigurationError as error:
+                # The corpus says so of one utterance; the others can be used.
+                if language in (None, self.language):
+                    raise
+                raise TextError(str(error)) from None
+            phonemes = "".join(backend.phonemize([text], strip=True))
+        if NOT_SPOKEN.issuperset(phonemes):
+            raise TextError(f"nothing to speak in {text[:60]!r}")
+        return separate_punctuation(phonemes) if self.separate else phonemes
+
+    def software(self) -> dict[str, str]:
+        """Return the versions of phonemizer, espeak-ng and what writes English numbers out."""
+        version = ".".join(map(str, self._backend(self.language).version()))
+        return {
+            "phonemizer": importlib.metadata.version("phonemizer"),
+            "espeak-ng": version,
+            "inflect": importlib.metadata.version("inflect"),
+        }
+
+
+def _make_backend(language: str) -> Any:
+    """Return a backend for a language.
+
+    Raises:
+        ConfigurationError: espeak-ng has no such language, or its library cannot be loaded from where it is copied to.
+        WriteError: the library cannot be copied: every process has a copy of it for itself.
+    """
+    from phonemizer.backend import EspeakBackend
+    from phonemizer.backend.espeak.wrapper import EspeakWrapper
+
+    library, data = espeak_library()
+    EspeakWrapper.set_library(str(library))
+    EspeakWrapper.set_data_path(str(data))
+    quiet = logging.getLogger("tts_prep.espeak")
+    quiet.setLevel(logging.CRITICAL)
+    voice = _VOICES.get(language.lower().replace("_", "-"), language)
+    try:
+        if not EspeakBackend.is_supported_language(voice):
+            known = sorted(EspeakBackend.supported_languages())
+            similar = [name for name in known if name.split("-")[0] == language.split("-")[0]] or known
+            raise ConfigurationError(
+                f"language: espeak-ng has no {language!r}; it has {', '.join(similar[:12])}"
+                f"{f' and {len(similar) - 12} more' if len(similar) > 12 else ''}"
+            )
+        return EspeakBackend(
+            voice,
+            punctuation_marks=MARKS,
+            preserve_punctuation=True,
+            with_stress=True,
+            # A word that espeak speaks in another language would come with "(fr)" before it.
+            language_switch="remove-flags",
+            logger=quiet,
+        )
+    except OSError as error:
+        raise WriteError(
+            f"{tempfile.gettempdir()}: espeak-ng's library cannot be copied there ({error.strerror or error}); set "
+            "TMPDIR to a folder with room"
+        ) from error
+    except RuntimeError as error:
+        raise ConfigurationError(
+            f"{tempfile.gettempdir()}: espeak-ng's library cannot be loaded from there ({error}); set TMPDIR to a "
+            "folder with room, on a file system without 'noexec'"
+        ) from error

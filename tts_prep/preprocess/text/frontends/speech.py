@@ -1,0 +1,171 @@
+"""Speak a text to samples with the espeak-ng library that ships in the espeakng-loader wheel.
+
+espeak-ng is GPL-3.0-or-later; this module and the espeak frontend are the only ones of ours that load it.
+
+The demo corpus and the benchmarks are spoken this way: nothing to download, and the same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import os
+import shutil
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
+
+WORDS_PER_MINUTE_RANGE = (80, 450)
+PITCH_RANGE = (0, 100)
+
+# The names and numbers of espeak-ng's speak_lib.h.
+_AUDIO_OUTPUT_SYNCHRONOUS = 2
+_INITIALIZE_DONT_EXIT = 0x8000
+_PARAMETER_RATE = 1
+_PARAMETER_PITCH = 3
+_POSITION_CHARACTER = 1
+_CHARACTERS_UTF8 = 1
+
+_SEED = 1
+
+_SynthCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+def speak(
+    text: str, *, voice: str = "en-us", words_per_minute: int = 175, pitch: int = 50
+) -> tuple[npt.NDArray[np.int16], int]:
+    """Speak a text and return its waveform [n_samples], int16 and mono, and the sample rate in Hz (22,050).
+
+    The samples depend on the arguments alone, not on what was spoken before. Safe to call from several threads, and
+    beside phonemizer, which loads a copy of the library of its own.
+
+    ``voice`` is a name that espeak-ng knows, with a variant behind a plus sign if wanted: ``en-us``, ``en-us+f3``.
+    ``words_per_minute`` is from 80 to 450; ``pitch`` is from 0 to 100 without a unit, 50 being the voice's own.
+
+    Raises ConfigurationError for a setting that espeak-ng does not have and for a library that cannot be loaded,
+    TextError for a text that holds control characters or nothing to say.
+    """
+    encoded = _encode(text)
+    _check_range("words_per_minute", words_per_minute, WORDS_PER_MINUTE_RANGE)
+    _check_range("pitch", pitch, PITCH_RANGE)
+    blocks: list[bytes] = []
+
+    def keep(samples: int | None, n_samples: int, _events: int | None) -> int:
+        if samples and n_samples > 0:
+            blocks.append(ctypes.string_at(samples, 2 * n_samples))
+        return 0
+
+    # espeak-ng holds no reference to it, so it has to live as long as the library does.
+    callback = _SynthCallback(keep)
+    with _fresh_library() as (library, data_path):
+        sample_rate = _initialize(library, data_path)
+        library.espeak_SetSynthCallback(callback)
+        _set_voice(library, data_path, voice)
+        library.espeak_SetParameter(_PARAMETER_RATE, words_per_minute, 0)
+        library.espeak_SetParameter(_PARAMETER_PITCH, pitch, 0)
+        status = library.espeak_Synth(
+            encoded, len(encoded) + 1, 0, _POSITION_CHARACTER, 0, _CHARACTERS_UTF8, None, None
+        )
+        if status != 0:
+            raise TextError(f"{_shorten(text)}: espeak-ng cannot speak it, it gives status {status}")
+    waveform = np.frombuffer(b"".join(blocks), dtype=np.int16)
+    if not waveform.any():
+        raise TextError(f"{_shorten(text)}: espeak-ng finds nothing to say; expected a text with words")
+    return waveform, sample_rate
+
+
+def _encode(text: str) -> bytes:
+    # Control characters are commands to espeak-ng, and a NUL ends the text.
+    for position, character in enumerate(text):
+        if unicodedata.category(character) == "Cc" and character not in "\t\n\r":
+            raise TextError(f"{_shorten(text)}: control character U+{ord(character):04X} at {position}; remove it")
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise TextError(f"{_shorten(text)}: {error.reason} at {error.start}; expected Unicode text") from None
+
+
+def _shorten(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _check_range(name: str, value: int, bounds: tuple[int, int]) -> None:
+    low, high = bounds
+    if not low <= value <= high:
+        raise ConfigurationError(f"{name}: {value}, expected {low} to {high}")
+
+
+@contextmanager
+def _fresh_library() -> Iterator[tuple[ctypes.CDLL, Path]]:
+    """Load the library as in a new process, and unload it at the end; yield it and the folder of its data.
+
+    espeak-ng keeps the position in its pitch flutter, its gain and more in variables that neither espeak_Initialize
+    nor espeak_Terminate resets, so a second text would sound otherwise than in a new process. A copy of the library
+    has variables of its own. It costs 4 ms.
+    """
+    original, data = espeak_library()
+    with tempfile.TemporaryDirectory(prefix="tts-prep-speech-") as folder:
+        copy = Path(folder) / original.name
+        try:
+            shutil.copyfile(original, copy)
+            library = ctypes.CDLL(str(copy))
+        except OSError as error:
+            raise ConfigurationError(
+                f"{original.name}: cannot load espeak-ng: {error}; install the package espeakng-loader again"
+            ) from None
+        library.espeak_Synth.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.c_uint,
+            ctypes.c_int,
+            ctypes.c_uint,
+            ctypes.c_uint,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+        ]
+        library.espeak_ng_SetRandSeed.argtypes = [ctypes.c_long]
+        try:
+            yield library, data
+        finally:
+            library.espeak_Terminate()
+            _unload(library)
+
+
+def _unload(library: ctypes.CDLL) -> None:
+    # ctypes never unloads by itself, and Windows does not delete a file that is loaded.
+    if sys.platform == "win32":
+        _ctypes.FreeLibrary(library._handle)
+    else:
+        _ctypes.dlclose(library._handle)
+
+
+def _initialize(library: ctypes.CDLL, data_path: Path) -> int:
+    path = os.fsencode(data_path)
+    sample_rate: int = library.espeak_Initialize(_AUDIO_OUTPUT_SYNCHRONOUS, 0, path, _INITIALIZE_DONT_EXIT)
+    if sample_rate <= 0:
+        raise ConfigurationError(
+            f"{data_path}: espeak-ng cannot read its data, status {sample_rate}; "
+            "install the package espeakng-loader again"
+        )
+    # Initializing seeds the noise of breathy voices from the clock.
+    library.espeak_ng_SetRandSeed(_SEED)
+    return sample_rate
+
+
+def _set_voice(library: ctypes.CDLL, data_path: Path, voice: str) -> None:
+    name, plus, variant = voice.partition("+")
+    # espeak-ng takes an unknown variant without a word and speaks with the plain voice.
+    variant_exists = not plus or (data_path / "voices" / "!v" / variant).is_file()
+    if not name or not variant_exists or library.espeak_SetVoiceByName(voice.encode("utf-8", "replace")) != 0:
+        raise ConfigurationError(
+            f"voice: {voice!r} is not one of espeak-ng's; expected a name such as 'en-us' or 'en-us+f3'"
+        )
