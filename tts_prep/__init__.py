@@ -1,3 +1,3 @@
 """Prepare text-to-speech corpora once, load them fast ever after."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
