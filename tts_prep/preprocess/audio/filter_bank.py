@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.lean_imports import import_later
+
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,24 +33,53 @@ class FilterBank:
     n_bins: int
 
 
-def dense_filter_bank(config: MelConfig) -> npt.NDArray[Any]:
-    """Return librosa's filter bank for a recipe, [n_mels, 1 + n_fft / 2] float64."""
-    # Only the process that plans the work needs it, and two thirds of the time to import it would go to these.
-    with import_later("scipy.signal", "scipy.ndimage"):
-        from librosa.filters import mel
+def dense_filter_bank(config: MelConfig) -> Array:
+    """Return the filter bank of a recipe, [n_mels, 1 + n_fft / 2] float64.
 
-    return np.asarray(
-        mel(
-            sr=config.mel_rate,
-            n_fft=config.n_fft,
-            n_mels=config.n_mels,
-            fmin=config.fmin,
-            fmax=config.fmax,
-            htk=config.mel_scale == "htk",
-            norm="slaney" if config.mel_norm else None,
-            dtype=np.float64,
-        )
-    )
+    Triangles over the frequencies of the FFT bins, whose corners are equally spaced on the mel scale. Either of equal
+    height, 1, or of equal area, 2 / (right - left), as in M. Slaney, Auditory Toolbox, 1998.
+    """
+    hertz_to_mel, mel_to_hertz = MEL_SCALES[config.mel_scale]
+    low, high = hertz_to_mel(np.array([config.fmin, config.fmax], np.float64))
+    corners = mel_to_hertz(np.linspace(low, high, config.n_mels + 2))
+    bins = np.fft.rfftfreq(config.n_fft, 1 / config.mel_rate)
+    distance = corners[:, None] - bins
+    width = np.diff(corners)[:, None]
+    rising, falling = -distance[:-2] / width[:-1], distance[2:] / width[1:]
+    weights: Array = np.maximum(0, np.minimum(rising, falling))
+    if config.mel_norm == "slaney":
+        weights *= (2 / (corners[2:] - corners[:-2]))[:, None]
+    return weights
+
+
+# Slaney's scale: linear up to 1,000 Hz, which are 15 mels, then 27 mels for each factor of 6.4.
+_HERTZ_PER_MEL, _BREAK_HERTZ, _BREAK_MEL, _LOG_STEP = 200 / 3, 1000.0, 15.0, math.log(6.4) / 27
+
+
+def _slaney_from_hertz(hertz: Array) -> Array:
+    logarithmic = _BREAK_MEL + np.log(np.maximum(hertz, _BREAK_HERTZ) / _BREAK_HERTZ) / _LOG_STEP
+    return np.where(hertz >= _BREAK_HERTZ, logarithmic, hertz / _HERTZ_PER_MEL)
+
+
+def _slaney_to_hertz(mel: Array) -> Array:
+    exponential = _BREAK_HERTZ * np.exp(_LOG_STEP * (mel - _BREAK_MEL))
+    return np.where(mel >= _BREAK_MEL, exponential, mel * _HERTZ_PER_MEL)
+
+
+# HTK's scale: S. Young et al., The HTK Book, section 5.4.
+def _htk_from_hertz(hertz: Array) -> Array:
+    return 2595.0 * np.log10(1.0 + hertz / 700.0)
+
+
+def _htk_to_hertz(mel: Array) -> Array:
+    return 700.0 * (np.power(10.0, mel / 2595.0) - 1.0)
+
+
+MEL_SCALES: Final[Mapping[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]] = {
+    "slaney": (_slaney_from_hertz, _slaney_to_hertz),
+    "htk": (_htk_from_hertz, _htk_to_hertz),
+}
+"""Name of a mel scale → Hz to mels, mels to Hz."""
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,7 @@ Mel = npt.NDArray[np.float32]
 class MelExtractor:
     """Computes mel spectrograms by one recipe.
 
-    Small to pickle: a worker process gets the filter bank with it and needs not import librosa to make its own.
+    Small to pickle: the filter bank goes with it, tables are made where they are used.
     """
 
     def __init__(self, config: MelConfig, bank: FilterBank | None = None) -> None:
@@ -152,7 +152,7 @@ def compile_kernels(config: MelConfig) -> None:
     """Compile, or load from the compiler's cache, all that a recipe runs through."""
     from tts_prep.preprocess.audio.simd.kernel import bin_moments
 
-    # Of the right types, and without librosa.
+    # Empty filters have the types that are compiled for.
     bank = FilterBank(
         np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1
     )

@@ -22,12 +22,6 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-from tts_prep.preprocess.lean_imports import import_later
-
-# numba looks whether there is a library for matrix products, and with it loads all of scipy's linear algebra.
-with import_later("scipy.linalg.cython_blas"):
-    import numba.np.arraymath  # noqa: F401
-
 # Two registers of float64 and one of float32 where they have 512 bits. With 256 bits, sixteen of them hold the eight
 # values of a radix-4 butterfly at 8 lanes and not at 16.
 LANES: Final = 16 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 8
