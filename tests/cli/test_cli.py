@@ -182,6 +182,9 @@ def test_settings_of_the_command_line_reach_the_store(
         "phonemes": "int32",
         "waveform": "int16",
     }
+    assert value["configuration"]["preset"] == "hifigan"
+    _, out, _ = run(capsys, "info", tmp_path / "store")
+    assert "\npreset      hifigan; " in out
 
 
 @pytest.mark.parametrize(

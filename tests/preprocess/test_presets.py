@@ -114,9 +114,19 @@ def test_the_waveform_of_styletts2_has_its_zeros() -> None:
     np.testing.assert_array_equal(kept, np.concatenate([np.zeros(5000), waveform, np.zeros(5000)]))
 
 
-def test_a_mistyped_preset_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(ConfigurationError, match="there is none named 'hifi-gan'; did you mean 'hifigan'"):
-        get_preset("hifi-gan")
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("hifi-gan", "hifigan"),
+        ("HiFiGAN", "hifigan"),
+        ("Vocos", "vocos"),
+        ("style", "styletts2"),
+        ("tacotron 2", "tacotron2"),
+    ],
+)
+def test_a_mistyped_preset_is_refused_with_the_nearest_name(wrong: str, near: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"there is none named '{wrong}'; did you mean '{near}'"):
+        get_preset(wrong)
 
 
 # Vocos' values range over more than float16 has fine steps for: its quiet end is rounded to twice the step.

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio import PRESETS
+from tts_prep.preprocess.audio import PRESETS, MelConfig
+from tts_prep.preprocess.audio.presets import Preset
+from tts_prep.preprocess.audio.reading import ReadingConfig
+from tts_prep.preprocess.configuration import settings
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_vocoder_config
 
@@ -29,7 +32,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_nothing_given_is_the_default_configuration() -> None:
-    assert configure("ljspeech") == Configuration()
+    assert configure("ljspeech") == Configuration(preset="parakeet")
 
 
 def test_a_setting_is_over_the_file_which_is_over_the_preset(tmp_path: Path) -> None:
@@ -46,6 +49,30 @@ def test_a_setting_is_over_the_file_which_is_over_the_preset(tmp_path: Path) -> 
     assert config.as_dict()["audio"]["compression"] == Configuration(mel=expected).as_dict()["audio"]["compression"]
     assert (config.mel.fmax, config.mel.peak, config.mel.n_mels) == (11000.0, 0.8, 100)
     assert (config.reading.trim_db, config.text.language, config.store.mel_dtype) == (40.0, "en-gb", "float16")
+
+
+def test_the_preset_is_recorded_whether_an_option_or_a_file_names_it(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.toml", 'preset = "vocos"\n')
+    for config in (configure("ljspeech", file=file), configure("ljspeech", preset="vocos")):
+        assert config.as_dict()["preset"] == "vocos"
+    vocoder = write(tmp_path / "config.json", json.dumps(HIFIGAN_V1))
+    assert configure("ljspeech", vocoder=vocoder, file=file).as_dict()["preset"] is None
+
+
+def test_a_file_of_one_preset_under_the_option_of_another_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "hifigan.toml", 'preset = "hifigan"\n[audio]\nn_fft = 1024\n')
+    with pytest.raises(ConfigurationError, match=r"hifigan\.toml: preset: the file says 'hifigan', the option 'vocos'"):
+        configure("ljspeech", preset="vocos", file=file)
+    assert configure("ljspeech", preset="hifigan", file=file).preset == "hifigan"
+
+
+def test_a_preset_may_carry_settings_of_reading_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    preset = Preset("mine", MelConfig(), "mine", ReadingConfig(channel="mean"), {"punctuation": "separate"})
+    monkeypatch.setattr(settings, "get_preset", {"mine": preset}.__getitem__)
+    config = configure("ljspeech", preset="mine")
+    assert (config.reading.channel, config.text.punctuation) == ("mean", "separate")
+    config = configure("ljspeech", preset="mine", settings={"audio": {"channel": "first"}, "text": {"unknown": "drop"}})
+    assert (config.reading.channel, config.text.punctuation, config.text.unknown) == ("first", "separate", "drop")
 
 
 def test_a_setting_can_be_unset(tmp_path: Path) -> None:

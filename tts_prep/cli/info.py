@@ -55,6 +55,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
 
     totals, arrays = manifest.totals, manifest.arrays
     audio, text = manifest.configuration["audio"], manifest.configuration["text"]
+    preset = manifest.configuration.get("preset")
     remarks = [f"{found['count']:,} {kind.replace('_', ' ')}" for kind, found in manifest.remarks.items()]
     mean = totals["seconds"] / max(1, totals["utterances"])
     return {
@@ -63,6 +64,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         "left out": f"{count_text(totals['failures'], 'row')}, see failures.jsonl" if totals["failures"] else "nothing",
         "speakers": f"{len(manifest.speakers):,}: {', '.join(manifest.speakers[:6])}"
         + (", …" if len(manifest.speakers) > 6 else ""),
+        **({"preset": f"{preset}; 'tts-prep presets {preset}' prints its settings"} if preset else {}),
         "mel": f"{totals['frames']:,} frames of {audio['n_mels']} bins, {arrays['mel']['dtype']}; "
         f"{audio['sample_rate']:,} Hz, n_fft {audio['n_fft']}, window {audio['win_length']}, "
         f"hop {audio['hop_length']}, {audio['fmin']:g}–{audio['fmax']:g} Hz, framing {audio['framing']}",

@@ -32,11 +32,11 @@ def presets(name: str | None) -> None:
         return
     preset = get_preset(name)
     click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}\n\n[audio]")
-    settings = asdict(preset.config)
+    settings = asdict(preset.config) | asdict(preset.reading)
     compression = settings.pop("compression")
-    for table, values in (("", settings), ("\n[audio.compression]", compression)):
-        if table:
-            click.echo(table)
+    for table, values in (("", settings), ("audio.compression", compression), ("text", preset.text)):
+        if table and values:
+            click.echo(f"\n[{table}]")
         for key, value in values.items():
             click.echo(f"{key} = {_toml(value)}")
 

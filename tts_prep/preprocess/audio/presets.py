@@ -7,22 +7,34 @@ them to an implementation of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression, LogMagnitude, UnitMagnitude
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.reading import ReadingConfig
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A recipe with its name and where it comes from."""
+    """A recipe with its name and where it comes from.
+
+    Attributes:
+        name: of the preset.
+        config: the recipe of its mels.
+        source: the system, a colon, and where in it the recipe is.
+        reading: how the system reads recordings.
+        text: settings of the system's text, as in the table ``text`` of a configuration file; the others keep their
+            defaults.
+    """
 
     name: str
     config: MelConfig
     source: str
+    reading: ReadingConfig = field(default_factory=ReadingConfig)
+    text: Mapping[str, Any] = field(default_factory=dict)
 
 
 _LOG10 = Compression(log="log10", floor=1e-10)
@@ -137,9 +149,19 @@ def get_preset(name: str) -> Preset:
         ConfigurationError: there is none of that name.
     """
     if name not in DESCRIPTIONS:
-        import difflib
-
-        near = difflib.get_close_matches(name, DESCRIPTIONS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "'tts-prep presets' lists them"
+        near = _nearest(name)
+        hint = f"did you mean {near!r}?" if near else "'tts-prep presets' lists them"
         raise ConfigurationError(f"preset: there is none named {name!r}; {hint}")
     return DESCRIPTIONS[name]
+
+
+def _nearest(name: str) -> str | None:
+    """Return the preset whose name is most like another one, without regard to case and punctuation."""
+    import difflib
+
+    letters = {"".join(filter(str.isalnum, known)): known for known in DESCRIPTIONS}
+    wanted = "".join(filter(str.isalnum, name.casefold()))
+    near = difflib.get_close_matches(wanted, letters, 1) or [
+        known for known in letters if len(wanted) > 2 and known.startswith(wanted)
+    ]
+    return letters[near[0]] if near else None

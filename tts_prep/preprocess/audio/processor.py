@@ -13,6 +13,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import dense_filter_bank
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import Mel, mel_spectrogram, peak_scale
+from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
 
 
@@ -27,6 +28,16 @@ class AudioProcessor:
     def __init__(self, config: MelConfig, reading: ReadingConfig | None = None) -> None:
         self.config = config
         self.reading = reading or ReadingConfig()
+
+    @classmethod
+    def from_preset(cls, name: str) -> AudioProcessor:
+        """Return a processor that reads recordings and makes mels as a preset does.
+
+        Raises:
+            ConfigurationError: there is no preset of that name.
+        """
+        preset = get_preset(name)
+        return cls(preset.config, preset.reading)
 
     def read_wav(self, path: str | PathLike[str]) -> Waveform:
         """Return a recording at the recipe's sample rate and peak level, [n_samples] float32.

@@ -104,6 +104,7 @@ class Configuration:
         options: of the reader, where it was given any: name → value.
         ood_texts: out-of-domain texts to phonemize into the store, None for none.
         splits: name of a split → the SHA-256 of its list of ids, where the corpus was given any.
+        preset: name of the preset that the settings began with, None for none.
     """
 
     corpus: str = "ljspeech"
@@ -115,10 +116,12 @@ class Configuration:
     options: Mapping[str, Any] = field(default_factory=dict)
     ood_texts: OodConfig | None = None
     splits: Mapping[str, str] = field(default_factory=dict)
+    preset: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as it stands in the manifest."""
         return {
+            "preset": self.preset,
             "corpus": {
                 "reader": self.corpus,
                 "limit": self.limit,

@@ -95,7 +95,8 @@ def configure(
     Args:
         corpus: name of the reader.
         limit: only the first so many rows.
-        preset: a named recipe; the default is that of ``file``, or ``parakeet``.
+        preset: a named recipe; the default is that of ``file``, or ``parakeet``. It may carry settings of its own for
+            ``reading`` and ``text``.
         vocoder: a vocoder's ``config.json``, instead of a preset.
         file: TOML settings, over the recipe.
         settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` and
@@ -104,7 +105,8 @@ def configure(
         splits: name of a split → a file of its ids.
 
     Raises:
-        ConfigurationError: a setting does not exist or cannot have its value, or a file cannot be read.
+        ConfigurationError: a setting does not exist or cannot have its value, a file cannot be read, or two recipes
+            are named.
     """
     layers: list[tuple[str, Mapping[str, Any], Path]] = []
     if file is not None:
@@ -112,13 +114,22 @@ def configure(
         named = tables.pop("preset", None)
         if named is not None and not isinstance(named, str):
             raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {named!r}")
+        if preset and named and preset != named:
+            raise ConfigurationError(
+                f"{file}: preset: the file says {named!r}, the option {preset!r}; leave out one of the two"
+            )
         preset = preset or (None if vocoder else named)
         layers.append((f"{file}: ", tables, file.parent))
     layers.append(("", settings or {}, Path()))
     if preset is not None and vocoder is not None:
         raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
-    mel = read_vocoder_config(vocoder) if vocoder else get_preset(preset or DEFAULT_PRESET).config
     reading, text, store = ReadingConfig(), TextConfig(), StoreConfig()
+    if vocoder:
+        mel = read_vocoder_config(vocoder)
+    else:
+        chosen = get_preset(preset or DEFAULT_PRESET)
+        preset, mel, reading = chosen.name, chosen.config, chosen.reading
+        text = _changed(f"preset {preset}: text.", text, chosen.text)
     ood_texts: OodConfig | None = None
     for where, layer, folder in layers:
         _check_names(where, "table", layer, ("audio", "text", "store"))
@@ -142,7 +153,7 @@ def configure(
             ood_texts = find_ood_texts(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
     checksums = split_checksums(splits or {})
-    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts, checksums)
+    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts, checksums, preset)
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:
