@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test soak check format bench docs dist-check clean
+.PHONY: demo ljspeech test soak check format bench docs dist-check install-optional clean
 
 demo: $(INSTALLED)
 	$(BIN)/tts-prep demo demo
@@ -15,7 +15,7 @@ ljspeech: $(INSTALLED)
 	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" $(if $(JOBS),--jobs $(JOBS))
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 # Hours: 200 kills, every write failing in turn, thousands of fuzzed stores, long epochs, a long corpus.
 soak: $(INSTALLED)
@@ -38,16 +38,18 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/loader.py
 	$(BIN)/python benchmarks/padding.py
 
-# pdoc cannot follow an alias of types that is written as text; the reference then shows it as it is written.
 docs: $(INSTALLED)
-	PDOC_ALLOW_EXEC=1 $(BIN)/python -W error -W "ignore:Error parsing type annotation:UserWarning" \
-		-m pdoc --docformat google --output-directory docs/api tts_prep
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build
+
+# Libraries that some tests need and that a contributor may not want: gigabytes of them on some systems.
+install-optional: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,optional]'
 
 dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python
 
 clean:
-	rm -rf $(VENV) build dist demo docs/api *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/output
+	rm -rf $(VENV) build dist demo docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/output
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -41,3 +41,11 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
 def no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the lines that a slow run prints now and then out of what tests compare: a busy machine is no fault."""
     monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", float("inf"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what this environment lacks."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr}
+    if reasons:
+        terminalreporter.write_line(f"Not tested here: {'; '.join(sorted(reasons))}. See 'make install-optional'.")

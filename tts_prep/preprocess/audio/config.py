@@ -34,8 +34,8 @@ class MelConfig:
         even_frames: drop the last frame where their number is odd.
         peak: the absolute peak that a recording is scaled to, or None to keep its level.
         power: exponent of the magnitude that the filter bank sees: 1 or 2.
-        power_offset: added to |X|².
-        power_floor: smallest |X|² (after the offset).
+        power_offset: added to ``|X|²``.
+        power_floor: smallest ``|X|²`` (after the offset).
         n_mels, fmin, fmax: of the filter bank; Hz.
         mel_scale: ``"slaney"`` or ``"htk"``.
         mel_norm: ``"slaney"`` (triangles of equal area) or None (of equal height).

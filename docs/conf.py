@@ -1,0 +1,37 @@
+"""Configuration of the documentation site: ``make docs``."""
+
+from __future__ import annotations
+
+from tts_prep import __version__
+
+project = "tts-prep"
+author = "The tts-prep developers"
+copyright = author  # noqa: A001
+release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"tts-prep {release}"
+html_static_path: list[str] = []
+
+# The pages are read on their own too: plain Markdown, with links between headings as code hosts make them.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+
+autodoc_member_order = "groupwise"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_class_signature = "separated"
+autodoc_default_options = {"members": True, "imported-members": True, "inherited-members": False}
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_attr_annotations = True
+# `name` in a docstring is code.
+default_role = "literal"
