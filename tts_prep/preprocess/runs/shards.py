@@ -154,7 +154,9 @@ def _make_examples(plan: ShardPlan, key: str, recipe: ShardRecipe) -> tuple[Shar
         try:
             example = _make_example(utterance, recipe, remarks)
         except UtteranceError as error:
-            failures.append(Failure(utterance.id, utterance.where, error.stage, str(error)))
+            # An audio error names the recording; a text error would not say where the text is.
+            reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
+            failures.append(Failure(utterance.id, utterance.where, error.stage, reason))
             continue
         # Once more, for a recording that grew while it was read.
         _check_unchanged(row, recipe.root)

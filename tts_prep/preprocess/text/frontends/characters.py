@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -69,5 +68,5 @@ class CharactersFrontend(CharacterPhonemes):
         return plain if self._keeps_case else plain.lower()
 
     def software(self) -> dict[str, str]:
-        """Return the version of what writes numbers out."""
-        return {"inflect": importlib.metadata.version("inflect")}
+        """Return nothing: no other package is used."""
+        return {}

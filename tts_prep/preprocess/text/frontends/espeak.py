@@ -89,12 +89,11 @@ class EspeakFrontend(CharacterPhonemes):
         return separate_punctuation(phonemes) if self.separate else phonemes
 
     def software(self) -> dict[str, str]:
-        """Return the versions of phonemizer, espeak-ng and what writes English numbers out."""
+        """Return the versions of phonemizer and espeak-ng."""
         version = ".".join(map(str, self._backend(self.language).version()))
         return {
             "phonemizer": importlib.metadata.version("phonemizer"),
             "espeak-ng": version,
-            "inflect": importlib.metadata.version("inflect"),
         }
 
 

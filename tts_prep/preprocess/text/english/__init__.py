@@ -9,7 +9,16 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tts_prep.preprocess.text.numbers import cardinal, decimal, digits, label, ordinal, plain_number, plural, year
+from tts_prep.preprocess.text.english.number_words import (
+    cardinal,
+    decimal,
+    digits,
+    label,
+    ordinal,
+    plain_number,
+    plural,
+    year,
+)
 from tts_prep.preprocess.text.tables import word_table
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 
@@ -104,17 +113,17 @@ _MONEY = re.compile(rf"([$£€]) ?{_NUMBER}(?:\.(\d+))?( (?:hundred|thousand|[m
 def _money(text: str) -> str:
     def money(match: Match) -> str:
         unit, part = _CURRENCIES[match[1]]
-        whole, fraction, scale = int(match[2].replace(",", "")), match[3], match[4]
+        whole, fraction, scale = match[2].replace(",", "").lstrip("0") or "0", match[3], match[4]
         if scale:
-            amount = decimal(str(whole), fraction) if fraction else cardinal(whole)
+            amount = decimal(whole, fraction) if fraction else cardinal(whole)
             return f"{amount}{scale} {unit}s"
-        units = f"{cardinal(whole)} {unit}{'' if whole == 1 else 's'}"
+        units = f"{cardinal(whole)} {unit}{'' if whole == '1' else 's'}"
         if not fraction:
             return units
         if len(fraction) != 2:
-            return f"{decimal(str(whole), fraction)} {unit}s"
+            return f"{decimal(whole, fraction)} {unit}s"
         parts = f"{cardinal(int(fraction))} {part}{'s' if part == 'cent' and int(fraction) != 1 else ''}"
-        return units if fraction == "00" else parts if whole == 0 else f"{units}, {parts}"
+        return units if fraction == "00" else parts if whole == "0" else f"{units}, {parts}"
 
     return _MONEY.sub(money, text)
 
@@ -164,7 +173,7 @@ _ORDINAL = re.compile(rf"\b{_NUMBER}(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 
 def _ordinals(text: str) -> str:
-    return _ORDINAL.sub(lambda match: ordinal(int(match[1].replace(",", ""))), text)
+    return _ORDINAL.sub(lambda match: ordinal(match[1].replace(",", "")), text)
 
 
 _CALIBER = re.compile(r"(?<![\d.])\.(\d\d)(?=[- ]cal)")

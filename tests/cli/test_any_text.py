@@ -1,0 +1,99 @@
+"""No text ends a run: texts of any characters, through the command, for every frontend."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import run
+from corpora import record
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.runs import phonemizing
+from tts_prep.preprocess.text import FRONTENDS, get_frontend
+
+HOSTILE = [
+    f"It cost ${'1' * 41}.",
+    f"0.{'1' * 5000}",
+    "9" * 5000,
+    f"{'9' * 5000}th",
+    f"1/{'2' * 5000} and {'9' * 37}.5",
+    "1:00 " * 500,
+    "x" * 2000,
+    "(" * 2000,
+    "\U0001f600" * 50,
+    "\U0010ffff\U000e0001 \x1b[31m \x00",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    record(folder / "a.wav", 0.1)
+    return folder
+
+
+def available_frontends() -> list[str]:
+    names = []
+    for name in FRONTENDS:
+        try:
+            get_frontend(name)
+        except ConfigurationError:  # needs an extra that is not installed, or a language
+            continue
+        names.append(name)
+    return names
+
+
+@pytest.mark.parametrize("frontend", available_frontends())
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=40, max_size=40))
+@example(HOSTILE)
+def test_no_text_of_any_characters_ends_a_run(
+    capsys: pytest.CaptureFixture[str], folder: Path, frontend: str, texts: list[str]
+) -> None:
+    (folder / "list.txt").write_bytes(
+        "".join(f"{i}|a.wav|{text}\n" for i, text in enumerate(texts)).encode() + b"broken|a.wav|\xff\nok|a.wav|One.\n"
+    )
+    (folder / "ood.txt").write_bytes("".join(f"{text}\n" for text in texts).encode() + b"\xff\nOne.\n")
+    arguments = ("--columns", "id|path|text", "--frontend", frontend, "--max-failures", "100%", "--jobs", 1)
+    status, out, err = run(
+        *(capsys, "filelist", folder / "list.txt", folder / "store", *arguments),
+        *("--ood-texts", folder / "ood.txt", "--overwrite"),
+    )
+    assert (status, "Traceback" in err) == (0, False), err
+    assert "out-of-domain texts: " in out
+    for line in (folder / "store/failures.jsonl").read_text(encoding="utf-8").splitlines():
+        failure = json.loads(line)
+        assert failure["where"].startswith("list.txt:")
+        assert failure["reason"].startswith(failure["where"])
+
+
+def test_a_frontend_that_raises_costs_one_row_that_is_named(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fragile:
+        def __init__(self) -> None:
+            self.frontend = get_frontend("characters")
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.frontend, name)
+
+        def normalize(self, text: str, language: str | None = None) -> str:
+            if "2" in text:
+                raise IndexError("list index out of\nrange")
+            return text
+
+    monkeypatch.setattr(phonemizing, "frontend_of", lambda config: Fragile())
+    (folder / "fragile.txt").write_text("a.wav|One.\nb.wav|Take 2.\n", encoding="utf-8")
+    record(folder / "b.wav", 0.1)
+    status, out, _ = run(
+        *(capsys, "filelist", folder / "fragile.txt", folder / "fragile", "--frontend", "characters", "--jobs", 1),
+        *("--max-failures", 1, "--ood-texts", folder / "fragile.txt"),
+    )
+    reason = "fragile.txt:2: the frontend 'characters' fails on 'Take 2.': IndexError: list index out of range"
+    assert status == 0
+    assert f"the first: b: {reason}" in out
+    assert f"1 lines left out, the first: {reason}" in out
