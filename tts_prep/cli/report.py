@@ -21,9 +21,16 @@ from tts_prep.cli.options import FOLDER
     help="The page to write; one that is there is replaced.",
 )
 @click.option(
-    "--gallery", type=click.IntRange(0, 200), default=12, show_default=True, metavar="N", help="Utterances at random."
+    "--gallery",
+    type=click.IntRange(0, 200),
+    default=12,
+    show_default=True,
+    metavar="N",
+    help="Utterances to show, drawn at random.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of that draw.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the gallery."
+)
 def report(store: Path, output: Path, gallery: int, seed: int) -> None:
     r"""Make one page about STORE, to look at before training on it.
 
@@ -42,7 +49,7 @@ def report(store: Path, output: Path, gallery: int, seed: int) -> None:
     try:
         from tts_prep.report.page import write_report
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("matplotlib", "PIL"):
+        if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe", "PIL"):
             raise
         raise click.ClickException(
             f"the report needs {error.name}, which is not installed: pip install 'tts-prep[report]'"

@@ -7,15 +7,23 @@ import io
 import wave
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from tts_prep.format.datasets import Array
 
-_MOST_COLUMNS = 320
-"""Of a picture; frames beyond are averaged. Twice as wide as a phone shows, and a tenth of a page's size."""
+_MAX_COLUMNS = 320
+"""Width of a picture in pixels. Neighbouring frames of longer utterances are averaged."""
+
+
+_PALETTE = bytes.fromhex(
+    "00000402010903031206051a0a08220e0b2b130d34180f3d1d114722115029115a2f116336106b3d0f71440f764a1079"
+    "52137c59157e5f187f651a806b1d81721f817822817e24828426818b2981912b81982d809e2f7fa5317eab337cb2357b"
+    "ba3878c03a76c73d73cd4071d3436ed9466bdf4a68e44f64e95462ed5a5ff1605df4675cf66e5cf8765cfa7d5efb8560"
+    "fc8e64fd9668fe9d6cfea571feac76feb47bfebb81fec287feca8dfed194fed89afde0a1fde7a9fceeb0fcf6b8fcfdbf"
+)
+"""64 colours of matplotlib's map "magma" (S. van der Walt and N. Smith, CC0), from dark to bright."""
 
 
 def mel_picture(mel: Array, low: float, high: float) -> str:
@@ -26,7 +34,7 @@ def mel_picture(mel: Array, low: float, high: float) -> str:
         low, high: the values that are darkest and brightest.
     """
     values: npt.NDArray[Any] = np.asarray(mel, np.float32)
-    step = max(1, -(-len(values) // _MOST_COLUMNS))
+    step = max(1, -(-len(values) // _MAX_COLUMNS))
     starts = np.arange(0, len(values), step)
     if step > 1:
         values = np.add.reduceat(values, starts, axis=0) / np.diff([*starts, len(values)])[:, None].astype(np.float32)
@@ -34,7 +42,7 @@ def mel_picture(mel: Array, low: float, high: float) -> str:
     # 64 shades are more than an eye tells apart here, and compress to half.
     levels = np.rint(np.clip(scaled, 0, 1) * 63).astype(np.uint8)
     picture = Image.fromarray(np.ascontiguousarray(levels.T[::-1]), mode="P")
-    picture.putpalette(_palette().tobytes())
+    picture.putpalette(_PALETTE)
     png = io.BytesIO()
     picture.save(png, "PNG", optimize=True)
     return _data_uri("image/png", png.getvalue())
@@ -55,12 +63,6 @@ def sound(samples: Array, sample_rate: int) -> str:
         wav.setframerate(sample_rate)
         wav.writeframes(samples.astype("<i2").tobytes())
     return _data_uri("audio/wav", file.getvalue())
-
-
-def _palette() -> npt.NDArray[np.uint8]:
-    colours = mpl.colormaps["magma"](np.linspace(0, 1, 64))[:, :3]
-    palette: npt.NDArray[np.uint8] = np.rint(colours * 255).astype(np.uint8)
-    return palette
 
 
 def _data_uri(kind: str, content: bytes) -> str:

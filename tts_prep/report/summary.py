@@ -104,8 +104,8 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0) -> Summary:
     """Count everything that a report shows.
 
     Args:
-        gallery: utterances to draw for a look.
-        seed: of that draw.
+        gallery: number of utterances to show, drawn at random.
+        seed: of the gallery.
 
     Raises:
         StoreError: there is no whole store.
