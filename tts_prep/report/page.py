@@ -77,9 +77,7 @@ def report_html(summary: Summary) -> str:
         px=lambda value: f"{value:.1f}".removesuffix(".0"),
     )
     style = files("tts_prep.report").joinpath("page.css").read_text(encoding="utf-8")
-    return environment.get_template(
-        "page.html.j2"
-    ).render(
+    return environment.get_template("page.html.j2").render(
         summary=summary,
         dataset=summary.dataset,
         manifest=summary.manifest,
