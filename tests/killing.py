@@ -33,7 +33,7 @@ def workers_of(session: int) -> list[int]:
     found = []
     for process in session_processes(session):
         with contextlib.suppress(OSError):
-            if b"LokyProcess" in Path(f"/proc/{process}/cmdline").read_bytes():
+            if b"multiprocessing.spawn" in Path(f"/proc/{process}/cmdline").read_bytes():
                 found.append(process)
     return found
 
@@ -68,13 +68,11 @@ class Killer:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.temporary.mkdir(exist_ok=True)
-        self.started: list[int] = []
-        # Of other runs, whose process numbers may come again.
-        self.strangers = set(Path("/dev/shm").glob("*loky-*"))
+        self.shared_memory = set(Path("/dev/shm").glob("sem.*"))
 
     def start(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tts_prep", "ljspeech", str(self.corpus), str(self.store)]
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [*command, "--jobs", "2", "--shard-utterances", "5"],
             start_new_session=True,
             stdout=subprocess.PIPE,
@@ -82,8 +80,6 @@ class Killer:
             text=True,
             env={**os.environ, "TMPDIR": str(self.temporary)},
         )
-        self.started.append(process.pid)
-        return process
 
     def finish(self) -> None:
         """Run the command to its end and look that nothing is left over."""
@@ -93,8 +89,7 @@ class Killer:
         assert complaints(err) == "", err
         self.check_nothing_left(process.pid)
         assert not list(self.temporary.iterdir())
-        for number in self.started:
-            assert not set(Path("/dev/shm").glob(f"*loky-{number}-*")) - self.strangers
+        assert set(Path("/dev/shm").glob("sem.*")) <= self.shared_memory
         self.finished += 1
 
     def kill_once(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -11,8 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import run
 from corpora import TEXTS, write_ljspeech
 from killing import Killer, complaints, contents, session_processes, workers_of
+
+from tts_prep.loader import UtteranceDataset
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
@@ -102,46 +106,50 @@ def wait_for_shards(store: Path, process: subprocess.Popen[str], count: int) -> 
     assert process.poll() is None
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import tts_prep.preprocess.runs.shards as shards
+DIES = """
+import multiprocessing, os, pathlib, signal, sys
 
-def make_shard_and_die(plan, recipe, store):
-    if plan.number == 1 and not (once := Path(sys.argv[3])).exists():
-        if sys.argv[4] == "once":
-            once.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return whole(plan, recipe, store)
+def die(event, arguments):
+    # Only in a worker, when it opens the recording.
+    if event == "open" and str(arguments[0]).endswith("S-0002.wav") and multiprocessing.parent_process():
+        mark = pathlib.Path({mark!r})
+        if {always} or not mark.exists():
+            os.close(os.open(mark, os.O_CREAT | os.O_WRONLY))
+            os.kill(os.getpid(), signal.SIGKILL)
 
-whole = shards.make_shard
-import tts_prep.preprocess.runs.prepare as pipeline
-pipeline.make_shard = make_shard_and_die
-from tts_prep.cli.main import main
-main(["ljspeech", sys.argv[1], sys.argv[2], "--jobs", "2", "--shard-utterances", "2"])
+sys.addaudithook(die)
 """
 
 
-def run_with_a_worker_that_is_killed(corpus: Path, store: Path, mark: Path, how: str) -> tuple[int, str]:
-    # The function is of the main script, so it is sent to the workers by value, with the arguments it looks at.
-    code = KILLED.replace("sys.argv[3]", repr(str(mark))).replace("sys.argv[4]", repr(how))
+def run_with_a_recording_that_kills(corpus: Path, folder: Path, *, always: bool) -> tuple[int, str]:
+    """Run the command where opening one recording kills the worker, once or always; return status and stderr."""
+    (folder / "site").mkdir()
+    (folder / "site/sitecustomize.py").write_text(DIES.format(mark=str(folder / "mark"), always=always))
+    paths = [str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(folder / "store"), "--jobs", "2"]
     done = subprocess.run(
-        [sys.executable, "-c", code, str(corpus), str(store)], capture_output=True, text=True, timeout=90
+        [*command, "--shard-utterances", "2", "--max-failures", "1"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
     )
     return done.returncode, complaints(done.stderr)
 
 
-def test_a_worker_that_is_killed_once_costs_a_retry_of_its_shard(corpus: Path, tmp_path: Path) -> None:
-    status, err = run_with_a_worker_that_is_killed(corpus, tmp_path / "store", tmp_path / "mark", "once")
-    assert (status, err) == (0, "")
-    done = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "other"), "-j", "1"]
-    subprocess.run([*done, "--shard-utterances", "2"], check=True, capture_output=True)
+def test_a_worker_that_is_killed_once_costs_a_retry_of_its_shard(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, err = run_with_a_recording_that_kills(corpus, tmp_path, always=False)
+    assert (status, err, (tmp_path / "mark").exists()) == (0, "", True)
+    run(capsys, "ljspeech", corpus, tmp_path / "other", "-j", "1", "--shard-utterances", "2")
     assert contents(tmp_path / "store") == contents(tmp_path / "other")
 
 
-def test_a_worker_that_is_killed_again_is_an_error_that_names_the_shard(corpus: Path, tmp_path: Path) -> None:
-    status, err = run_with_a_worker_that_is_killed(corpus, tmp_path / "store", tmp_path / "mark", "always")
-    assert status == 1
-    assert err.count("\n") == 1
-    assert "shards/00001.h5 (S-0002 to S-0003): its worker process was killed, and killed again with no other" in err
-    assert (tmp_path / "store/shards/00000.h5").exists()
+def test_a_recording_that_always_kills_its_worker_is_left_out_and_named(corpus: Path, tmp_path: Path) -> None:
+    status, err = run_with_a_recording_that_kills(corpus, tmp_path, always=True)
+    assert (status, err) == (0, "")
+    (failure,) = map(json.loads, (tmp_path / "store/failures.jsonl").read_text().splitlines())
+    assert (failure["id"], failure["stage"]) == ("S-0002", "audio")
+    assert failure["reason"].startswith("wavs/S-0002.wav: ends the process that reads it")
+    assert len(UtteranceDataset(tmp_path / "store")) == len(TEXTS) - 1

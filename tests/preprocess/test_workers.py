@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import multiprocessing
 import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tts_prep.errors import WorkerError
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 
@@ -60,10 +64,96 @@ def _process_of(number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
-def test_a_pool_without_anything_to_do_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("the pool was asked for")
-
-    monkeypatch.setattr("tts_prep.preprocess.workers.processes.ProcessPoolExecutor", refuse)
+def test_a_pool_without_anything_to_do_starts_no_process() -> None:
     with worker_pool(2, Backend()):
-        pass
+        assert not multiprocessing.active_children()
+
+
+def test_the_error_of_a_job_comes_out_with_the_traceback_of_its_worker() -> None:
+    with worker_pool(2, Backend()) as pool, pytest.raises(ZeroDivisionError) as error:
+        list(pool.run(_divide_by, [0], str))
+    assert "_divide_by" in str(error.value.__cause__)
+
+
+def _divide_by(number: int) -> float:
+    return 1 / number
+
+
+def test_a_job_whose_worker_is_killed_once_is_done_again_and_the_others_go_on(tmp_path: Path) -> None:
+    with worker_pool(2, Backend()) as pool:
+        done = list(pool.run(partial(_die_once, tmp_path / "died"), [1, 2, 3, 4], str))
+    assert sorted(done) == [1, 2, 3, 4]
+    # Alone, after all others.
+    assert done[-1] == 2
+    assert not multiprocessing.active_children()
+
+
+def _die_once(mark: Path, number: int) -> int:
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_job_whose_worker_is_killed_again_alone_is_an_error_that_names_the_job() -> None:
+    with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was killed"):
+        list(pool.run(_die, [1], "job {}".format))
+
+
+def _die(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_steps_that_kill_a_worker_are_left_out_and_no_others() -> None:
+    jobs = [(1, 2, 3), (4, -5, 6, -7), (8,)]
+    with worker_pool(2, Backend()) as pool:
+        done = list(pool.run(_sum, jobs, str, _without))
+    assert sorted(done) == [6, 8, 4 + 6]
+
+
+def _sum(numbers: tuple[int, ...], report: Callable[[int], None] = lambda _: None) -> int:
+    for step, number in enumerate(numbers):
+        report(step)
+        if number < 0:
+            os.kill(os.getpid(), signal.SIGSEGV)
+    return sum(numbers)
+
+
+def _without(numbers: tuple[int, ...], step: int) -> tuple[int, ...]:
+    return (*numbers[:step], 0, *numbers[step + 1 :])
+
+
+def test_a_worker_killed_at_different_steps_is_an_error(tmp_path: Path) -> None:
+    with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="is there enough memory"):
+        list(pool.run(partial(_die_later_each_time, tmp_path / "n"), [0], str, lambda job, step: job))
+
+
+def _die_later_each_time(file: Path, _: int, report: Callable[[int], None] = lambda _: None) -> None:
+    times = len(file.read_bytes()) if file.exists() else 0
+    file.write_bytes(bytes(times + 1))
+    report(times)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_pool_works_with_the_processes_that_the_system_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = multiprocessing.context.SpawnProcess.start
+    started = []
+
+    def start_one(process: multiprocessing.context.SpawnProcess) -> None:
+        if started:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        started.append(process)
+        start(process)
+
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_one)
+    with worker_pool(4, Backend()) as pool:
+        assert sorted(pool.run(abs, [-1, -2, -3], str)) == [1, 2, 3]
+    with worker_pool(4, Backend()) as pool, pytest.raises(WorkerError, match="no worker process can be started"):
+        list(pool.run(abs, [-1], str))
+
+
+def test_workers_need_no_shared_memory() -> None:
+    before = set(Path("/dev/shm").glob("*"))
+    with worker_pool(2, Backend()) as pool:
+        list(pool.run(abs, [-1, -2], str))
+        assert set(Path("/dev/shm").glob("sem.*")) <= before

@@ -98,10 +98,10 @@ def corpus_options(function: F) -> F:
         click.option("--jobs", "-j", type=integer, metavar="N", help="Worker processes.  [default: one a processor]"),
         click.option(
             "--backend",
-            default="loky",
+            default="local",
             show_default=True,
             metavar="NAME",
-            help="Where the workers run: loky (this machine), dask, or another backend of joblib.",
+            help="Where the workers run: local (this machine), dask, or another backend of joblib.",
         ),
         click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster.  [default: one on this machine]"),
         click.option("--part", metavar="K/N", help="Make every N-th shard only; 'tts-prep finish' does the rest."),

@@ -48,7 +48,7 @@ def find_ood_texts(path: Path) -> OodConfig:
 
 
 def make_ood_texts(
-    ood: OodConfig, text: TextConfig, settings: Mapping[str, Any], store: Path, pool: WorkerPool
+    ood: OodConfig, text: TextConfig, settings: Mapping[str, Any], store: Path, pool: WorkerPool[Any, Any]
 ) -> None:
     """Phonemize a file of texts into ``ood.h5``, unless it is there already, made from the same with the same settings.
 

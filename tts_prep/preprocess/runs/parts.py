@@ -100,7 +100,7 @@ def prepare_part(
     allowed = FailureLimit.parse(max_failures)
     with (
         locked_folder(store, shared=True),
-        scratch_folder(store, None) as scratch,
+        scratch_folder(store) as scratch,
         worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool,
     ):
         recipe = recipe_of(config, root)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tts_prep.errors import CorpusError
-from tts_prep.format.checksum import json_sha256
+from tts_prep.format.checksum import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
@@ -36,6 +36,7 @@ class ShardPlan:
         n_rows: how many rows it has.
         name: of the shard in messages: its first and last id.
         packed: the rows.
+        sha256: of the rows, as they were planned.
         columns: the corpus's own columns and their kinds, the same for all shards.
     """
 
@@ -43,6 +44,7 @@ class ShardPlan:
     n_rows: int
     name: str
     packed: bytes
+    sha256: str
     columns: Mapping[str, str]
 
     @property
@@ -53,19 +55,21 @@ class ShardPlan:
             for row, size in json.loads(zlib.decompress(self.packed))
         )
 
-    def key(self, settings: Mapping[str, Any]) -> str:
-        """Return the SHA-256 of all that the shard's contents depend on."""
-        rows = [
-            [row.id, row.where, row.stage, row.reason]
-            if isinstance(row, Failure)
-            else [
-                *(row.utterance.id, row.utterance.text, row.utterance.audio, row.utterance.where),
-                *(row.utterance.speaker, dict(row.utterance.meta), row.size),
-                *(row.utterance.normalized, row.utterance.start, row.utterance.end),
-            ]
-            for row in self.rows
-        ]
-        return json_sha256([self.number, dict(self.columns), rows, settings])
+    def key(self, settings_sha256: str) -> str:
+        """Return the SHA-256 of all that the shard's contents depend on, from that of the settings."""
+        return json_sha256([self.number, dict(self.columns), self.sha256, settings_sha256])
+
+    def without(self, number: int, reason: str) -> ShardPlan:
+        """Return the same shard, with the same key, less one row, which becomes a failure.
+
+        Args:
+            number: of the row within the shard.
+        """
+        rows = list(self.rows)
+        row = rows[number]
+        if isinstance(row, PlannedUtterance):
+            rows[number] = Failure(row.utterance.id, row.utterance.where, "audio", f"{row.utterance.audio}: {reason}")
+        return replace(self, packed=_pack(rows)[0])
 
 
 def make_plan(items: Iterable[Utterance | Failure], root: Path, config: StoreConfig) -> list[ShardPlan]:
@@ -82,7 +86,7 @@ def make_plan(items: Iterable[Utterance | Failure], root: Path, config: StoreCon
     # Filled while the rows go by; all plans share it.
     columns: dict[str, str] = {}
     return [
-        ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", _pack(group), columns)
+        ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", *_pack(group), columns)
         for number, group in enumerate(_groups(_with_kinds(_unique(items), columns), root, config))
     ]
 
@@ -91,10 +95,12 @@ def _id(row: PlannedUtterance | Failure) -> str:
     return row.id if isinstance(row, Failure) else row.utterance.id
 
 
-def _pack(rows: Sequence[PlannedUtterance | Failure]) -> bytes:
+def _pack(rows: Sequence[PlannedUtterance | Failure]) -> tuple[bytes, str]:
+    """Return rows in few bytes, and the SHA-256 of what they say."""
     values = [(vars(row), None) if isinstance(row, Failure) else (vars(row.utterance), row.size) for row in rows]
+    text = canonical_json(values).encode()
     # The fastest level does nearly all that the slower ones do.
-    return zlib.compress(json.dumps(values).encode(), 1)
+    return zlib.compress(text, 1), hashlib.sha256(text).hexdigest()
 
 
 def _unique(items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failure]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
 from tts_prep.format.assembly import file_entry
 from tts_prep.format.atomic import replacing, syncing, writing
+from tts_prep.format.checksum import json_sha256
 from tts_prep.format.columns import write_number, write_texts
 from tts_prep.format.datasets import Array, create_dataset, create_file, write_rows
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
@@ -49,9 +51,14 @@ class ShardRecipe:
     reading: ReadingConfig
     text: TextConfig
 
+    @cached_property
+    def settings_sha256(self) -> str:
+        """SHA-256 of the settings."""
+        return json_sha256(self.settings)
+
     def key(self, plan: ShardPlan) -> str:
         """Return the key of a planned shard."""
-        return plan.key(self.settings)
+        return plan.key(self.settings_sha256)
 
 
 @dataclass(frozen=True)
@@ -81,8 +88,13 @@ class _Example:
     statistics: MelStatistics
 
 
-def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummary:
+def make_shard(
+    plan: ShardPlan, recipe: ShardRecipe, store: Path, report: Callable[[int], None] = lambda _: None
+) -> ShardSummary:
     """Make one shard, unless it is there already, made from the same rows with the same settings.
+
+    Args:
+        report: called with the number of every row before it is made.
 
     Raises:
         WriteError: the shard cannot be written.
@@ -98,7 +110,7 @@ def make_shard(plan: ShardPlan, recipe: ShardRecipe, store: Path) -> ShardSummar
         return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
-    header, examples = _make_examples(plan, key, recipe)
+    header, examples = _make_examples(plan, key, recipe, report)
     with replacing(path, synced=True) as partial:
         _write(plan, header, examples, partial)
         with syncing(partial):
@@ -140,12 +152,15 @@ def existing_header(path: Path) -> ShardHeader | None:
         return None
 
 
-def _make_examples(plan: ShardPlan, key: str, recipe: ShardRecipe) -> tuple[ShardHeader, list[_Example]]:
+def _make_examples(
+    plan: ShardPlan, key: str, recipe: ShardRecipe, report: Callable[[int], None]
+) -> tuple[ShardHeader, list[_Example]]:
     examples: list[_Example] = []
     failures: list[Failure] = []
     remarks = Remarks()
     statistics: dict[str, MelStatistics] = {}
-    for row in plan.rows:
+    for number, row in enumerate(plan.rows):
+        report(number)
         if isinstance(row, Failure):
             failures.append(row)
             continue
@@ -157,6 +172,10 @@ def _make_examples(plan: ShardPlan, key: str, recipe: ShardRecipe) -> tuple[Shar
             # An audio error names the recording; a text error would not say where the text is.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
             failures.append(Failure(utterance.id, utterance.where, error.stage, reason))
+            continue
+        except MemoryError:
+            reason = f"{utterance.audio}: needs more memory than there is"
+            failures.append(Failure(utterance.id, utterance.where, "audio", reason))
             continue
         # Once more, for a recording that grew while it was read.
         _check_unchanged(row, recipe.root)

@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import joblib
-
 from tts_prep.errors import ConfigurationError, TtsPrepError, WorkerError
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 
-LOCAL = "loky"
+LOCAL = "local"
 DASK = "dask"
 
 _CONNECT_SECONDS = 15
@@ -26,7 +24,7 @@ class Backend:
     """Where the jobs run.
 
     Attributes:
-        name: ``"loky"`` for processes of this machine, ``"dask"``, or the name of another backend that is registered
+        name: ``"local"`` for processes of this machine, ``"dask"``, or the name of another backend that is registered
             with joblib.
         scheduler: address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; None for a cluster of this machine.
     """
@@ -57,6 +55,9 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
         ConfigurationError: the backend is not installed or not known.
         WorkerError: the cluster cannot be reached, or gave a job up.
     """
+    # Not needed for processes of this machine.
+    import joblib
+
     with _options(backend, jobs) as options:
         try:
             with joblib.parallel_config(backend.name, **options):

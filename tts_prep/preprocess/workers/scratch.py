@@ -13,18 +13,15 @@ from pathlib import Path
 
 
 @contextmanager
-def scratch_folder(store: Path, former: int | None) -> Iterator[Path]:
+def scratch_folder(store: Path) -> Iterator[Path]:
     """Make a folder of this store and process the place of all temporary files, those of new workers too.
 
     What earlier runs on the store left is removed. To be called with the store's lock held. The folder goes at the
     end of the process and not before: espeak-ng's library, of which every process has a copy of its own, lies there.
-
-    Args:
-        former: the process that held the lock and was killed, or None.
     """
     place = Path(tempfile.gettempdir())
     name = f"tts-prep-{os.getuid()}-{hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:16]}"
-    _remove_leftovers(place, name, former)
+    _remove_leftovers(place, name)
     folder = place / f"{name}-{os.getpid()}"
     try:
         folder.mkdir(mode=0o700)
@@ -56,15 +53,11 @@ _IN_USE = _InUse()
 _FOLDERS: set[Path] = set()
 
 
-def _remove_leftovers(place: Path, name: str, former: int | None) -> None:
+def _remove_leftovers(place: Path, name: str) -> None:
     for path in place.glob(f"{name}-*"):
         number = path.name.rpartition("-")[2]
         if number.isdecimal() and not _is_alive(int(number)):
             shutil.rmtree(path, ignore_errors=True)
-    if former is not None and not _is_alive(former):
-        # Semaphores of the process pool, whose own watcher was killed with it.
-        for path in Path("/dev/shm").glob(f"sem.loky-{former}-*"):
-            path.unlink(missing_ok=True)
 
 
 def _is_alive(process: int) -> bool:

@@ -1,0 +1,65 @@
+"""What runs in a worker process: jobs come by a pipe, results go back by it.
+
+The module imports nothing but the standard library: whatever goes wrong with the rest is sent back as an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import threading
+import traceback
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any
+
+READY = "ready"
+STEP = "step"
+DONE = "done"
+FAILED = "failed"
+
+
+def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
+    """Do jobs until the pipe is closed.
+
+    A job is a pickled (function, argument, whether the function reports its steps). The answers are pairs of a kind
+    and a value: (``READY``, None) once; for a job any number of (``STEP``, n), then (``DONE``, result) or
+    (``FAILED``, (exception, its traceback as text)).
+
+    Args:
+        get_ready: a pickled function to call before the first job; its errors are left to the first job.
+    """
+    threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
+    try:
+        with contextlib.suppress(Exception):
+            pickle.loads(get_ready)()
+        connection.send((READY, None))
+        while True:
+            answer = _answer(connection, connection.recv_bytes())
+            connection.send_bytes(answer)
+    except (EOFError, OSError):
+        return  # the parent has ended, or needs this process no longer
+
+
+def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
+    try:
+        function, argument, reports = pickle.loads(message)
+        if reports:
+            function = partial(function, report=lambda step: connection.send((STEP, step)))
+        return pickle.dumps((DONE, function(argument)))
+    except Exception as error:
+        text = traceback.format_exc()
+        try:
+            return pickle.dumps((FAILED, (error, text)))
+        except Exception:
+            return pickle.dumps((FAILED, (RuntimeError(repr(error)), text)))
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has ended, however that ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
