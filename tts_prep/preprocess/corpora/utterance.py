@@ -20,6 +20,8 @@ class Utterance:
             languages follow ``language``, a code such as ``en-us``.
         normalized: the text is as it is spoken: numbers and abbreviations are in words.
         start, end: seconds; the part of the recording that is the utterance. An end of None is that of the recording.
+        inside: where in the file ``audio`` the recording lies, as `tts_prep.preprocess.recordings` writes it; empty
+            where the file is the recording.
     """
 
     id: str
@@ -31,6 +33,7 @@ class Utterance:
     normalized: bool = False
     start: float = 0.0
     end: float | None = None
+    inside: str = ""
 
     @property
     def language(self) -> str | None:

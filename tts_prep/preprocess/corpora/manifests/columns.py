@@ -1,0 +1,85 @@
+"""Which column of a manifest holds what: by the names that corpora in use give them, or as the user says."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from tts_prep.errors import ConfigurationError
+
+KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    # NeMo, Emilia, Common Voice, Hugging Face, F5-TTS, audiofolder.
+    "audio": ("audio_filepath", "audio", "audio_file", "path", "wav", "wav_path", "audio_path", "file_name", "file"),
+    "normalized_text": ("normalized_text", "text_normalized", "normalized_transcription"),
+    "text": ("text", "sentence", "transcript", "transcription", "raw_text", "raw_transcription"),
+    "id": ("id", "utt_id", "uniq_id", "utterance_id", "segment_id", "key", "__key__"),
+    "speaker": ("speaker", "speaker_id", "client_id", "spk", "spk_id", "reader", "speaker_name"),
+    "language": ("language", "lang", "locale"),
+    "start": ("offset", "start", "start_time", "begin"),
+    "end": ("end", "end_time"),
+    "duration": ("duration",),
+}
+"""What a column can hold → its names in the manifests of corpora and systems, the most frequent first."""
+
+_NEEDED = ("audio", "text")
+
+
+def guess_columns(names: Collection[str]) -> dict[str, str]:
+    """Return what each column holds, by its name: role → column."""
+    lower = {name.lower(): name for name in reversed(list(names))}
+    found = {role: next((lower[name] for name in known if name in lower), "") for role, known in KNOWN.items()}
+    return {role: name for role, name in found.items() if name}
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Read ``"audio=path,text=sentence"`` as role → column.
+
+    Raises:
+        ConfigurationError: a role is unknown or stands twice, or a part has another form.
+    """
+    columns: dict[str, str] = {}
+    for part in text.split(","):
+        role, equals, name = (piece.strip() for piece in part.partition("="))
+        if not (role and equals and name):
+            raise ConfigurationError(
+                f"columns: expected ROLE=COLUMN,…, such as audio=path,text=sentence, found {part!r}"
+            )
+        if role not in KNOWN:
+            close = difflib.get_close_matches(role, KNOWN, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise ConfigurationError(f"columns: expected one of {', '.join(KNOWN)}, found {role!r}{hint}")
+        if role in columns:
+            raise ConfigurationError(f"columns: {role!r} stands twice in {text!r}")
+        columns[role] = name
+    return columns
+
+
+def choose_columns(where: str, names: Collection[str], wanted: str | None, *, holds_audio: bool) -> dict[str, str]:
+    """Return role → column for a manifest.
+
+    Args:
+        where: the manifest, for errors.
+        names: its columns.
+        wanted: what the user says, as `parse_columns` reads it; the other roles are guessed.
+        holds_audio: the manifest holds the recordings themselves, so that no column has to.
+
+    Raises:
+        ConfigurationError: a column that was named is not there, or none holds the audio or the text.
+    """
+    given = parse_columns(wanted) if wanted else {}
+    for role, name in given.items():
+        if name not in names:
+            raise ConfigurationError(f"{where}: no column {name!r} for {role}; its columns are {', '.join(names)}")
+    taken = set(given.values())
+    guessed = {role: name for role, name in guess_columns(names).items() if name not in taken}
+    columns = {**guessed, **given}
+    if "text" not in columns and "normalized_text" in columns:
+        columns["text"] = columns["normalized_text"]
+    for role in _NEEDED:
+        if role not in columns and not (role == "audio" and holds_audio):
+            raise ConfigurationError(
+                f"{where}: none of the columns {', '.join(names) or '(none)'} holds the {role}; "
+                f"name it with --columns {role}=COLUMN"
+            )
+    return columns

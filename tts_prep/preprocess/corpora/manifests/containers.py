@@ -1,0 +1,85 @@
+"""Which kind of container a manifest file is, by its name and its first lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.manifests.json_lines import JsonLines, json_objects
+from tts_prep.preprocess.corpora.manifests.lhotse import Lhotse
+from tts_prep.preprocess.corpora.manifests.parquet import ParquetFile
+from tts_prep.preprocess.corpora.manifests.row import Container
+from tts_prep.preprocess.corpora.manifests.tables import Table
+from tts_prep.preprocess.corpora.manifests.tars import Tar
+
+_FOLDERS = ("metadata.jsonl", "metadata.csv", "metadata.parquet", "*.arrow", "data/*.parquet", "*.parquet", "*.tar")
+"""What a folder of recordings is described by: audiofolders, ``save_to_disk``, a clone from the hub, archives."""
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """Return manifest files: those given, and of folders those in them, in the order of their names.
+
+    Raises:
+        CorpusError: there is no such path, or a folder holds no manifest.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = next(filter(None, (sorted(path.glob(pattern)) for pattern in _FOLDERS)), [])
+        if not found:
+            raise CorpusError(f"{path}: no manifest in this folder; expected one of {', '.join(_FOLDERS)}")
+        files.extend(found)
+    for path in files:
+        if not path.exists():
+            raise CorpusError(f"{path}: no such file")
+        if not path.is_file():
+            raise CorpusError(f"{path}: expected a regular file")
+    return files
+
+
+def open_containers(files: Sequence[Path], audio: str | None) -> list[tuple[Path, Container]]:
+    """Open manifest files by their kind.
+
+    Args:
+        audio: the column of the recordings, where the user names it.
+
+    Raises:
+        CorpusError: a file is of no known kind, or cannot be read.
+    """
+    recordings = [path for path in files if _is_json(path) and _has(path, "sources")]
+    if len(recordings) > 1:
+        raise CorpusError(f"{recordings[1]}: one manifest of lhotse's recordings at the most, found {len(recordings)}")
+    found = [
+        (path, _open(path, recordings[0] if recordings else None, audio)) for path in files if path not in recordings
+    ]
+    if not found:
+        raise CorpusError(f"{files[0]}: recordings without texts; give the supervisions too")
+    return found
+
+
+def _open(path: Path, recordings: Path | None, audio: str | None) -> Container:
+    suffix = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
+    if suffix == ".tar":
+        return Tar(path)
+    if suffix in (".parquet", ".arrow"):
+        return ParquetFile(path, audio)
+    if suffix in (".csv", ".tsv", ".txt", ".psv"):
+        return Table(path)
+    if _is_json(path):
+        is_lhotse = _has(path, "supervisions") or (_has(path, "recording_id") and recordings is not None)
+        return Lhotse(path, recordings) if is_lhotse else JsonLines(path)
+    raise CorpusError(f"{path}: expected .jsonl, .json, .csv, .tsv, .parquet, .arrow or .tar (.jsonl.gz, .csv.gz)")
+
+
+def _is_json(path: Path) -> bool:
+    return any(suffix in (".jsonl", ".json", ".ndjson") for suffix in path.suffixes[-2:])
+
+
+def _has(path: Path, key: str) -> bool:
+    """Return whether the first object of a file has a key."""
+    first = next((value for _, value in islice(json_objects(path), 10) if isinstance(value, dict)), {})
+    return key in first

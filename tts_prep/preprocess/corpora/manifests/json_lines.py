@@ -1,0 +1,50 @@
+"""JSON lines, as NeMo, Emilia and audiofolders write them; also lhotse's manifests, one kind of which they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tts_prep.preprocess.corpora.manifests.row import Row
+from tts_prep.preprocess.corpora.manifests.text_files import open_text
+from tts_prep.preprocess.corpora.utterance import Failure
+
+
+def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:
+    """Yield the JSON objects of a file, one a line, gzip or not, each with where it stands.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    for where, line in open_text(path):
+        if isinstance(line, Failure):
+            yield where, line
+            continue
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield where, Failure("", where, "corpus", f"{where}: not JSON ({error})")
+            continue
+        if isinstance(value, dict):
+            yield where, value
+        else:
+            found = type(value).__name__
+            yield where, Failure("", where, "corpus", f"{where}: expected a JSON object, found a {found}")
+
+
+class JsonLines:
+    """A file with one JSON object a line."""
+
+    holds_audio = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def rows(self) -> Iterator[Row | Failure]:
+        """Yield the rows in order."""
+        for where, value in json_objects(self._path):
+            yield value if isinstance(value, Failure) else Row(where, value)

@@ -1,0 +1,189 @@
+"""From the rows of manifests to utterances."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tts_prep.errors import CorpusError
+from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.preprocess.corpora.manifests.columns import choose_columns, parse_columns
+from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
+from tts_prep.preprocess.corpora.manifests.row import Container, Row
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+ANONYMOUS = "0"
+"""The speaker of a manifest without speakers."""
+
+_FOLDERS = ("", "clips", "wavs", "wav", "audio")
+"""Where recordings lie beside a manifest: Common Voice has clips/."""
+
+
+def read_manifest(
+    files: Path | Sequence[Path],
+    root: Path | None = None,
+    columns: str | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> Iterator[Utterance | Failure]:
+    """Yield the utterances of manifests, file by file.
+
+    Manifests are read twice: first for the kinds of their columns. Memory does not grow with their rows.
+
+    Args:
+        files: manifests, or folders with manifests; see ``docs/CORPORA.md``.
+        root: what relative audio paths are relative to. Default: the folder of each manifest, or ``clips/`` or
+            ``wavs/`` in it.
+        columns: which column holds what, such as ``"audio=path,text=sentence"``; the others are guessed.
+        report: called with one line that says which column was taken for what.
+
+    Raises:
+        CorpusError: a manifest cannot be read, or is of no known kind.
+        ConfigurationError: no column holds the audio or the text, or a package is missing.
+    """
+    paths = find_files([files] if isinstance(files, Path) else files)
+    wanted_audio = parse_columns(columns).get("audio") if columns else None
+    containers = open_containers(paths, wanted_audio)
+    kinds: dict[str, bool] = {}
+    names: dict[str, None] = {}
+    for _, container in containers:
+        for row in container.rows():
+            if isinstance(row, Row):
+                _note_kinds(row, kinds, names)
+    if not names:
+        raise CorpusError(f"{paths[0]}: no rows, expected one for each recording")
+    holds_audio = all(container.holds_audio for _, container in containers)
+    roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio)
+    report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
+    for path, container in containers:
+        yield from _utterances(path, container, roles, kinds, root)
+
+
+def _utterances(
+    path: Path, container: Container, roles: Mapping[str, str], kinds: Mapping[str, bool], root: Path | None
+) -> Iterator[Utterance | Failure]:
+    folder: Path | None = None
+    for row in container.rows():
+        if isinstance(row, Failure):
+            yield row
+            continue
+        audio = row.audio or _text(row.values.get(roles.get("audio", "")))
+        if not audio:
+            yield Failure(_text(row.values.get(roles.get("id", ""))), row.where, "corpus", f"{row.where}: no recording")
+            continue
+        if folder is None:
+            folder = root or _folder(path, audio)
+        yield _utterance(row, audio, folder, roles, kinds)
+
+
+def _utterance(
+    row: Row, audio: str, folder: Path, roles: Mapping[str, str], kinds: Mapping[str, bool]
+) -> Utterance | Failure:
+    values = {role: row.values.get(name) for role, name in roles.items()}
+    try:
+        start, end = _span(values)
+    except (TypeError, ValueError):
+        found = ", ".join(f"{role} {values.get(role)!r}" for role in ("start", "end", "duration") if role in values)
+        return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {found}")
+    identifier = _text(values.get("id")) or _identifier(audio, folder, row, start)
+    normalized = _text(values.get("normalized_text"))
+    meta: dict[str, str | float] = {}
+    used = {name for role, name in roles.items() if role not in ("duration", "language")}
+    for name, is_number in kinds.items():
+        if name in used or (name == roles.get("duration") and "start" in roles):
+            continue
+        value = row.values.get(name)
+        column = "language" if name == roles.get("language") else _column_name(name)
+        meta[column] = (math.nan if value in (None, "") else float(value)) if is_number else _text(value)
+    text = normalized or _text(values.get("text"))
+    speaker = _text(values.get("speaker")) or ANONYMOUS
+    location = audio if Path(audio).is_absolute() else str(folder / audio)
+    return Utterance(
+        identifier,
+        text,
+        location if not row.inside else audio,
+        row.where,
+        speaker,
+        meta,
+        bool(normalized),
+        start,
+        end,
+        inside=row.inside,
+    )
+
+
+def _span(values: Mapping[str, Any]) -> tuple[float, float | None]:
+    """Return the part of the recording, in seconds; an end of None is that of the recording.
+
+    A duration counts only beside a start: alone it is the length of the recording.
+    """
+    start = _seconds(values.get("start"))
+    end = _seconds(values.get("end"))
+    duration = _seconds(values.get("duration"))
+    if end is None and start is not None and duration is not None:
+        end = start + duration
+    if not 0 <= (start or 0.0) <= (math.inf if end is None else end):
+        raise ValueError
+    return start or 0.0, end
+
+
+def _seconds(value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    seconds = float(value)
+    if not math.isfinite(seconds):
+        raise ValueError
+    return seconds
+
+
+def _note_kinds(row: Row, kinds: dict[str, bool], names: dict[str, None]) -> None:
+    """Note the columns of a row, and which of them hold nothing but numbers."""
+    for name, value in row.values.items():
+        names.setdefault(name)
+        if value is None or value == "":
+            kinds.setdefault(name, True)
+        else:
+            kinds[name] = kinds.get(name, True) and _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(float(value)) and (isinstance(value, int | float) or value.strip().isascii())
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _text(value: Any) -> str:
+    """Return a value as text: JSON for lists and objects, empty for none."""
+    if value is None:
+        return ""
+    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _column_name(name: str) -> str:
+    """Return a name that a column of a store can have."""
+    plain = "".join(character if character.isalnum() or character == "_" else "_" for character in name)
+    plain = plain if plain.isidentifier() else f"_{plain}"
+    return f"corpus_{plain}" if plain in FIXED_COLUMNS else plain
+
+
+def _folder(path: Path, audio: str) -> Path:
+    """Return the folder beside a manifest that a recording is relative to."""
+    candidates = [path.parent / name for name in _FOLDERS]
+    return next((folder for folder in candidates if (folder / audio).exists()), path.parent)
+
+
+def _identifier(audio: str, folder: Path, row: Row, start: float) -> str:
+    """Return the path without suffix, relative to the folder where it lies below it, with the start of a part."""
+    if row.inside:
+        return _text(row.values.get("__key__")) or row.where
+    pure = PurePosixPath(audio)
+    base = folder.absolute().as_posix()
+    if pure.is_absolute() and pure.is_relative_to(base):
+        pure = pure.relative_to(base)
+    name = str(pure.with_suffix("")) if pure.name else audio
+    return f"{name}-{round(start * 1000):08d}" if start else name

@@ -1,0 +1,89 @@
+"""Tables with a header: CSV, TSV, and fields separated by | or ; as F5-TTS and others write them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.manifests.row import Row
+from tts_prep.preprocess.corpora.manifests.text_files import open_text
+from tts_prep.preprocess.corpora.utterance import Failure
+
+_SEPARATORS = ("\t", "|", ",", ";")
+_QUOTING = ",;"
+_MAX_LINES = 1000
+"""Lines of one row: a quotation mark that is never closed costs no more than these."""
+
+
+class Table:
+    """A file with the names of its columns in the first line.
+
+    Fields separated by commas or semicolons may be quoted as in CSV; between tabs and bars, a quote is a quote.
+    """
+
+    holds_audio = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def rows(self) -> Iterator[Row | Failure]:
+        """Yield the rows in order.
+
+        Raises:
+            CorpusError: the file cannot be read, or has no header.
+        """
+        lines = open_text(self._path)
+        _, header = next(lines, ("", ""))
+        if isinstance(header, Failure) or not header.strip():
+            raise CorpusError(f"{self._path}: expected the names of its columns in the first line")
+        separator = max(_SEPARATORS, key=header.count)
+        names = _fields(header, separator)
+        if len(set(names)) != len(names):
+            raise CorpusError(f"{self._path}: a column stands twice in the header: {', '.join(names)}")
+        for where, line in _records(lines, separator):
+            if isinstance(line, Failure):
+                yield line
+            elif line.strip():
+                yield _row(where, line, names, separator)
+
+
+def _records(lines: Iterator[tuple[str, str | Failure]], separator: str) -> Iterator[tuple[str, str | Failure]]:
+    """Join the lines of a quoted field that holds line breaks."""
+    for where, line in lines:
+        parts = [line]
+        if separator in _QUOTING and isinstance(line, str):
+            n_quotes = line.count('"')
+            while n_quotes % 2 and len(parts) < _MAX_LINES:
+                _, following = next(lines, ("", None))
+                if not isinstance(following, str):
+                    break
+                parts.append(following)
+                n_quotes += following.count('"')
+        yield where, "\n".join(part for part in parts if isinstance(part, str)) if len(parts) > 1 else line
+
+
+def _row(where: str, line: str, names: list[str], separator: str) -> Row | Failure:
+    try:
+        fields = _fields(line, separator)
+    except csv.Error as error:
+        return Failure("", where, "corpus", f"{where}: not a row of a table ({error})")
+    if len(fields) != len(names):
+        reason = f"{where}: expected {len(names)} fields separated by {separator!r}, found {len(fields)}"
+        return Failure("", where, "corpus", reason)
+    return Row(where, dict(zip(names, fields, strict=True)))
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return [
+        field.strip()
+        for field in next(
+            csv.reader(
+                line.splitlines(keepends=True) or [line],
+                delimiter=separator,
+                quoting=csv.QUOTE_MINIMAL if separator in _QUOTING else csv.QUOTE_NONE,
+                strict=True,
+            )
+        )
+    ]

@@ -1,0 +1,55 @@
+"""Lines of a manifest that may be large, and compressed by gzip: read one at a time."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.utterance import Failure
+
+_MAX_LINE = 1 << 24
+"""Bytes of a line. The longest rows of corpora in use have some hundred thousand."""
+
+
+def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
+    """Yield the lines of a UTF-8 file without their ends, each with where it stands.
+
+    A line that is not UTF-8, or longer than 16 MiB, is yielded as a failure.
+
+    Raises:
+        CorpusError: the file cannot be read, or is damaged by gzip's own checksum.
+    """
+    number = 0
+    try:
+        with _opened(path) as file:
+            while line := file.readline(_MAX_LINE):
+                number += 1
+                where = f"{path.name}:{number}"
+                if len(line) == _MAX_LINE and not line.endswith(b"\n"):
+                    while (rest := file.readline(_MAX_LINE)) and not rest.endswith(b"\n"):
+                        pass
+                    yield where, Failure("", where, "corpus", f"{where}: longer than {_MAX_LINE:,} bytes")
+                    continue
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                try:
+                    yield where, line.rstrip(b"\r\n").decode("utf-8")
+                except UnicodeDecodeError as error:
+                    found = f"found byte 0x{line[error.start]:02x} at column {error.start + 1}"
+                    yield where, Failure("", where, "corpus", f"{where}: expected UTF-8, {found}")
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: no such file") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CorpusError(f"{path}: cannot be read after line {number:,} ({reason})") from error
+
+
+def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
+    with path.open("rb") as file:
+        compressed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if compressed else path.open("rb")
