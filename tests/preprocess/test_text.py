@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess.text import Vocab, get_frontend
-from tts_prep.preprocess.text.symbols import SYMBOLS
+from tts_prep.preprocess.text.symbols import get_table
+
+SYMBOLS = get_table("styletts2").symbols
 
 
 @pytest.fixture(scope="module")

@@ -95,13 +95,15 @@ def test_links_lead_somewhere() -> None:
     assert broken == []
 
 
-def test_the_page_of_presets_is_what_the_presets_say() -> None:
-    spec = importlib.util.spec_from_file_location("make_presets", ROOT / "docs" / "make_presets.py")
+@pytest.mark.parametrize("page", ["presets", "symbols"])
+def test_a_page_that_a_script_makes_is_what_the_script_makes_now(page: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"make_{page}", ROOT / "docs" / f"make_{page}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.PAGE.read_text(encoding="utf-8") == module.presets_page(), "run python docs/make_presets.py"
+    made = getattr(module, f"{page}_page")()
+    assert module.PAGE.read_text(encoding="utf-8") == made, f"run python docs/make_{page}.py"
 
 
 def test_every_command_is_named_in_the_documentation() -> None:

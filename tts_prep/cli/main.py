@@ -28,6 +28,7 @@ from tts_prep.cli.presets import presets
 from tts_prep.cli.registered import make_command
 from tts_prep.cli.reindex import reindex
 from tts_prep.cli.report import report
+from tts_prep.cli.symbols import symbols
 from tts_prep.cli.vctk import vctk
 from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError
@@ -96,6 +97,7 @@ for command in (
     plan,
     report,
     presets,
+    symbols,
     export_scp,
     demo,
 ):

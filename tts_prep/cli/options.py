@@ -20,6 +20,7 @@ SETTINGS = {
     },
     "text": {
         **{name: name for name in ("frontend", "language", "normalize", "symbols", "unknown", "punctuation")},
+        **{name: name for name in ("ends", "blanks")},
         "ood_texts": "ood_texts",
     },
     "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
@@ -32,6 +33,13 @@ def complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> l
     from tts_prep.preprocess.audio.presets import PRESETS
 
     return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+def complete_symbols(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the symbol tables that a shell may complete a name to."""
+    from tts_prep.preprocess.text.symbols import AUTO, TABLES
+
+    return [name for name in (*TABLES, AUTO) if name.startswith(incomplete)]
 
 
 def corpus_options(function: F) -> F:
@@ -68,7 +76,23 @@ def corpus_options(function: F) -> F:
             default=None,
             help="Put numbers and abbreviations of English texts into words, where the corpus has not.  [default: do]",
         ),
-        click.option("--symbols", type=file, metavar="FILE", help="Vocabulary of your own, one symbol a line."),
+        click.option(
+            "--symbols",
+            metavar="NAME|FILE|auto",
+            shell_complete=complete_symbols,
+            help="Symbol table: a name out of 'tts-prep symbols', a file with one symbol a line, or 'auto' for the "
+            "corpus's own symbols.  [default: styletts2 for English, espeak for other languages]",
+        ),
+        click.option(
+            "--ends/--no-ends",
+            default=None,
+            help="Put the table's start and end symbols around every utterance.  [default: as the table's system does]",
+        ),
+        click.option(
+            "--blanks",
+            type=click.Choice(["none", "between", "around"]),
+            help="Put the table's blank between symbols, or also at both ends.  [default: none]",
+        ),
         click.option(
             "--unknown",
             type=click.Choice(["error", "unk", "drop"]),

@@ -21,8 +21,10 @@ from tts_prep.format.ood_texts import read_ood_header
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.runs.collecting import with_collected_symbols
 from tts_prep.preprocess.runs.parts import Part, PartResult, prepare_part
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
+from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.quantities import bytes_text, count_text, duration_text
 
@@ -44,7 +46,7 @@ def prepare_and_report(
         reader_options: further options of the reader; they become part of the store's configuration.
     """
     lists = split_lists(options["splits"])
-    items, root = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
+    items, folder = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     if part and options["overwrite"]:
@@ -57,11 +59,14 @@ def prepare_and_report(
             "progress": progress,
         }
         config = configuration(reader, options, lists, reader_options)
+        if config.text.symbols == AUTO:
+            rows, _ = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
+            config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
         if part:
-            made = prepare_part(items, root, store, config, part, **how)
+            made = prepare_part(items, folder, store, config, part, **how)
             click.echo(part_text(made, time.monotonic() - started))
             return
-        result = prepare(items, root, store, config, overwrite=options["overwrite"], **how)
+        result = prepare(items, folder, store, config, overwrite=options["overwrite"], **how)
     for line in summary(result, time.monotonic() - started):
         click.echo(line)
 

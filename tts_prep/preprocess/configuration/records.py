@@ -14,7 +14,7 @@ from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, PRESETS
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
 from tts_prep.preprocess.text.frontends.registry import DEFAULT_FRONTEND, get_frontend
-from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES
+from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,26 @@ class TextConfig:
         frontend: a name out of `tts_prep.preprocess.text.FRONTENDS`.
         language: as the frontend names languages; a corpus may name another one for an utterance.
         normalize: put written English into words, where the corpus does not say that it has been done.
-        symbols: a table of the user's own, the position is the id; None for the frontend's.
+        symbols: the name of a table, or one of the user's own, where the position is the id; None for the frontend's.
+            ``"auto"`` stands for a table that is still to be collected from the corpus.
         unknown: what becomes of a symbol that is not in the vocabulary: ``error``, ``unk`` or ``drop``.
         punctuation: ``attached`` or ``separate``, None as the frontend has it.
+        ends: put the table's start and end symbols around the ids of every text; None as the table's system does.
+        blanks: put blanks into the ids: ``between`` symbols, or ``around`` them too; ``none``.
     """
 
     frontend: str = DEFAULT_FRONTEND
     language: str = "en-us"
     normalize: bool = True
-    symbols: tuple[str, ...] | None = None
+    symbols: str | tuple[str, ...] | None = None
     unknown: str = "error"
     punctuation: str | None = None
+    ends: bool | None = None
+    blanks: str = "none"
 
     def __post_init__(self) -> None:
         check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
+        check_choice("blanks", self.blanks, BLANKS)
         check_choice("punctuation", self.punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
 
 
@@ -54,6 +60,8 @@ def make_frontend(config: TextConfig) -> Frontend:
         symbols=config.symbols,
         unknown=config.unknown,
         punctuation=config.punctuation,
+        ends=config.ends,
+        blanks=config.blanks,
     )
 
 
@@ -131,7 +139,7 @@ class Configuration:
             "audio": {**asdict(self.mel), **asdict(self.reading)},
             "text": {
                 **asdict(self.text),
-                "symbols": None if self.text.symbols is None else list(self.text.symbols),
+                "symbols": list(self.text.symbols) if isinstance(self.text.symbols, tuple) else self.text.symbols,
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
             },
             "store": asdict(self.store),

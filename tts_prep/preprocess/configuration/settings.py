@@ -17,14 +17,14 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.runs.ood_texts import find_ood_texts
-from tts_prep.preprocess.text.symbol_file import read_symbols
+from tts_prep.preprocess.text.symbols import choose_symbols
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-_TEXT_FILES = ("symbols", "ood_texts")
+_TEXT_FILES = ("ood_texts",)
 _TYPES = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
 
 
@@ -99,8 +99,8 @@ def configure(
             ``reading`` and ``text``.
         vocoder: a vocoder's ``config.json``, instead of a preset.
         file: TOML settings, over the recipe.
-        settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` and
-            ``text.ood_texts`` are paths; in a file, relative to its folder.
+        settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` is
+            the name of a table, ``"auto"`` or a path, ``text.ood_texts`` a path; in a file, relative to its folder.
         options: of the reader.
         splits: name of a split → a file of its ids.
 
@@ -146,9 +146,10 @@ def configure(
         )
         named = dict(_table(where, layer, "text"))
         files = {name: _file(f"{where}text.{name}", named.pop(name), folder) for name in _TEXT_FILES if name in named}
+        table = named.pop("symbols", None)
         text = _changed(f"{where}text.", text, named)
-        if "symbols" in files:
-            text = replace(text, symbols=read_symbols(files["symbols"]) if files["symbols"] else None)
+        if table is not None:
+            text = replace(text, symbols=_symbols(f"{where}text.symbols", table, folder))
         if "ood_texts" in files:
             ood_texts = find_ood_texts(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
@@ -163,6 +164,13 @@ def _file(where: str, value: object, folder: Path) -> Path | None:
     if not isinstance(value, str | Path):
         raise ConfigurationError(f"{where}: expected a path, found {value!r}")
     return folder / value
+
+
+def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] | None:
+    """Return the table that a setting gives: a name, or the symbols of a file; ``"none"`` is none."""
+    if not isinstance(value, str | Path):
+        raise ConfigurationError(f"{where}: expected the name of a table or a path, found {value!r}")
+    return None if value == "none" else choose_symbols(str(value), folder)
 
 
 def _names(kind: type) -> tuple[str, ...]:

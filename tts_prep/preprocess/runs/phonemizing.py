@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
@@ -35,16 +37,33 @@ def phonemize(
             raised anything that is not an error of tts-prep's own.
     """
     frontend = frontend_of(config)
-    try:
-        spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
-        phoneme_text = frontend.phoneticize(spoken, language)
+    with _text_errors(config, text):
+        spoken, phoneme_text = phoneticize(text, config, language=language, normalized=normalized)
         for kind, symbol in frontend.remarks(spoken, phoneme_text):
             remarks.add(kind, symbol, identifier)
         return phoneme_text, frontend.numericalize(phoneme_text)
+
+
+def phoneticize(text: str, config: TextConfig, *, language: str | None, normalized: bool) -> tuple[str, str]:
+    """Return a text as it is spoken, and its phonemes in their text form.
+
+    Raises:
+        TextError: there is nothing to speak, or the frontend raised anything that is not an error of tts-prep's own.
+    """
+    frontend = frontend_of(config)
+    with _text_errors(config, text):
+        spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
+        return spoken, frontend.phoneticize(spoken, language)
+
+
+@contextmanager
+def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
+    """Raise a `TextError` in the place of what a library raises: one text must not cost the others."""
+    try:
+        yield
     except TtsPrepError:
         raise
     except Exception as error:
-        # Libraries raise anything on texts that they have not seen; one text must not cost the others.
         what = " ".join(str(error).split())[:200]
         raise TextError(
             f"the frontend {config.frontend!r} fails on {text[:60]!r}: {type(error).__name__}: {what}"

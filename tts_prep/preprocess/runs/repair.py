@@ -120,7 +120,7 @@ def configuration_of(store: Path, settings: dict[str, Any]) -> Configuration:
             limit=corpus.pop("limit"),
             mel=MelConfig(**audio),
             reading=ReadingConfig(**reading),
-            text=TextConfig(**text, symbols=None if symbols is None else tuple(symbols)),
+            text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
             store=StoreConfig(**settings["store"]),
             options=corpus,
             # Where the file lies is not known; it is not looked at while its texts are whole.

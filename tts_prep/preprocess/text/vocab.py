@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, tables_with
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
 """What may be made of a symbol that is not in the vocabulary."""
@@ -19,6 +22,9 @@ PADDING: Final = "<pad>"
 UNKNOWN: Final = "<unk>"
 START: Final = "<s>"
 END: Final = "</s>"
+BLANK: Final = "<blank>"
+BLANKS: Final = ("none", "between", "around")
+"""Where blanks may be put into ids."""
 
 
 class Vocab:
@@ -29,10 +35,19 @@ class Vocab:
         pad: the symbol that pads batches.
         unk: the symbol that stands for unknown ones, where there is one.
         start, end: the symbols around a sequence, where there are any.
+        blank: the symbol between others, where there is one; None for ``pad``.
+        characters: `split` gives single characters, although the table has longer symbols.
+        decomposed: `split` decomposes the text first (NFD).
 
     Raises:
         ConfigurationError: a special symbol is not one of the symbols.
     """
+
+    ends = False
+    """Whether `encode` puts the start and end symbols around a sequence."""
+
+    blanks: Blanks | None = None
+    """Where `encode` puts blanks."""
 
     def __init__(
         self,
@@ -42,16 +57,33 @@ class Vocab:
         unk: str | None = None,
         start: str | None = None,
         end: str | None = None,
+        blank: str | None = None,
+        characters: bool = False,
+        decomposed: bool = False,
     ) -> None:
         self.symbols = tuple(symbols)
         self._ids = {symbol: number for number, symbol in enumerate(self.symbols)}
-        for what, special in (("padding", pad), ("unknown", unk), ("start", start), ("end", end)):
+        specials = {"padding": pad, "unknown": unk, "start": start, "end": end, "blank": blank}
+        for what, special in specials.items():
             if special is not None and special not in self._ids:
                 raise ConfigurationError(
                     f"vocabulary: the {what} symbol {special!r} is not among the {len(self)} symbols"
                 )
         self.pad_symbol, self.unk_symbol, self.start_symbol, self.end_symbol = pad, unk, start, end
+        self.blank_symbol = blank
         self.pad = self._ids[pad]
+        self.decomposed = decomposed
+        named = frozenset(symbol for symbol in specials.values() if symbol is not None)
+        long = [symbol for symbol in self.symbols if len(symbol) > 1 and symbol not in named]
+        self._longest: re.Pattern[str] | None = None
+        if long and not characters:
+            choices = sorted(long, key=len, reverse=True)
+            self._longest = re.compile(f"{'|'.join(map(re.escape, choices))}|.", re.DOTALL)
+
+    @property
+    def has_long_symbols(self) -> bool:
+        """Whether a symbol that is not a special one may have several characters."""
+        return self._longest is not None
 
     @classmethod
     def with_specials(
@@ -61,20 +93,57 @@ class Vocab:
         return cls((pad, unk, start, end, *symbols), pad, unk=unk, start=start, end=end)
 
     @classmethod
-    def from_table(cls, symbols: Sequence[str]) -> Vocab:
-        """Return a vocabulary of a table as it stands in a file.
+    def from_table(cls, table: SymbolTable | Vocab | Sequence[str]) -> Vocab:
+        """Return the vocabulary of a named table, or of a table as it stands in a file.
 
-        The specials are found by their names ``<pad>``, ``<unk>``, ``<s>`` and ``</s>``; without ``<pad>``, the first
-        symbol pads, as in StyleTTS2's and VITS's tables.
+        In a file, the specials are found by their names ``<pad>``, ``<unk>``, ``<s>``, ``</s>`` and ``<blank>``;
+        without ``<pad>``, the first symbol pads, as in StyleTTS2's and VITS's tables. A `Vocab` is returned as it is.
 
         Raises:
             ConfigurationError: the table is empty.
         """
-        if not symbols:
+        if isinstance(table, Vocab):
+            return table
+        if isinstance(table, SymbolTable):
+            vocab = cls(
+                table.symbols,
+                table.pad,
+                unk=table.unk,
+                start=table.start,
+                end=table.end,
+                blank=table.blank,
+                characters=table.characters,
+                decomposed=table.decomposed,
+            )
+            vocab.ends = table.ends
+            return vocab
+        if not table:
             raise ConfigurationError("vocabulary: expected at least one symbol, found none")
-        there = {name: name if name in symbols else None for name in (UNKNOWN, START, END)}
-        pad = PADDING if PADDING in symbols else symbols[0]
-        return cls(symbols, pad, unk=there[UNKNOWN], start=there[START], end=there[END])
+        unk, start, end, blank = (name if name in table else None for name in (UNKNOWN, START, END, BLANK))
+        pad = PADDING if PADDING in table else table[0]
+        return cls(table, pad, unk=unk, start=start, end=end, blank=blank)
+
+    def arranged(self, *, ends: bool | None = None, blanks: str | None = None) -> Vocab:
+        """Return the vocabulary with start and end symbols or blanks put into what it encodes.
+
+        Args:
+            ends: None leaves it as it is.
+            blanks: ``"between"``, ``"around"`` or ``"none"``; None leaves it as it is.
+
+        Raises:
+            ConfigurationError: the table has no start or end symbol.
+        """
+        vocab = copy.copy(self)
+        if ends is not None:
+            vocab.ends = ends
+        if blanks is not None:
+            vocab.blanks = None if blanks == "none" else blanks  # type: ignore[assignment]
+        if vocab.ends and (self.start_symbol is None or self.end_symbol is None):
+            raise ConfigurationError(
+                "ends: the table has no start or end symbol; add '<s>' and '</s>' to a table of your own, or choose "
+                "another table"
+            )
+        return vocab
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -85,7 +154,7 @@ class Vocab:
     @property
     def specials(self) -> frozenset[str]:
         """The symbols that stand for no sound and no mark."""
-        found = (self.pad_symbol, self.unk_symbol, self.start_symbol, self.end_symbol)
+        found = (self.pad_symbol, self.unk_symbol, self.start_symbol, self.end_symbol, self.blank_symbol)
         return frozenset(symbol for symbol in found if symbol is not None)
 
     def lookup(self, symbol: str) -> int | None:
@@ -106,15 +175,25 @@ class Vocab:
         """Return the symbols that are not in the table, repeats and order kept."""
         return [symbol for symbol in symbols if symbol not in self._ids]
 
+    def split(self, phonemes: str) -> list[str]:
+        """Return the symbols that stand one behind the other in a text, the longest that fits first.
+
+        A character that no symbol begins with is returned as it is.
+        """
+        if self.decomposed:
+            phonemes = unicodedata.normalize("NFD", phonemes)
+        return list(phonemes) if self._longest is None else self._longest.findall(phonemes)
+
     def encode(self, symbols: Sequence[str], unknown: str = "error") -> npt.NDArray[np.int32]:
-        """Return the ids of symbols, [n] int32.
+        """Return the ids of symbols, [n] int32, with the start and end symbols and the blanks that are set.
 
         Args:
             unknown: what becomes of a symbol that is not in the table: ``"error"``, ``"unk"`` (the id of the unknown
                 symbol) or ``"drop"``.
 
         Raises:
-            TextError: a symbol is not in the table; the message counts and names every one that is not.
+            TextError: a symbol is not in the table; the message counts and names every one that is not, and says which
+                named table has all of them.
         """
         ids = [self._ids.get(symbol, -1) for symbol in symbols]
         if -1 in ids:
@@ -124,25 +203,68 @@ class Vocab:
             elif unknown == "drop":
                 ids = [number for number in ids if number >= 0]
             else:
-                raise TextError(_unknown(self.unknown(symbols)))
+                raise TextError(_unknown(self.unknown(symbols), symbols))
+        if self.ends:
+            ids = [self._special(self.start_symbol), *ids, self._special(self.end_symbol)]
+        if self.blanks:
+            ids = _with_blanks(ids, self.blank, around=self.blanks == "around")
         return np.array(ids, np.int32)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the symbols of ids."""
-        return [self.reverse(int(number)) for number in ids]
+        """Return the symbols of ids, without the start and end symbols and the blanks that `encode` puts there."""
+        numbers = [int(number) for number in ids]
+        if self.blanks:
+            numbers = numbers[self.blanks == "around" :: 2]
+        if self.ends:
+            numbers = numbers[1:-1]
+        return [self.reverse(number) for number in numbers]
+
+    @property
+    def blank(self) -> int:
+        """The id of the symbol between others: the blank symbol's, or the padding symbol's where there is none."""
+        return self._special(self.blank_symbol or self.pad_symbol)
+
+    def _special(self, symbol: str | None) -> int:
+        return self._ids[symbol or self.pad_symbol]
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Return the vocabulary as it stands in the manifest: ``symbols``, and the ids of the specials it has."""
-        specials = {"pad": self.pad_symbol, "unk": self.unk_symbol, "start": self.start_symbol, "end": self.end_symbol}
+        """Return the vocabulary as it stands in the manifest.
+
+        ``symbols``, the ids of the specials it has, and ``ends`` and ``blanks`` where the ids of utterances have them.
+        """
+        specials = {
+            "pad": self.pad_symbol,
+            "unk": self.unk_symbol,
+            "start": self.start_symbol,
+            "end": self.end_symbol,
+            "blank": self.blank_symbol,
+        }
         ids = {name: self._ids[symbol] for name, symbol in specials.items() if symbol is not None}
-        return {"symbols": list(self.symbols), **ids}
+        arranged = {**({"ends": True} if self.ends else {}), **({"blanks": self.blanks} if self.blanks else {})}
+        return {"symbols": list(self.symbols), **ids, **arranged}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Vocab:
         """Return the vocabulary that a manifest holds: the inverse of `as_dict`."""
         symbols = value["symbols"]
-        named = {name: symbols[value[name]] for name in ("unk", "start", "end") if name in value}
-        return cls(symbols, symbols[value["pad"]], **named)
+        named = {name: symbols[value[name]] for name in ("unk", "start", "end", "blank") if name in value}
+        vocab = cls(symbols, symbols[value["pad"]], **named)
+        vocab.ends, vocab.blanks = value.get("ends", False), value.get("blanks")
+        return vocab
+
+
+class OpenVocab(Vocab):
+    """The vocabulary of a frontend while symbols are collected: every symbol is in it, and none has an id."""
+
+    def __init__(self) -> None:
+        super().__init__((PADDING,), PADDING)
+
+    def __contains__(self, symbol: object) -> bool:
+        return True
+
+    def unknown(self, symbols: Iterable[str]) -> list[str]:  # noqa: ARG002
+        """Return nothing."""
+        return []
 
 
 def describe_symbols(symbols: Iterable[str]) -> str:
@@ -156,5 +278,13 @@ def describe_symbols(symbols: Iterable[str]) -> str:
     return ", ".join(describe(symbol) for symbol in list(counts)[:5]) + (", …" if len(counts) > 5 else "")
 
 
-def _unknown(symbols: list[str]) -> str:
-    return f"{len(symbols)} symbol{'s' * (len(symbols) != 1)} not in the vocabulary: {describe_symbols(symbols)}"
+def _unknown(unknown: list[str], symbols: Sequence[str]) -> str:
+    tables = tables_with(symbols)
+    hint = f"; the table {tables[0]!r} has them: --symbols {tables[0]}" if tables else ""
+    return f"{len(unknown)} symbol{'s' * (len(unknown) != 1)} not in the vocabulary: {describe_symbols(unknown)}{hint}"
+
+
+def _with_blanks(ids: list[int], blank: int, *, around: bool) -> list[int]:
+    spaced = [blank] * (2 * len(ids) + 1)
+    spaced[1::2] = ids
+    return spaced if around else spaced[1:-1]

@@ -17,17 +17,18 @@ from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import (
     GUESSED_WORDS,
     PUNCTUATION_STYLES,
+    SPACE,
     UNKNOWN_SYMBOLS,
+    Symbols,
     check_choice,
     check_unknown,
+    join_symbols,
+    split_symbols,
 )
 from tts_prep.preprocess.text.frontends.ipa_to_arpabet import ipa_to_arpabet
-from tts_prep.preprocess.text.symbols import ARPABET
+from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
-
-SPACE: Final = "▁"
-"""How the symbol ``" "`` stands in the text form, where spaces separate symbols."""
 
 _WORD: Final = r"[^\W_]+(?:'[^\W_]+)*'?"
 # Initials keep their dots: "F.B.I." is three letters, and its last dot is not a full stop.
@@ -61,14 +62,14 @@ class ArpabetFrontend:
     def __init__(
         self,
         language: str = "en-us",
-        symbols: Sequence[str] | None = None,
+        symbols: Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
         if not is_english(language):
             raise ConfigurationError(f"language: the frontend 'arpabet' speaks English, found {language!r}; try espeak")
         check_choice("punctuation", punctuation or "separate", PUNCTUATION_STYLES)
-        self.vocab = Vocab.from_table(symbols) if symbols else Vocab.with_specials(ARPABET)
+        self.vocab = Vocab.from_table(symbols or get_table("parakeet"))
         spaced = [symbol for symbol in self.vocab.symbols if symbol != " " and (" " in symbol or symbol in ("", SPACE))]
         if spaced:
             raise ConfigurationError(f"symbols: a symbol may not be empty, hold a space or be '▁', found {spaced[0]!r}")
@@ -110,7 +111,7 @@ class ArpabetFrontend:
         if not spoken:
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
         start, end = self.vocab.start_symbol, self.vocab.end_symbol
-        return _join([*([start] if start else []), *_single_spaces(symbols), *([end] if end else [])])
+        return join_symbols([*([start] if start else []), *_single_spaces(symbols), *([end] if end else [])])
 
     def _append_mark(self, symbols: list[str], mark: str) -> None:
         if mark in _NOT_SPOKEN:
@@ -145,21 +146,25 @@ class ArpabetFrontend:
             raise TextError(f"no pronunciation for the word {word!r}")
         return phones
 
+    def split(self, phonemes: str) -> list[str]:
+        """Return the symbols of phonemes in their text form."""
+        return split_symbols(phonemes)
+
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
         """Return one id a symbol, [n_phonemes] int32.
 
         Raises:
             TextError: a symbol is not in the vocabulary, and that is an error.
         """
-        return self.vocab.encode(_split(phonemes), self.unknown)
+        return self.vocab.encode(self.split(phonemes), self.unknown)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text form of ids."""
-        return _join(self.vocab.decode(ids))
+        return join_symbols(self.vocab.decode(ids))
 
     def remarks(self, text: str, phonemes: str) -> Iterator[tuple[str, str]]:
         """Yield every unknown symbol, and every word that the dictionary does not have."""
-        yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(_split(phonemes)))
+        yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
         for kind, token in _tokens(text):
             if kind == "word" and self._known(token) is None:
                 yield GUESSED_WORDS, token.lower()
@@ -179,11 +184,3 @@ def _single_spaces(symbols: Sequence[str]) -> list[str]:
     """Return symbols without spaces at the ends, and with one where several follow each other."""
     kept = [symbol for i, symbol in enumerate(symbols) if symbol != " " or (i and symbols[i - 1] != " ")]
     return kept[:-1] if kept and kept[-1] == " " else kept
-
-
-def _split(text: str) -> list[str]:
-    return [" " if symbol == SPACE else symbol for symbol in text.split(" ")] if text else []
-
-
-def _join(symbols: Iterable[str]) -> str:
-    return " ".join(SPACE if symbol == " " else symbol for symbol in symbols)

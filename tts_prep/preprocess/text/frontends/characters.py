@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes
-from tts_prep.preprocess.text.symbols import ENGLISH_CHARACTERS
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols
+from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -34,11 +33,11 @@ class CharactersFrontend(CharacterPhonemes):
     def __init__(
         self,
         language: str = "en-us",
-        symbols: Sequence[str] | None = None,
+        symbols: Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        super().__init__(Vocab.with_specials(ENGLISH_CHARACTERS), symbols, unknown, punctuation)
+        super().__init__(Vocab.from_table(get_table("parakeet-characters")), symbols, unknown, punctuation)
         self.language = language
         self._keeps_case = any(symbol.isupper() for symbol in self.vocab.symbols if len(symbol) == 1)
 

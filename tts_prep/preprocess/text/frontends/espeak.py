@@ -10,15 +10,14 @@ import importlib.metadata
 import logging
 import tempfile
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, TextError, WriteError
 from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.symbols import PAD, SYMBOLS
+from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -33,7 +32,7 @@ class EspeakFrontend(CharacterPhonemes):
 
     Args:
         language: a voice that espeak-ng has, such as ``en-us``, ``en-gb``, ``fr-fr``, ``cmn``.
-        symbols: a table of the caller's own instead of StyleTTS2's.
+        symbols: another table than StyleTTS2's, which is that of English, or ``espeak``, that of other languages.
         unknown: what becomes of a phoneme that is not in the vocabulary.
         punctuation: ``"attached"`` as espeak-ng leaves it, or ``"separate"`` as in StyleTTS2's lists.
 
@@ -44,11 +43,12 @@ class EspeakFrontend(CharacterPhonemes):
     def __init__(
         self,
         language: str = "en-us",
-        symbols: Sequence[str] | None = None,
+        symbols: Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        super().__init__(Vocab(SYMBOLS, PAD), symbols, unknown, punctuation)
+        table = get_table("styletts2" if is_english(language) else "espeak")
+        super().__init__(Vocab.from_table(table), symbols, unknown, punctuation)
         self.language = language
         self._backends: dict[str, Any] = {}
 

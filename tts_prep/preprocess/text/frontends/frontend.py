@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,12 @@ from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
 
 UNKNOWN_SYMBOLS: Final = "unknown_symbols"
 GUESSED_WORDS: Final = "words_not_in_dictionary"
+
+Symbols: TypeAlias = Vocab | Sequence[str]
+"""A vocabulary, or a table whose specials are found by their names."""
+
+SPACE: Final = "▁"
+"""How the symbol space stands in a text form in which spaces separate symbols."""
 
 PUNCTUATION_STYLES: Final = ("attached", "separate")
 """How punctuation stands in phonemes: right behind a word, or as a token of its own with a space before it."""
@@ -38,6 +44,9 @@ class Frontend(Protocol):
             TextError: the text holds nothing to speak, or is in a language that the frontend does not have.
         """
 
+    def split(self, phonemes: str) -> list[str]:
+        """Return the symbols of phonemes in their text form, also those that are not in the vocabulary."""
+
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
         """Return the ids of phonemes, [n_phonemes] int32.
 
@@ -59,47 +68,60 @@ class Frontend(Protocol):
 
 
 class CharacterPhonemes:
-    """The half of a frontend behind the phonemes, where every symbol is one character.
+    """The half of a frontend behind the phonemes: from their text form to ids and back.
+
+    In the text form, symbols stand one behind the other, and those of several characters are found by the longest that
+    fits. A frontend that sets ``spaced`` has spaces between symbols, and ``▁`` for the symbol that is a space.
 
     Args:
         default: the vocabulary of the frontend.
-        symbols: a table of the user's own instead.
-        unknown: what becomes of a character that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
+        symbols: another one instead, or a table of the user's own.
+        unknown: what becomes of a symbol that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
         punctuation: one of `PUNCTUATION_STYLES`, None for the first.
 
     Raises:
-        ConfigurationError: there is no such choice, or the vocabulary cannot follow it, or it has longer symbols.
+        ConfigurationError: there is no such choice, or the vocabulary cannot follow it.
     """
 
-    def __init__(self, default: Vocab, symbols: Sequence[str] | None, unknown: str, punctuation: str | None) -> None:
+    def __init__(self, default: Vocab, symbols: Symbols | None, unknown: str, punctuation: str | None) -> None:
         vocab = Vocab.from_table(symbols) if symbols else default
         check_unknown(vocab, unknown)
         check_choice("punctuation", punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
-        long = [symbol for symbol in vocab.symbols if len(symbol) != 1 and symbol not in vocab.specials]
-        if long:
-            raise ConfigurationError(
-                f"symbols: every symbol of this frontend is one character, found {long[0]!r}; "
-                "the frontend 'arpabet' takes longer ones"
-            )
         self.vocab = vocab
         self.unknown = unknown
+        self.spaced = False
         self.separate = punctuation == "separate"
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
-        """Return one id a character, [n_phonemes] int32.
+        """Return one id a symbol, [n_phonemes] int32.
 
         Raises:
-            TextError: a character is not in the vocabulary, and that is an error.
+            TextError: a symbol is not in the vocabulary, and that is an error.
         """
-        return self.vocab.encode(phonemes, self.unknown)
+        return self.vocab.encode(self.split(phonemes), self.unknown)
+
+    def split(self, phonemes: str) -> list[str]:
+        """Return the symbols of phonemes in their text form."""
+        return split_symbols(phonemes) if self.spaced else self.vocab.split(phonemes)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text form of ids."""
-        return "".join(self.vocab.decode(ids))
+        symbols = self.vocab.decode(ids)
+        return join_symbols(symbols) if self.spaced else "".join(symbols)
 
     def remarks(self, text: str, phonemes: str) -> Iterable[tuple[str, str]]:  # noqa: ARG002
         """Yield every unknown symbol of the phonemes."""
-        return ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(phonemes))
+        return ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
+
+
+def split_symbols(text: str) -> list[str]:
+    """Return the symbols of a text form in which spaces separate them."""
+    return [" " if symbol == SPACE else symbol for symbol in text.split(" ")] if text else []
+
+
+def join_symbols(symbols: Iterable[str]) -> str:
+    """Return symbols separated by spaces: the inverse of `split_symbols`."""
+    return " ".join(SPACE if symbol == " " else symbol for symbol in symbols)
 
 
 def check_unknown(vocab: Vocab, unknown: str) -> None:

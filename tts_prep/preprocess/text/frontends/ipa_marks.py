@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tts_prep.preprocess.text.symbols import PUNCTUATION
+PUNCTUATION: Final = ';:,.!?¡¿—…"«»“” '
+"""The marks that StyleTTS2's and VITS's tables have, and the space."""
 
 MARKS: Final = PUNCTUATION.strip()
 """The marks that the vocabulary has: espeak-ng's others (brackets, say) end a clause and are not spoken."""

@@ -1,18 +1,29 @@
-"""Texts that are phonemes already, as in StyleTTS2's file lists."""
+"""Texts that are phonemes already, as in StyleTTS2's and FastSpeech2's file lists."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator
+from typing import Final
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, join_symbols, split_symbols
 from tts_prep.preprocess.text.frontends.ipa_marks import NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.symbols import PAD, SYMBOLS
+from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
+
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_PREFIX: Final = "@"
+"""What FastSpeech2's table writes before phones, so that they differ from letters."""
 
 
 class PhonemesFrontend(CharacterPhonemes):
-    """The text is the phonemes, one character a symbol; nothing is normalized, in no language.
+    """The text is the phonemes; nothing is normalized, in no language.
+
+    With a vocabulary of single characters, each character is a symbol. With longer symbols, spaces separate them, and
+    ``▁`` is the symbol space. Inside of braces, spaces separate symbols in every case, as in FastSpeech2's lists:
+    ``{HH AH0 L OW1}``. With a table that has phones with ``@``, as FastSpeech2's, they are looked up so inside of
+    braces, and what is outside is characters.
 
     Args:
         language: not used.
@@ -21,26 +32,47 @@ class PhonemesFrontend(CharacterPhonemes):
     def __init__(
         self,
         language: str = "",  # noqa: ARG002
-        symbols: Sequence[str] | None = None,
+        symbols: Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        super().__init__(Vocab(SYMBOLS, PAD), symbols, unknown, punctuation)
+        super().__init__(Vocab.from_table(get_table("styletts2")), symbols, unknown, punctuation)
+        self.spaced = self.vocab.has_long_symbols
+        self._prefixed = any(symbol.startswith(_PREFIX) and len(symbol) > 1 for symbol in self.vocab.symbols)
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the text as it is."""
         return text
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text without white space at its ends, punctuation as a token of its own where asked for.
+        """Return the symbols of the text, punctuation as a token of its own where asked for.
 
         Raises:
-            TextError: there is nothing to speak: no text, or punctuation only.
+            TextError: there is nothing to speak: no text, or punctuation only; or a brace has no partner.
         """
         phonemes = text.strip()
-        if NOT_SPOKEN.issuperset(phonemes):
+        if self.spaced or "{" in phonemes:
+            symbols = list(self._symbols(phonemes))
+            phonemes = join_symbols(symbols) if self.spaced else "".join(symbols)
+        else:
+            symbols = list(phonemes)
+        if NOT_SPOKEN.issuperset(symbols):
             raise TextError(f"nothing to speak in {phonemes[:60]!r}" if phonemes else "the text is empty")
-        return separate_punctuation(phonemes) if self.separate else phonemes
+        return separate_punctuation(phonemes) if self.separate and not self.spaced else phonemes
+
+    def _symbols(self, text: str) -> Iterator[str]:
+        for number, piece in enumerate(_BRACES.split(text)):
+            if number % 2:
+                yield from map(self._phone, piece.split())
+            elif "{" in piece or "}" in piece:
+                raise TextError(f"a brace without its partner in {piece[:60]!r}")
+            elif self.spaced and not self._prefixed:
+                yield from split_symbols(" ".join(piece.split()))
+            else:
+                yield from self.vocab.split(piece)
+
+    def _phone(self, token: str) -> str:
+        return _PREFIX + token if _PREFIX + token in self.vocab else token
 
     def software(self) -> dict[str, str]:
         """Return nothing: no other package is used."""

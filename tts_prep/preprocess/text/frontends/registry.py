@@ -1,56 +1,85 @@
-"""The text frontends by name; each is imported when it is asked for."""
+"""The text frontends by name: ours, and those that other packages register. Each is imported when it is asked for."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.metadata
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tts_prep.preprocess.text.frontends.frontend import Frontend, check_choice
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
+from tts_prep.preprocess.text.symbols import AUTO, get_table
+from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
+ENTRY_POINTS: Final = "tts_prep.frontends"
+"""The group of entry points under which other packages register frontends."""
 
-def _espeak(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
-
-    return EspeakFrontend(**options)
-
-
-def _arpabet(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.frontends.arpabet import ArpabetFrontend
-
-    return ArpabetFrontend(**options)
-
-
-def _characters(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.frontends.characters import CharactersFrontend
-
-    return CharactersFrontend(**options)
-
-
-def _phonemes(**options: Any) -> Frontend:
-    from tts_prep.preprocess.text.frontends.phonemes import PhonemesFrontend
-
-    return PhonemesFrontend(**options)
-
-
-FRONTENDS: Final[Mapping[str, Callable[..., Frontend]]] = {
-    "espeak": _espeak,
-    "arpabet": _arpabet,
-    "characters": _characters,
-    "phonemes": _phonemes,
+FRONTENDS: Final[Mapping[str, str]] = {
+    "espeak": "espeak:EspeakFrontend",
+    "arpabet": "arpabet:ArpabetFrontend",
+    "characters": "characters:CharactersFrontend",
+    "phonemes": "phonemes:PhonemesFrontend",
 }
+"""Our frontends: name → module in this package and class."""
+
 DEFAULT_FRONTEND: Final = "espeak"
 
 
-def get_frontend(name: str = DEFAULT_FRONTEND, **options: Any) -> Frontend:
+def third_party_frontends() -> Mapping[str, importlib.metadata.EntryPoint]:
+    """Return the frontends that other packages register, by name, not loaded yet; ours keep their names."""
+    found = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return {point.name: point for point in sorted(found, key=lambda point: point.name) if point.name not in FRONTENDS}
+
+
+def get_frontend(
+    name: str = DEFAULT_FRONTEND,
+    *,
+    language: str | None = None,
+    symbols: str | Symbols | None = None,
+    unknown: str = "error",
+    punctuation: str | None = None,
+    ends: bool | None = None,
+    blanks: str | None = None,
+) -> Frontend:
     """Make a frontend.
 
     Args:
-        name: one of `FRONTENDS`.
-        options: ``language="en-us"``; ``symbols``, a table of the caller's own, the position is the id; ``unknown``,
-            one of `UNKNOWN_POLICIES`; ``punctuation``, one of `PUNCTUATION_STYLES`, None for the frontend's own.
+        name: one of `FRONTENDS`, or of those that other packages register.
+        language: None for the frontend's own default.
+        symbols: the name of a table; a `Vocab`; or a table of the caller's own, where the position is the id. None for
+            the frontend's own. With ``"auto"``, any symbol is taken, and `Frontend.split` gives those to collect.
+        unknown: what becomes of a symbol that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
+        punctuation: one of `PUNCTUATION_STYLES`, None for the frontend's own.
+        ends: put the table's start and end symbols around the ids of every text; None for as the table's system does.
+        blanks: where blanks are put between ids: ``"none"``, ``"between"`` or ``"around"``.
 
     Raises:
-        ConfigurationError: there is no frontend of that name, or an option has no such value.
+        ConfigurationError: there is no frontend of that name, its package is not installed, or an option has no such
+            value.
     """
-    check_choice("frontend", name, tuple(FRONTENDS))
-    return FRONTENDS[name](**options)
+    if isinstance(symbols, str):
+        symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
+    options: dict[str, Any] = {"symbols": symbols, "unknown": unknown, "punctuation": punctuation}
+    if language is not None:
+        options["language"] = language
+    frontend = _find(name)(**options)
+    if ends is not None or blanks is not None:
+        frontend.vocab = frontend.vocab.arranged(ends=ends, blanks=blanks)
+    return frontend
+
+
+def _find(name: str) -> Callable[..., Frontend]:
+    if name in FRONTENDS:
+        module, _, attribute = FRONTENDS[name].partition(":")
+        found: Callable[..., Frontend] = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+        return found
+    others = third_party_frontends()
+    check_choice("frontend", name, (*FRONTENDS, *others))
+    try:
+        made: Any = others[name].load()
+    except Exception as error:
+        raise ConfigurationError(f"frontend: {name!r} of {others[name].value} cannot be loaded ({error})") from error
+    if not callable(made):
+        raise ConfigurationError(f"frontend: {name!r} of {others[name].value} is not a class or function")
+    return made  # type: ignore[no-any-return]

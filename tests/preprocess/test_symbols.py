@@ -1,0 +1,183 @@
+"""Symbol tables: the named ones against what their sources publish, files, and the symbols of a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.format.manifest import read_manifest
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.text import Vocab, get_frontend
+from tts_prep.preprocess.text.symbols import TABLES, choose_symbols, get_table
+
+# Ids as their sources' own code gives them; benchmarks/symbols.py compares whole texts.
+PUBLIC = {
+    "styletts2": (178, {"$": 0, " ": 16, "A": 17, "ˈ": 156, "'": 176, "ᵻ": 177}),
+    "vits": (178, {"_": 0, " ": 16, "a": 43, "ə": 83, "ː": 158}),
+    "piper": (166, {"_": 0, "^": 1, "$": 2, " ": 3, "a": 14, "ɡ": 66, "̃": 141, "aɪ": 161}),
+    "kokoro": (178, {";": 1, " ": 16, "A": 24, "a": 43, "ɡ": 92, "ˈ": 156, "ᵻ": 177}),
+    "fastspeech2": (360, {"_": 0, "-": 1, "A": 12, "@AA": 64, "@ZH": 147, "@b": 148, "@rr": 356, "@sil": 359}),
+    "parakeet": (81, {"<pad>": 0, "<unk>": 1, "<s>": 2, "</s>": 3, "AA0": 4}),
+    "espnet-g2p": (78, {"<blank>": 0, "<unk>": 1, "AH0": 2, "N": 3, "..": 76, "<sos/eos>": 77}),
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_named_table_has_the_ids_of_its_source(name: str) -> None:
+    count, ids = PUBLIC[name]
+    vocab = Vocab.from_table(get_table(name))
+    assert len(vocab) == count
+    assert {symbol: vocab.lookup(symbol) for symbol in ids} == ids
+
+
+def test_every_table_says_where_it_is_from_and_has_its_specials() -> None:
+    for table in TABLES.values():
+        vocab = Vocab.from_table(table)
+        assert table.source
+        assert table.licence
+        assert Vocab.from_dict(vocab.as_dict()).as_dict() == vocab.as_dict()
+
+
+def test_the_table_of_espeak_begins_with_that_of_styletts2_and_has_each_further_symbol_once() -> None:
+    espeak, first = get_table("espeak").symbols, get_table("styletts2").symbols
+    assert espeak[: len(first)] == first
+    others = espeak[len(first) :]
+    assert others == tuple(sorted(set(others) - set(first)))
+    assert {"̃", "͡", "̪", "1", "5"} <= set(others)
+
+
+def test_english_has_styletts2s_table_and_other_languages_that_of_espeak() -> None:
+    assert get_frontend("espeak").vocab.symbols == get_table("styletts2").symbols
+    assert get_frontend("espeak", language="fr").vocab.symbols == get_table("espeak").symbols
+    phonemes = get_frontend("espeak", language="fr").phoneticize("Bonjour, un bon vin blanc.")
+    assert "̃" in phonemes
+    assert get_frontend("espeak", language="fr").numericalize(phonemes).size == len(phonemes)
+
+
+def test_an_unknown_symbol_says_which_table_has_it() -> None:
+    with pytest.raises(TextError, match=r"'̃' \(U\+0303 COMBINING TILDE\) × 1; .*--symbols espeak"):
+        get_frontend("espeak").numericalize("bɔ̃")
+    with pytest.raises(TextError, match=r"SNOWMAN\) × 1$"):
+        get_frontend("espeak").numericalize("☃")
+
+
+def test_the_longest_symbol_that_fits_is_taken_and_decoding_gives_the_phonemes_back() -> None:
+    frontend = get_frontend("espeak", symbols=["_", "t", "ʃ", "tʃ", "a", "aɪ", "ɪ", " "])
+    assert frontend.numericalize("tʃaɪ taɪʃ").tolist() == [3, 5, 7, 1, 5, 2]
+    assert frontend.decode([3, 5, 7, 1, 5, 2]) == "tʃaɪ taɪʃ"
+
+
+def test_pipers_table_takes_decomposed_characters_one_by_one() -> None:
+    vocab = Vocab.from_table(get_table("piper"))
+    assert vocab.split("çaɪ") == ["c", "̧", "a", "ɪ"]
+
+
+@pytest.mark.parametrize(
+    ("table", "text", "symbols"),
+    [
+        ("mfa-arpa", "HH AH0 sp", ["HH", "AH0", "sp"]),
+        ("mfa-arpa", "{HH AH0 sp}", ["HH", "AH0", "sp"]),
+        ("fastspeech2", "Go {HH AW1} b", ["G", "o", " ", "@HH", "@AW1", " ", "b"]),
+        ("fastspeech2", "{zh ong1 sp}", ["@zh", "@ong1", "@sp"]),
+        ("styletts2", "{h ə}l", ["h", "ə", "l"]),
+    ],
+)
+def test_phonemes_are_tokens_or_characters_as_the_table_has_them(table: str, text: str, symbols: list[str]) -> None:
+    frontend = get_frontend("phonemes", symbols=table)
+    phonemes = frontend.phoneticize(text)
+    assert frontend.split(phonemes) == symbols
+    assert frontend.decode(frontend.numericalize(phonemes)) == phonemes
+
+
+def test_a_brace_without_its_partner_is_an_error() -> None:
+    with pytest.raises(TextError, match="a brace without its partner in '{HH AH0'"):
+        get_frontend("phonemes", symbols="fastspeech2").phoneticize("{HH AH0")
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        ({}, [1, 14, 15, 2]),
+        ({"ends": False}, [14, 15]),
+        ({"blanks": "between"}, [1, 0, 14, 0, 15, 0, 2]),
+        ({"blanks": "around", "ends": False}, [0, 14, 0, 15, 0]),
+    ],
+)
+def test_ends_and_blanks_go_into_the_ids_and_not_into_what_is_decoded(options: dict, ids: list[int]) -> None:
+    frontend = get_frontend("phonemes", symbols="piper", **options)
+    assert frontend.numericalize("ab").tolist() == ids
+    assert frontend.decode(ids) == "ab"
+
+
+def test_ends_need_a_table_that_has_them() -> None:
+    with pytest.raises(ConfigurationError, match="ends: the table has no start or end symbol"):
+        get_frontend("espeak", ends=True)
+
+
+def test_a_table_is_a_name_or_a_file_or_auto(tmp_path: Path) -> None:
+    file = tmp_path / "table.txt"
+    file.write_text("_\na\ntʃ\n \n", encoding="utf-8")
+    assert choose_symbols(str(file)) == ("_", "a", "tʃ", " ")
+    assert (choose_symbols("vits"), choose_symbols("auto")) == ("vits", "auto")
+    with pytest.raises(ConfigurationError, match="neither a table nor a file, nor 'auto'; did you mean 'styletts2'"):
+        choose_symbols("styletts")
+    file.write_text("_\na\nb\na\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"table.txt:4: the symbol 'a' already stands in line 2"):
+        choose_symbols(str(file))
+    # A public table that has one twice may be extended, but not with a symbol that it has.
+    file.write_text("\n".join((*get_table("vits").symbols, "̃")), encoding="utf-8")
+    assert len(choose_symbols(str(file))) == 179
+    file.write_text("\n".join((*get_table("vits").symbols, "a")), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="179: the symbol 'a' already stands in line 44"):
+        choose_symbols(str(file))
+
+
+def test_symbols_are_listed_and_what_is_printed_of_one_is_a_table(capsys, tmp_path: Path) -> None:
+    status, out, _ = run(capsys, "symbols")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(TABLES)
+    for name in TABLES:
+        (tmp_path / "table.txt").write_text(run(capsys, "symbols", name)[1], encoding="utf-8")
+        assert choose_symbols(str(tmp_path / "table.txt")) == get_table(name).symbols
+    assert run(capsys, "symbols", "klingon")[0] == 2
+
+
+def test_auto_collects_the_symbols_of_the_corpus_whatever_the_jobs_and_parts(
+    capsys, corpus: Path, tmp_path: Path
+) -> None:
+    options = ("--frontend", "characters", "--symbols", "auto", "--shard-utterances", 2)
+    assert run(capsys, "ljspeech", corpus, tmp_path / "one", *options, "--jobs", 1)[0] == 0
+    dataset = UtteranceDataset(tmp_path / "one")
+    used = {dataset.symbols[number] for utterance in dataset for number in utterance.phonemes}
+    assert dataset.symbols == ("<pad>", "<unk>", "<s>", "</s>", *sorted(used))
+    for part in ("1/2", "2/2"):
+        assert run(capsys, "ljspeech", corpus, tmp_path / "two", *options, "--jobs", 1, "--part", part)[0] == 0
+    assert run(capsys, "finish", tmp_path / "two")[0] == 0
+    assert (tmp_path / "two" / "manifest.json").read_bytes() == (tmp_path / "one" / "manifest.json").read_bytes()
+    # The same command finds the store whole; another table is another store.
+    assert "nothing was made" in run(capsys, "ljspeech", corpus, tmp_path / "one", *options, "--jobs", 1)[1]
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "one", "--frontend", "characters", "--jobs", 1)
+    assert (status, "text.symbols" in err) == (1, True)
+
+
+def test_auto_without_a_text_is_refused(capsys, own_corpus: Path, tmp_path: Path) -> None:
+    (own_corpus / "metadata.csv").write_text("LJ001-0001|?!|?!\n", encoding="utf-8")
+    status, _, err = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--symbols", "auto", "--jobs", 1)
+    assert (status, "'auto' found none in 1 text;" in err) == (2, True)
+
+
+def test_a_store_has_the_ends_and_blanks_that_were_asked_for(capsys, corpus: Path, tmp_path: Path) -> None:
+    options = ("--symbols", "piper", "--blanks", "between", "--limit", 1, "--jobs", 1)
+    assert run(capsys, "ljspeech", corpus, tmp_path / "store", *options)[0] == 0
+    utterance = UtteranceDataset(tmp_path / "store")[0]
+    ids = utterance.phonemes.tolist()
+    assert (ids[:2], ids[-2:]) == ([1, 0], [0, 2])
+    assert ids[1::2] == [0] * (len(ids) // 2)
+    vocabulary = read_manifest(tmp_path / "store").vocabulary
+    assert (vocabulary["start"], vocabulary["end"], vocabulary["blank"]) == (1, 2, 0)
+    assert (vocabulary["ends"], vocabulary["blanks"]) == (True, "between")
+    vocab = Vocab.from_dict(vocabulary)
+    assert "".join(vocab.decode(ids)) == utterance.phoneme_text

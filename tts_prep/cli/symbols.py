@@ -1,0 +1,29 @@
+"""``tts-prep symbols``."""
+
+from __future__ import annotations
+
+import click
+
+from tts_prep.cli.options import complete_symbols
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=complete_symbols)
+def symbols(name: str | None) -> None:
+    r"""List the symbol tables, or print the one called NAME.
+
+    What is printed for one table is a file for --symbols: one symbol a line, in the order of their ids.
+
+    \b
+    Examples:
+      tts-prep symbols
+      tts-prep symbols piper
+    """
+    from tts_prep.preprocess.text.symbols import TABLES, get_table
+
+    if name is None:
+        for table in TABLES.values():
+            click.echo(f"{table.name:<21}{len(table.symbols):>4} symbols  {table.made_for}")
+        return
+    for symbol in get_table(name).symbols:
+        click.echo(symbol)

@@ -1,0 +1,186 @@
+"""The named symbol tables: which there are, what each was made for, and where its ids come from."""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.text.symbols.file import parse_symbols
+
+Blanks = Literal["between", "around"]
+"""Where blank symbols stand: between all symbols, or also before the first and behind the last."""
+
+
+@dataclass(frozen=True)
+class SymbolTable:
+    """A public symbol table. The symbols are in ``tables/NAME.txt``, in the order of their ids.
+
+    Attributes:
+        name: what ``--symbols`` calls it.
+        made_for: the systems whose models have these ids.
+        source: where the ids are published.
+        licence: of that source.
+        pad: the symbol that pads batches.
+        unk, start, end, blank: the symbols for unknown ones, the ends of an utterance, and what stands between symbols.
+        ends: whether the system puts the start and end symbols around every utterance.
+        blanks: where the system puts blanks, None for nowhere.
+        characters: a text is split into single characters, although the table has longer symbols.
+        decomposed: the system decomposes texts (NFD) before it looks characters up.
+    """
+
+    name: str
+    made_for: str
+    source: str
+    licence: str
+    pad: str
+    unk: str | None = None
+    start: str | None = None
+    end: str | None = None
+    blank: str | None = None
+    ends: bool = False
+    blanks: Blanks | None = None
+    characters: bool = False
+    decomposed: bool = False
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols; the position is the id."""
+        file = importlib.resources.files(__package__).joinpath("tables", f"{self.name}.txt")
+        return parse_symbols(file.read_bytes(), f"{self.name}.txt")
+
+
+_TABLES: Final = (
+    SymbolTable(
+        "styletts2",
+        "StyleTTS2; the default for English",
+        "https://github.com/yl4579/StyleTTS2, text_utils.py",
+        "MIT",
+        pad="$",
+    ),
+    SymbolTable(
+        "espeak",
+        "every language of espeak-ng; StyleTTS2's 178 symbols first",
+        "benchmarks/espeak_symbols.py, from espeak-ng's phoneme tables",
+        "Apache-2.0",
+        pad="$",
+    ),
+    SymbolTable(
+        "vits",
+        "VITS, Matcha-TTS",
+        "https://github.com/jaywalnut310/vits, text/symbols.py; https://github.com/shivammehta25/Matcha-TTS",
+        "MIT",
+        pad="_",
+        blank="_",
+        blanks="around",
+    ),
+    SymbolTable(
+        "piper",
+        "Piper; characters are decomposed (NFD)",
+        "https://github.com/OHF-Voice/piper1-gpl, src/piper/phoneme_ids.py",
+        "GPL-3.0-or-later (the program)",
+        pad="_",
+        start="^",
+        end="$",
+        blank="_",
+        ends=True,
+        blanks="between",
+        characters=True,
+        decomposed=True,
+    ),
+    SymbolTable(
+        "kokoro",
+        "Kokoro-82M; ids that it leaves out are <unused-N>",
+        "https://huggingface.co/hexgrad/Kokoro-82M, config.json",
+        "Apache-2.0",
+        pad="$",
+        start="$",
+        end="$",
+        ends=True,
+    ),
+    SymbolTable(
+        "coqui",
+        "Coqui TTS: models of IPA phonemes",
+        "https://github.com/coqui-ai/TTS, TTS/tts/utils/text/characters.py (IPAPhonemes)",
+        "MPL-2.0",
+        pad="<PAD>",
+        start="<BOS>",
+        end="<EOS>",
+        blank="<BLNK>",
+    ),
+    SymbolTable(
+        "coqui-vits",
+        "Coqui TTS: VITS",
+        "https://github.com/coqui-ai/TTS, TTS/tts/models/vits.py (VitsCharacters)",
+        "MPL-2.0",
+        pad="<PAD>",
+        blank="<BLNK>",
+        blanks="around",
+    ),
+    SymbolTable(
+        "fastspeech2",
+        "ming024/FastSpeech2: characters, and ARPAbet and pinyin with @",
+        "https://github.com/ming024/FastSpeech2, text/symbols.py",
+        "MIT",
+        pad="_",
+    ),
+    SymbolTable(
+        "parakeet",
+        "Parakeet's English: ARPAbet with stress; the default of the frontend arpabet",
+        "https://github.com/PaddlePaddle/Parakeet, parakeet/frontend/phonectic.py (English)",
+        "Apache-2.0",
+        pad="<pad>",
+        unk="<unk>",
+        start="<s>",
+        end="</s>",
+    ),
+    SymbolTable(
+        "parakeet-characters",
+        "Parakeet's EnglishCharacter; the default of the frontend characters",
+        "https://github.com/PaddlePaddle/Parakeet, parakeet/frontend/phonectic.py (EnglishCharacter)",
+        "Apache-2.0",
+        pad="<pad>",
+        unk="<unk>",
+        start="<s>",
+        end="</s>",
+    ),
+    SymbolTable(
+        "mfa-arpa",
+        "phones of the Montreal Forced Aligner's english_us_arpa; it has no ids, so they are in sorted order",
+        "https://mfa-models.readthedocs.io, dictionary English (US) ARPA",
+        "CC BY 4.0",
+        pad="<pad>",
+    ),
+    SymbolTable(
+        "espnet-g2p",
+        "ESPnet: LJ Speech with g2p_en_no_space (JETS)",
+        "https://huggingface.co/imdanboy/jets, token_list of config.yaml",
+        "CC BY 4.0",
+        pad="<blank>",
+        unk="<unk>",
+        start="<sos/eos>",
+        end="<sos/eos>",
+    ),
+)
+TABLES: Final[Mapping[str, SymbolTable]] = {table.name: table for table in _TABLES}
+"""The named tables."""
+
+
+def get_table(name: str) -> SymbolTable:
+    """Return a named table.
+
+    Raises:
+        ConfigurationError: there is none of that name.
+    """
+    if name not in TABLES:
+        raise ConfigurationError(f"symbols: expected one of {', '.join(TABLES)}, found {name!r}")
+    return TABLES[name]
+
+
+def tables_with(symbols: Iterable[str]) -> list[str]:
+    """Return the names of the tables that have all of these symbols."""
+    wanted = set(symbols)
+    return [table.name for table in _TABLES if wanted.issubset(table.symbols)]

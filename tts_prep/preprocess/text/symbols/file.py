@@ -1,0 +1,60 @@
+"""Symbol tables in files: one symbol a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tts_prep.errors import ConfigurationError
+
+
+def read_symbols(path: Path) -> tuple[str, ...]:
+    """Read a table with one symbol a line, in the order of their ids; a line that is one space is the symbol space.
+
+    The specials are found by their names, as `tts_prep.preprocess.text.Vocab.from_table` says.
+
+    Raises:
+        ConfigurationError: the file cannot be read, is not UTF-8, or has an empty line.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"symbols: {path}: cannot be read ({error.strerror})") from error
+    try:
+        return parse_symbols(content, path.name)
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"symbols: {path}: expected UTF-8 ({error.reason} at byte {error.start})") from error
+
+
+def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
+    """Return the symbols of a table's bytes.
+
+    Args:
+        name: of the file, for messages.
+
+    Raises:
+        ConfigurationError: a line is empty.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            raise ConfigurationError(f"symbols: {name}:{number}: expected a symbol, found an empty line")
+    return tuple(lines)
+
+
+def check_unique(symbols: tuple[str, ...], name: str, n_public: int = 0) -> None:
+    """Refuse a table that has a symbol twice: only one of its ids would be used.
+
+    Args:
+        n_public: the first so many symbols are a public table, which may have one twice.
+
+    Raises:
+        ConfigurationError: the message gives both lines.
+    """
+    lines: dict[str, int] = {}
+    for number, symbol in enumerate(symbols, 1):
+        earlier = lines.setdefault(symbol, number)
+        if earlier != number and number > n_public:
+            raise ConfigurationError(
+                f"symbols: {name}:{number}: the symbol {symbol!r} already stands in line {earlier}; remove one of them"
+            )
