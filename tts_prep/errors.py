@@ -46,6 +46,18 @@ class TextError(UtteranceError):
     stage = "text"
 
 
+class AlignmentError(UtteranceError):
+    """The alignment of an utterance is missing, unreadable, or not one of its recording and phonemes."""
+
+    stage = "alignment"
+
+
+class FeatureError(UtteranceError):
+    """A feature of an utterance cannot be computed, or an array made elsewhere does not fit it."""
+
+    stage = "feature"
+
+
 class StoreError(TtsPrepError):
     """A folder is not a store, not a whole one, or one made with other settings."""
 

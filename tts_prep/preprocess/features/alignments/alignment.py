@@ -1,0 +1,201 @@
+"""The alignment of one utterance: its phones in the frames of its mel, silences at the ends kept or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import AlignmentError, ConfigurationError
+from tts_prep.preprocess.features.alignments.duration_files import read_durations
+from tts_prep.preprocess.features.alignments.intervals import Interval
+from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
+from tts_prep.preprocess.features.durations import ROUNDINGS, SURPLUS, Frames, frames_of, settle
+
+SILENCES: Final = frozenset({"", "sil", "sp", "spn"})
+"""Labels that are cut at the ends where silences are cut."""
+
+ENDINGS: Final = (".TextGrid", ".npy", ".txt", ".dur")
+"""Endings of the files of an alignment folder, in the order in which they are looked for."""
+
+
+@dataclass(frozen=True)
+class AlignmentConfig:
+    """What becomes of alignments.
+
+    Attributes:
+        rounding: one of `ROUNDINGS`: how boundaries become frames.
+        surplus: what happens to frames of the mel, two at most, that the durations do not cover: ``last_phone`` gives
+            them to the last phone, ``cut`` takes them off the mel and all that lies along it.
+        phonemes: ``frontend``, or ``alignment``: the labels replace the frontend's phonemes.
+        silences: ``kept``, or ``cut``: the audio begins with the first phone that is none of `SILENCES`, and ends
+            with the last one.
+        tier: of the TextGrids; None for the first one named ``phones``, ``phone`` or ``phonemes``.
+        labels: label → the symbol that takes its place; a pause without a label becomes ``sp``.
+    """
+
+    rounding: str = "ming024"
+    surplus: str = "last_phone"
+    phonemes: str = "frontend"
+    silences: str = "kept"
+    tier: str | None = None
+    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"": "sp"}))
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("rounding", self.rounding, tuple(ROUNDINGS)),
+            ("surplus", self.surplus, SURPLUS),
+            ("phonemes", self.phonemes, ("frontend", "alignment")),
+            ("silences", self.silences, ("kept", "cut")),
+        ):
+            if value not in allowed:
+                raise ConfigurationError(f"durations: {name}: expected one of {', '.join(allowed)}, found {value!r}")
+
+    @property
+    def changes_mels(self) -> bool:
+        """Whether mels or phonemes are others than without the alignments."""
+        return self.surplus == "cut" or self.phonemes == "alignment" or self.silences == "cut"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as they stand in the manifest."""
+        return {**vars(self), "labels": dict(self.labels)}
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The phones of one utterance.
+
+    Attributes:
+        where: the file, for messages.
+        labels: of the phones; None where the file holds numbers only.
+        bounds: [n_phones + 1] seconds, from the start of the recording; None where the file holds frames.
+        frames: [n_phones], where the file holds frames.
+    """
+
+    where: str
+    labels: tuple[str, ...] | None
+    bounds: npt.NDArray[np.float64] | None
+    frames: Frames | None = None
+
+    @classmethod
+    def of_intervals(cls, intervals: tuple[Interval, ...], where: str) -> Alignment:
+        """Return the alignment of intervals that follow each other."""
+        bounds = [interval.start for interval in intervals] + [intervals[-1].end]
+        return cls(where, tuple(interval.label for interval in intervals), np.array(bounds))
+
+    @classmethod
+    def of_durations(cls, durations: npt.NDArray[Any], where: str) -> Alignment:
+        """Return the alignment of durations alone: integers are frames, others seconds."""
+        if durations.dtype.kind in "iu":
+            return cls(where, None, None, durations.astype(np.int64))
+        return cls(where, None, np.concatenate([[0.0], np.cumsum(durations)]))
+
+    def trimmed(self) -> Alignment:
+        """Return the alignment without silences at its ends.
+
+        Raises:
+            AlignmentError: there is nothing but silence, or the file holds no labels.
+        """
+        if self.labels is None or self.bounds is None:
+            raise AlignmentError(f"{self.where}: holds no labels, and silences=cut needs those of the phones")
+        spoken = [i for i, label in enumerate(self.labels) if label not in SILENCES]
+        if not spoken:
+            raise AlignmentError(f"{self.where}: nothing but silence")
+        first, stop = spoken[0], spoken[-1] + 1
+        return replace(self, labels=self.labels[first:stop], bounds=self.bounds[first : stop + 1])
+
+    def span(self, config: AlignmentConfig, sample_rate: int, hop_length: int, n_samples: int) -> tuple[int, int]:
+        """Return the samples between which an utterance lies whose silences are cut, by the system of the rounding.
+
+        ming024, SpeechBrain: ⌊rate · seconds⌋ (ESPnet's recipes cut nothing; they get the same). PaddleSpeech: whole
+        frames. SpeeChain: shares of the audio, by seconds rounded to hundredths.
+
+        Args:
+            n_samples: of the recording.
+        """
+        trimmed = self.trimmed()
+        bounds, inner = self.bounds, trimmed.bounds
+        assert bounds is not None
+        assert inner is not None
+        first, last = float(inner[0]), float(inner[-1])
+        if config.rounding == "paddlespeech":
+            frames = [int(int(time * sample_rate) // hop_length) for time in (first, last)]
+            # To seconds and back, as there: the last bit may cost a sample.
+            start, stop = (int(frame * hop_length / sample_rate * sample_rate) for frame in frames)
+            return start, n_samples if last == bounds[-1] else stop
+        if config.rounding == "speechain":
+            lengths = np.array([round(length, 2) for length in np.diff(bounds).tolist()])
+            n_before = int(np.searchsorted(bounds, first))
+            n_after = len(lengths) - int(np.searchsorted(bounds, last))
+            total = float(sum(lengths.tolist()))
+            front = sum(lengths[:n_before].tolist()) / total
+            tail = sum(lengths[len(lengths) - n_after :].tolist()) / total
+            return int(front * n_samples), n_samples - int(tail * n_samples)
+        return int(sample_rate * first), min(int(sample_rate * last), n_samples)
+
+    def symbols(self, config: AlignmentConfig) -> tuple[str, ...]:
+        """Return the labels as phonemes.
+
+        Raises:
+            AlignmentError: the file holds no labels.
+        """
+        if self.labels is None:
+            raise AlignmentError(f"{self.where}: holds numbers only, and phonemes=alignment needs labels")
+        return tuple(config.labels.get(label, label) for label in self.labels)
+
+    def durations(
+        self, config: AlignmentConfig, sample_rate: int, hop_length: int, n_frames: int
+    ) -> tuple[Frames, int]:
+        """Return durations whose sum is n_frames, [n_phones], and by how many frames they were changed.
+
+        Where ``surplus`` is ``cut``, the sum may be up to two less, for the caller to cut the mel.
+
+        Raises:
+            AlignmentError: the durations differ from the mel by more than rounding does.
+        """
+        if self.frames is not None:
+            return settle(self.frames, n_frames, self.where, config.surplus)
+        assert self.bounds is not None
+        frames = frames_of(self.bounds, config.rounding, sample_rate, hop_length, n_frames)
+        if config.rounding != "speechain":
+            return settle(frames, n_frames, self.where, config.surplus)
+        # Shares are rounded one by one there, so that their sum says nothing about the recording. The seconds do.
+        seconds = float(self.bounds[-1] - self.bounds[0])
+        settle(np.array([round(seconds * sample_rate / hop_length)]), n_frames, self.where)
+        return settle(frames, n_frames, self.where, config.surplus, limit=len(frames))
+
+
+def alignment_file(folder: Path, utterance_id: str, speaker: str) -> Path:
+    """Return the file of an utterance in a folder of alignments.
+
+    MFA writes one folder a speaker, others one folder; the name is the id, or what follows the last ``/`` of it.
+
+    Raises:
+        AlignmentError: there is none; the message names the first one that was looked for.
+    """
+    stem = utterance_id.rpartition("/")[2]
+    stems = dict.fromkeys([utterance_id, stem])
+    places = [folder / name for name in stems] + ([folder / speaker / stem] if speaker else [])
+    for place in places:
+        for ending in ENDINGS:
+            path = place.with_name(place.name + ending)
+            if path.is_file():
+                return path
+    raise AlignmentError(f"{places[0]}.TextGrid: no such file, nor {', '.join(ENDINGS[1:])}; align the utterance first")
+
+
+def read_alignment(folder: Path, utterance_id: str, speaker: str, tier: str | None) -> Alignment:
+    """Read the alignment of an utterance out of a folder.
+
+    Raises:
+        AlignmentError: the file is missing or broken.
+    """
+    path = alignment_file(folder, utterance_id, speaker)
+    if path.suffix == ".TextGrid":
+        return Alignment.of_intervals(read_textgrid(path, tier, speaker), str(path))
+    return Alignment.of_durations(read_durations(path), str(path))

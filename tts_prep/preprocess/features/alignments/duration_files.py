@@ -1,0 +1,43 @@
+"""Durations alone, one number a phoneme: ``.npy`` files, and texts with numbers apart by white space or commas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import AlignmentError
+
+
+def read_durations(path: Path) -> npt.NDArray[Any]:
+    """Return the durations of one file, [n_phonemes]: int64 of frames, or float64 of seconds.
+
+    Raises:
+        AlignmentError: the file is missing, is not a list of numbers, or a number is negative or not finite.
+    """
+    try:
+        values = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _numbers(path)
+    except FileNotFoundError:
+        raise AlignmentError(f"{path}: no such file, expected the durations of the utterance") from None
+    except (OSError, ValueError, EOFError, UnicodeDecodeError) as error:
+        raise AlignmentError(f"{path}: cannot be read as durations ({str(error).partition(chr(10))[0]})") from error
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or not len(values):
+        raise AlignmentError(
+            f"{path}: {values.dtype} of shape {list(values.shape)}, expected one number a phoneme: integers are "
+            "frames, others seconds"
+        )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise AlignmentError(f"{path}: holds a number that is not finite, expected durations in seconds")
+    if values.min() < 0:
+        raise AlignmentError(f"{path}: the duration {values.min():g} is negative")
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _numbers(path: Path) -> npt.NDArray[Any]:
+    words = path.read_text(encoding="utf-8").strip("[] \r\n\t").replace(",", " ").split()
+    try:
+        return np.array([int(word) for word in words], np.int64)
+    except ValueError:
+        return np.array([float(word) for word in words], np.float64)

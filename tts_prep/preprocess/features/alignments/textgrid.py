@@ -1,0 +1,68 @@
+"""Praat's TextGrids, as the Montreal Forced Aligner and Praat write them: long and short form, UTF-8 and UTF-16."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tts_prep.errors import AlignmentError
+from tts_prep.preprocess.features.alignments.intervals import Interval, tile
+
+PHONE_TIERS = ("phones", "phone", "phonemes")
+"""Names of the tier of phones, in the order in which they are looked for where none is given."""
+
+
+def read_textgrid(path: Path, tier: str | None = None, speaker: str = "") -> tuple[Interval, ...]:
+    """Return the phones of a TextGrid, one behind the other from the file's start to its end.
+
+    A recording with several speakers has one tier a speaker, which MFA names ``SPEAKER - phones``.
+
+    Args:
+        tier: the name of the tier of phones, None for the first one of `PHONE_TIERS`.
+        speaker: of the utterance, to choose between the tiers of several speakers.
+
+    Raises:
+        AlignmentError: the file is missing or no TextGrid, has no such tier, or several; or its intervals overlap.
+    """
+    from praatio import textgrid
+    from praatio.utilities.errors import PraatioException
+
+    try:
+        grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
+    except FileNotFoundError:
+        raise AlignmentError(f"{path}: no such file, expected the TextGrid of the utterance") from None
+    except OSError as error:
+        raise AlignmentError(f"{path}: cannot be read ({error.strerror})") from error
+    except PraatioException as error:
+        raise AlignmentError(f"{path}: {_first_line(error)}") from error
+    except Exception as error:  # praatio parses with split() and float(), and lets what they raise go by
+        raise AlignmentError(f"{path}: not a TextGrid ({_first_line(error) or type(error).__name__})") from error
+    name = _phone_tier(path, tuple(grid.tierNames), tier, speaker)
+    found = grid.getTier(name)
+    if not isinstance(found, textgrid.IntervalTier):
+        raise AlignmentError(f"{path}: tier '{name}' holds points, expected intervals")
+    intervals = [Interval(float(entry.start), float(entry.end), entry.label) for entry in found.entries]
+    if not any(interval.label for interval in intervals):
+        raise AlignmentError(f"{path}: tier '{name}' has no label, nothing is aligned")
+    return tile(intervals, float(grid.minTimestamp), float(grid.maxTimestamp), f"{path}: tier '{name}'")
+
+
+def _phone_tier(path: Path, names: tuple[str, ...], tier: str | None, speaker: str) -> str:
+    wanted = PHONE_TIERS if tier is None else (tier,)
+    for name in wanted:
+        if name in names:
+            return name
+    of_speakers = [found for found in names for name in wanted if found.endswith(f" - {name}")]
+    if speaker:
+        of_speakers = [found for found in of_speakers if found.rpartition(" - ")[0] == speaker] or of_speakers
+    if len(of_speakers) == 1:
+        return of_speakers[0]
+    shown = ", ".join(f"'{name}'" for name in names) or "none"
+    if of_speakers:
+        raise AlignmentError(
+            f"{path}: phones of several speakers ({shown}), none of them '{speaker}'; name the tier with tier=NAME"
+        )
+    raise AlignmentError(f"{path}: no tier '{wanted[0]}', found {shown}; name the tier of phones with tier=NAME")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

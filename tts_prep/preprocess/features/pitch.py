@@ -1,0 +1,178 @@
+"""Pitch: the fundamental frequency at the centre of every mel frame, and whether the frame is voiced."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.features.frame_times import TrackerGrid
+
+Track = npt.NDArray[np.float64]
+
+ALGORITHMS: Final = ("dio", "harvest", "pyin")
+UNITS: Final = ("hz", "ln_hz")
+UNVOICED: Final = ("zero", "interpolated")
+
+# WORLD's own defaults; for pyin the notes C2 and C7, which NVIDIA's FastPitch and NeMo take.
+_RANGES: Final = {"dio": (71.0, 800.0), "harvest": (71.0, 800.0), "pyin": (440 * 2 ** (-33 / 12), 440 * 2 ** (27 / 12))}
+
+
+@dataclass(frozen=True)
+class PitchConfig:
+    """How pitch is computed.
+
+    Attributes:
+        algorithm: ``dio`` (WORLD's DIO, refined by StoneMask), ``harvest`` (WORLD's Harvest) or ``pyin``
+            (probabilistic YIN, as librosa has it).
+        floor, ceiling: Hz; None for the defaults of the algorithm: 71 to 800 for WORLD, C2 to C7 (65.4 to 2093.0)
+            for pyin.
+        unvoiced: what unvoiced frames hold: ``zero``, or ``interpolated`` linearly between voiced neighbours, the
+            first and last voiced values held at the ends. An utterance without any voiced frame is all zeros.
+        unit: ``hz``, or ``ln_hz``, the natural logarithm; interpolation comes first, and zeros stay zeros.
+        frame_length: samples that pyin looks at for one value; the other algorithms do not use it.
+    """
+
+    algorithm: str = "dio"
+    floor: float | None = None
+    ceiling: float | None = None
+    unvoiced: str = "zero"
+    unit: str = "hz"
+    frame_length: int = 1024
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("algorithm", self.algorithm, ALGORITHMS),
+            ("unvoiced", self.unvoiced, UNVOICED),
+            ("unit", self.unit, UNITS),
+        ):
+            if value not in allowed:
+                raise ConfigurationError(f"pitch: {name}: expected one of {', '.join(allowed)}, found {value!r}")
+
+    def resolved(self, sample_rate: int) -> PitchConfig:
+        """Return the same with numbers for floor and ceiling.
+
+        Raises:
+            ConfigurationError: the range is empty or beyond half the sample rate, or the frame is too short for it.
+        """
+        low, high = _RANGES[self.algorithm]
+        low = low if self.floor is None else self.floor
+        high = high if self.ceiling is None else self.ceiling
+        if not (math.isfinite(low) and math.isfinite(high) and 0 < low < high <= sample_rate / 2):
+            raise ConfigurationError(
+                f"pitch: expected 0 < floor < ceiling <= {sample_rate / 2:g} Hz, found {low:g} and {high:g}"
+            )
+        # librosa asks for two periods of the floor in a frame, and cannot do with less than one.
+        if self.algorithm == "pyin" and sample_rate / low >= self.frame_length // 2:
+            raise ConfigurationError(
+                f"pitch: pyin needs two periods of the floor in a frame: {low:g} Hz at {sample_rate} Hz takes a "
+                f"frame_length of {2 * math.floor(sample_rate / low) + 2}, found {self.frame_length}"
+            )
+        return replace(self, floor=low, ceiling=high)
+
+
+@dataclass(frozen=True, eq=False)
+class Pitch:
+    """The pitch of one utterance.
+
+    Attributes:
+        pitch: [n_frames] float32, in the unit of the settings.
+        voiced: [n_frames] uint8, 1 where the algorithm found a pitch.
+    """
+
+    pitch: npt.NDArray[np.float32]
+    voiced: npt.NDArray[np.uint8]
+
+
+def pitch_of(waveform: Waveform, config: MelConfig, settings: PitchConfig) -> Pitch:
+    """Return the pitch at the instants at which the mel frames of a waveform are centred.
+
+    Args:
+        waveform: [n_samples] at the sample rate of the mel's recipe.
+
+    Raises:
+        AudioError: the waveform is too short to be framed.
+        ConfigurationError: floor, ceiling or frame length cannot be used, or the algorithm's library is missing.
+    """
+    settings = settings.resolved(config.sample_rate)
+    grid = TrackerGrid.of(len(waveform), config)
+    track = _pyin if settings.algorithm == "pyin" else _world
+    values = grid.select(track(waveform, grid, config.sample_rate, settings))
+    voiced = values > 0
+    if settings.unvoiced == "interpolated":
+        values = interpolate_unvoiced(values)
+    if settings.unit == "ln_hz":
+        values = np.log(values, out=np.zeros_like(values), where=values > 0)
+    return Pitch(values.astype(np.float32), voiced.astype(np.uint8))
+
+
+def interpolate_unvoiced(values: Track) -> Track:
+    """Return a track whose zeros are interpolated linearly, the first and last values held; all zeros stay zeros."""
+    voiced = np.flatnonzero(values)
+    return np.interp(np.arange(len(values)), voiced, values[voiced]) if len(voiced) else values
+
+
+def world_frames(n_samples: int, sample_rate: int, frame_period: float) -> int:
+    """Return how many values WORLD gives for a waveform.
+
+    That is ⌊1000 · n / rate / period⌋ + 1 in floating point, which is one too few for some whole numbers of hops. See
+    ``GetSamplesForDIO`` in WORLD's ``dio.cpp``.
+
+    Args:
+        frame_period: milliseconds.
+    """
+    return int(1000.0 * n_samples / sample_rate / frame_period) + 1
+
+
+def _world(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: PitchConfig) -> Track:
+    pyworld = _import_pyworld()
+    period = 1000 * grid.hop_length / sample_rate
+    n_samples = grid.lead + len(waveform)
+    tail = 0
+    if world_frames(n_samples, sample_rate, period) < grid.first + grid.n_frames:
+        # Half a hop more than the last centre needs: no rounding can lose that value.
+        tail = max(1, (grid.first + grid.n_frames - 1) * grid.hop_length + grid.hop_length // 2 + 1 - n_samples)
+    x = grid.padded(waveform, tail).astype(np.float64)
+    estimate = pyworld.harvest if settings.algorithm == "harvest" else pyworld.dio
+    values, times = estimate(x, sample_rate, f0_floor=settings.floor, f0_ceil=settings.ceiling, frame_period=period)
+    if settings.algorithm == "dio":
+        values = pyworld.stonemask(x, values, times, sample_rate)
+    return np.asarray(values, np.float64)
+
+
+def _import_pyworld() -> ModuleType:
+    try:
+        import pyworld
+    except ImportError as error:
+        raise ConfigurationError(
+            "pitch: dio and harvest need pyworld, which is not installed; pip install 'tts-prep[pitch]', or take "
+            "algorithm=pyin"
+        ) from error
+    return pyworld
+
+
+def _pyin(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: PitchConfig) -> Track:
+    import librosa
+
+    floor, ceiling = settings.floor, settings.ceiling
+    assert floor is not None
+    assert ceiling is not None
+    # One value every hop from sample 0 on, the last one at or before the end.
+    tail = max(0, (grid.first + grid.n_frames - 1) * grid.hop_length - grid.lead - len(waveform))
+    values, voiced, _ = librosa.pyin(
+        grid.padded(waveform, tail),
+        fmin=floor,
+        fmax=ceiling,
+        sr=sample_rate,
+        frame_length=settings.frame_length,
+        hop_length=grid.hop_length,
+        fill_na=None,
+    )
+    return np.where(voiced, values, 0.0)
