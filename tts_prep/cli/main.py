@@ -23,6 +23,7 @@ from tts_prep.cli.info import info
 from tts_prep.cli.kaldi import kaldi
 from tts_prep.cli.libritts import libritts
 from tts_prep.cli.ljspeech import ljspeech
+from tts_prep.cli.manifest import manifest
 from tts_prep.cli.plan import plan
 from tts_prep.cli.presets import presets
 from tts_prep.cli.registered import make_command
@@ -90,6 +91,7 @@ for command in (
     libritts,
     filelist,
     kaldi,
+    manifest,
     info,
     verify,
     reindex,

@@ -12,6 +12,7 @@ from tts_prep.preprocess.corpora.filelist import read_filelist
 from tts_prep.preprocess.corpora.kaldi import read_kaldi
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
@@ -28,7 +29,11 @@ READERS: Final[Mapping[str, Reader]] = {
     "libritts": read_libritts,
     "filelist": read_filelist,
     "kaldi": read_kaldi,
+    "manifest": read_manifest,
 }
+
+
+_WITH_ROOT: Final = ("filelist", "kaldi", "manifest")
 
 
 def third_party_readers() -> Mapping[str, importlib.metadata.EntryPoint]:
@@ -72,7 +77,8 @@ def read_corpus(
     Args:
         name: of the reader.
         corpus: the root of the corpus; for ``filelist``, the list.
-        root: another folder for audio paths, for ``filelist`` (default: the list's) and ``kaldi`` (default: CORPUS).
+        root: another folder for audio paths, for ``filelist`` (default: the list's), ``kaldi`` and ``manifest``
+            (default: CORPUS).
         splits: as `with_splits` has it.
         options: of the reader.
 
@@ -80,12 +86,16 @@ def read_corpus(
         ConfigurationError: there is no such reader, or it takes no other folder for audio paths.
     """
     reader = get_reader(name)
-    if root is not None and name not in ("filelist", "kaldi"):
-        raise ConfigurationError(f"root: only filelist and kaldi take one; recordings of {name!r} lie below the corpus")
+    if root is not None and name not in _WITH_ROOT:
+        raise ConfigurationError(
+            f"root: only {', '.join(_WITH_ROOT)} take one; recordings of {name!r} lie below the corpus"
+        )
     options = options or {}
     if name == "filelist":
         # Its ids are paths relative to the root.
         root = root or corpus.parent
+        options = {**options, "root": root}
+    if name == "manifest":
         options = {**options, "root": root}
     items = reader(corpus, **options)
     return with_splits(items, splits) if splits else items, root or corpus

@@ -15,6 +15,7 @@ from tts_prep.format.checksum import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.recordings import size_inside
 
 
 @dataclass(frozen=True)
@@ -150,16 +151,16 @@ def _groups(
 ) -> Iterator[list[PlannedUtterance | Failure]]:
     group: list[PlannedUtterance | Failure] = []
     size = 0
-    recording = ""
+    recording = ("", "")
     for row in rows:
         if isinstance(row, Failure):
             group.append(row)
         else:
             planned = PlannedUtterance(row, recording_size(root / row.audio))
             # Parts of one recording are read together, so it counts once.
-            if row.audio != recording or not group:
-                size += max(0, planned.size)
-            recording = row.audio
+            if (row.audio, row.inside) != recording or not group:
+                size += max(0, size_inside(row.inside) if row.inside else planned.size)
+            recording = (row.audio, row.inside)
             group.append(planned)
         if len(group) >= config.shard_utterances or size >= config.shard_bytes:
             yield group

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -23,7 +24,8 @@ _FOLDERS = ("", "clips", "wavs", "wav", "audio")
 
 
 def read_manifest(
-    files: Path | Sequence[Path],
+    corpus: Path,
+    files: Sequence[str] = ("",),
     root: Path | None = None,
     columns: str | None = None,
     report: Callable[[str], None] = lambda _: None,
@@ -33,7 +35,8 @@ def read_manifest(
     Manifests are read twice: first for the kinds of their columns. Memory does not grow with their rows.
 
     Args:
-        files: manifests, or folders with manifests; see ``docs/CORPORA.md``.
+        corpus: a folder.
+        files: manifests in it, or folders with manifests; see ``docs/CORPORA.md``.
         root: what relative audio paths are relative to. Default: the folder of each manifest, or ``clips/`` or
             ``wavs/`` in it.
         columns: which column holds what, such as ``"audio=path,text=sentence"``; the others are guessed.
@@ -43,7 +46,7 @@ def read_manifest(
         CorpusError: a manifest cannot be read, or is of no known kind.
         ConfigurationError: no column holds the audio or the text, or a package is missing.
     """
-    paths = find_files([files] if isinstance(files, Path) else files)
+    paths = find_files([corpus / name for name in files])
     wanted_audio = parse_columns(columns).get("audio") if columns else None
     containers = open_containers(paths, wanted_audio)
     kinds: dict[str, bool] = {}
@@ -58,11 +61,16 @@ def read_manifest(
     roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
     for path, container in containers:
-        yield from _utterances(path, container, roles, kinds, root)
+        yield from _utterances(path, container, roles, kinds, corpus, root)
 
 
 def _utterances(
-    path: Path, container: Container, roles: Mapping[str, str], kinds: Mapping[str, bool], root: Path | None
+    path: Path,
+    container: Container,
+    roles: Mapping[str, str],
+    kinds: Mapping[str, bool],
+    corpus: Path,
+    root: Path | None,
 ) -> Iterator[Utterance | Failure]:
     folder: Path | None = None
     for row in container.rows():
@@ -73,13 +81,26 @@ def _utterances(
         if not audio:
             yield Failure(_text(row.values.get(roles.get("id", ""))), row.where, "corpus", f"{row.where}: no recording")
             continue
-        if folder is None:
-            folder = root or _folder(path, audio)
-        yield _utterance(row, audio, folder, roles, kinds)
+        if row.inside:
+            location = _relative(Path(audio), root or corpus)
+        else:
+            folder = folder or root or _folder(path, audio)
+            location = audio if Path(audio).is_absolute() else _relative(folder / audio, root or corpus)
+        yield _utterance(row, audio, location, folder, roles, kinds)
+
+
+def _relative(path: Path, root: Path) -> str:
+    """Return a path relative to the root: a store may not depend on where its corpus lies."""
+    return Path(os.path.relpath(path, root)).as_posix()
 
 
 def _utterance(
-    row: Row, audio: str, folder: Path, roles: Mapping[str, str], kinds: Mapping[str, bool]
+    row: Row,
+    audio: str,
+    location: str,
+    folder: Path | None,
+    roles: Mapping[str, str],
+    kinds: Mapping[str, bool],
 ) -> Utterance | Failure:
     values = {role: row.values.get(name) for role, name in roles.items()}
     try:
@@ -99,11 +120,10 @@ def _utterance(
         meta[column] = (math.nan if value in (None, "") else float(value)) if is_number else _text(value)
     text = normalized or _text(values.get("text"))
     speaker = _text(values.get("speaker")) or ANONYMOUS
-    location = audio if Path(audio).is_absolute() else str(folder / audio)
     return Utterance(
         identifier,
         text,
-        location if not row.inside else audio,
+        location,
         row.where,
         speaker,
         meta,
@@ -177,13 +197,13 @@ def _folder(path: Path, audio: str) -> Path:
     return next((folder for folder in candidates if (folder / audio).exists()), path.parent)
 
 
-def _identifier(audio: str, folder: Path, row: Row, start: float) -> str:
+def _identifier(audio: str, folder: Path | None, row: Row, start: float) -> str:
     """Return the path without suffix, relative to the folder where it lies below it, with the start of a part."""
     if row.inside:
         return _text(row.values.get("__key__")) or row.where
     pure = PurePosixPath(audio)
-    base = folder.absolute().as_posix()
-    if pure.is_absolute() and pure.is_relative_to(base):
+    base = folder.absolute().as_posix() if folder else ""
+    if base and pure.is_absolute() and pure.is_relative_to(base):
         pure = pure.relative_to(base)
     name = str(pure.with_suffix("")) if pure.name else audio
     return f"{name}-{round(start * 1000):08d}" if start else name

@@ -1,0 +1,50 @@
+"""``tts-prep manifest``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tts_prep.cli.options import FOLDER, corpus_options
+
+
+@click.command()
+@click.argument("files", type=FOLDER, nargs=-1, required=True, metavar="FILE…")
+@click.argument("store", type=FOLDER)
+@click.option(
+    "--root", type=FOLDER, metavar="DIR", help="What audio paths are relative to.  [default: the folder of each FILE]"
+)
+@click.option(
+    "--columns",
+    metavar="ROLE=COLUMN,…",
+    help="Which column holds what: audio, text, normalized_text, id, speaker, language, start, end, duration.  "
+    "[default: guessed from their names, and printed]",
+)
+@corpus_options
+def manifest(files: tuple[Path, ...], store: Path, root: Path | None, columns: str | None, **options: Any) -> None:
+    r"""Make STORE of the recordings that manifests describe.
+
+    A FILE can be
+    \b
+      .jsonl, .json     NeMo, Emilia, audiofolder; lhotse's cuts, or supervisions and recordings (also .gz)
+      .csv, .tsv        with a header: Common Voice, F5-TTS, Hi-Fi TTS, audiofolder
+      .parquet, .arrow  Hugging Face datasets, recordings inside or as paths
+      .tar              WebDataset, Emilia; recordings are read in place
+      a folder          with any of these
+
+    \b
+    Examples:
+      tts-prep manifest train_manifest.json store
+      tts-prep manifest cv-corpus/en/train.tsv store --columns speaker=client_id
+      tts-prep manifest cuts.jsonl.gz store --root recordings
+    """
+    from tts_prep.cli.preparing import prepare_and_report
+
+    corpus = Path(os.path.commonpath([path.absolute() if path.is_dir() else path.absolute().parent for path in files]))
+    reader_options: dict[str, Any] = {"files": [os.path.relpath(path, corpus) for path in files]}
+    if columns:
+        reader_options["columns"] = columns
+    prepare_and_report("manifest", corpus, store, options, root=root, reader_options=reader_options)
