@@ -39,7 +39,7 @@ def phonemize(
     frontend = frontend_of(config)
     with _text_errors(config, text):
         spoken, phoneme_text = phoneticize(text, config, language=language, normalized=normalized)
-        for kind, symbol in frontend.remarks(spoken, phoneme_text):
+        for kind, symbol in frontend.remarks(spoken, phoneme_text, language):
             remarks.add(kind, symbol, identifier)
         return phoneme_text, frontend.numericalize(phoneme_text)
 

@@ -146,7 +146,7 @@ def _times(text: str) -> str:
 
 _SIGNS: Final = {"&": " and ", "@": " at ", "%": " percent", "°": " degrees", "+": " plus ", "=": " equals "}
 _SIGN = re.compile(rf"&c\.|[{re.escape(''.join(_SIGNS))}]")
-_MINUS = re.compile(r"(?<!\d)\u2212(?=[\d.])")
+_MINUS = re.compile(r"(?<![\w.,)\]°%])[-\u2212](?=[$£€]?\.?\d)")
 
 
 def _signs(text: str) -> str:

@@ -19,6 +19,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     PUNCTUATION_STYLES,
     SPACE,
     UNKNOWN_SYMBOLS,
+    UNSPOKEN_CHARACTERS,
     Symbols,
     check_choice,
     check_unknown,
@@ -115,6 +116,8 @@ class ArpabetFrontend:
 
     def _append_mark(self, symbols: list[str], mark: str) -> None:
         if mark in _NOT_SPOKEN:
+            # It separates words all the same: "and/or".
+            symbols += [" "] * (mark != "'")
             return
         if self._attached:
             while symbols and symbols[-1] == " ":
@@ -162,12 +165,19 @@ class ArpabetFrontend:
         """Return the text form of ids."""
         return join_symbols(self.vocab.decode(ids))
 
-    def remarks(self, text: str, phonemes: str) -> Iterator[tuple[str, str]]:
-        """Yield every unknown symbol, and every word that the dictionary does not have."""
+    def remarks(
+        self,
+        text: str,
+        phonemes: str,
+        language: str | None = None,  # noqa: ARG002
+    ) -> Iterator[tuple[str, str]]:
+        """Yield every unknown symbol, every word that the dictionary does not have, and every mark not spoken."""
         yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
         for kind, token in _tokens(text):
             if kind == "word" and self._known(token) is None:
                 yield GUESSED_WORDS, token.lower()
+            elif kind == "mark" and token in _NOT_SPOKEN and token != "'":
+                yield UNSPOKEN_CHARACTERS, token
 
     def software(self) -> dict[str, str]:
         """Return the versions of the dictionary and of espeak-ng, which speaks the words that it lacks."""

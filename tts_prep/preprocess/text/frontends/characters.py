@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols
+from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, CharacterPhonemes, Symbols
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
 # Marks that the table does not have become the nearest that it has; quotes and brackets are not spoken.
-_MARKS: Final = str.maketrans(
-    {**dict.fromkeys(";:", ","), "—": "-", "…": ".", **dict.fromkeys('"“”«»()[]{}', " "), "¿": " ", "¡": " "}
-)
+_NOT_SPOKEN: Final = frozenset('"“”«»()[]{}¿¡')
+_MARKS: Final = str.maketrans({**dict.fromkeys(";:", ","), "—": "-", "…": ".", **dict.fromkeys(_NOT_SPOKEN, " ")})
 _LETTER: Final = re.compile(r"\w")
 _PUNCTUATION: Final = re.compile(r" *([,.?!])")
 
@@ -65,6 +65,14 @@ class CharactersFrontend(CharacterPhonemes):
             return character
         plain = without_accents(character).translate(_MARKS)
         return plain if self._keeps_case else plain.lower()
+
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield every unknown symbol, and every mark of the text that has no like in the table."""
+        yield from super().remarks(text, phonemes, language)
+        if not _NOT_SPOKEN.isdisjoint(text):
+            for character in plain_marks(without_controls(text)):
+                if character in _NOT_SPOKEN and character not in self.vocab:
+                    yield UNSPOKEN_CHARACTERS, character
 
     def software(self) -> dict[str, str]:
         """Return nothing: no other package is used."""

@@ -8,21 +8,30 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
+import re
+import string
 import tempfile
 import threading
+import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, TextError, WriteError
 from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols
+from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, CharacterPhonemes, Symbols
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
+from tts_prep.preprocess.text.minus import MINUS, with_minus_words
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
 # A bare code of these languages means their most spoken voice; espeak-ng has none of that name.
 _VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
+_PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
+_CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
+_JOINING_MARK = re.compile(r"(?<=[^\W\d_])([,;!?])(?=[^\W\d_])")
+_PARTS_OF_WORDS = ("Mn", "Mc", "Me", "Lm", "Zs")
 # The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
 _ESPEAK = threading.Lock()
 
@@ -51,6 +60,7 @@ class EspeakFrontend(CharacterPhonemes):
         super().__init__(Vocab.from_table(table), symbols, unknown, punctuation)
         self.language = language
         self._backends: dict[str, Any] = {}
+        self._left_out: dict[tuple[str, str], bool] = {}
 
     def _backend(self, language: str) -> Any:
         """Return the backend of a language, made at its first use: each has a copy of espeak-ng of its own."""
@@ -59,8 +69,14 @@ class EspeakFrontend(CharacterPhonemes):
         return self._backends[language]
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Return an English text with numbers, abbreviations and signs in words; espeak-ng reads those of others."""
-        return normalize_english(text) if is_english(language or self.language) else without_controls(text)
+        """Return an English text with numbers, abbreviations and signs in words.
+
+        In other languages espeak-ng reads them; only a minus that it would drop is put into words.
+        """
+        language = language or self.language
+        if is_english(language):
+            return normalize_english(text)
+        return with_minus_words(without_controls(text), language)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
         """Return IPA phonemes, punctuation kept in its place.
@@ -83,10 +99,39 @@ class EspeakFrontend(CharacterPhonemes):
                 if language in (None, self.language):
                     raise
                 raise TextError(str(error)) from None
-            phonemes = "".join(backend.phonemize([text], strip=True))
+            phonemes = "".join(backend.phonemize([_with_word_boundaries(text)], strip=True))
         if NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
         return separate_punctuation(phonemes) if self.separate else phonemes
+
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield every unknown symbol of the phonemes, and every character of the text that espeak-ng leaves out."""
+        yield from super().remarks(text, phonemes, language)
+        language = language or self.language
+        if not _PLAIN.issuperset(text):
+            text = without_controls(text)
+            for character in sorted(set(text) - _PLAIN):
+                if self._is_left_out(character, language):
+                    yield from [(UNSPOKEN_CHARACTERS, character)] * text.count(character)
+        signs = () if is_english(language) else MINUS.findall(text)
+        if signs and self._is_left_out("-", language):
+            yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
+
+    def _is_left_out(self, character: str, language: str) -> bool:
+        """Return whether espeak-ng says nothing for a character that stands alone; for ``-``, before a number."""
+        key = (character, language)
+        if key not in self._left_out:
+            with _ESPEAK:
+                backend = self._backend(language)
+                if character == "-":
+                    spoken = backend.phonemize(["-5"], strip=True) != backend.phonemize(["5"], strip=True)
+                else:
+                    # Combining marks are parts of letters, modifier letters such as ʼ change others.
+                    spoken = unicodedata.category(character) in _PARTS_OF_WORDS or any(
+                        backend.phonemize([character], strip=True)
+                    )
+            self._left_out[key] = not spoken
+        return self._left_out[key]
 
     def software(self) -> dict[str, str]:
         """Return the versions of phonemizer and espeak-ng."""
@@ -95,6 +140,14 @@ class EspeakFrontend(CharacterPhonemes):
             "phonemizer": importlib.metadata.version("phonemizer"),
             "espeak-ng": version,
         }
+
+
+def _with_word_boundaries(text: str) -> str:
+    """Return a text in which no mark joins two words.
+
+    phonemizer takes the space behind ``!'`` for a part of the next word, and strips it.
+    """
+    return _JOINING_MARK.sub(r"\1 ", _CLOSING.sub("", text))
 
 
 def _make_backend(language: str) -> Any:

@@ -14,6 +14,7 @@ from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
 
 UNKNOWN_SYMBOLS: Final = "unknown_symbols"
 GUESSED_WORDS: Final = "words_not_in_dictionary"
+UNSPOKEN_CHARACTERS: Final = "characters_not_spoken"
 
 Symbols: TypeAlias = Vocab | Sequence[str]
 """A vocabulary, or a table whose specials are found by their names."""
@@ -57,10 +58,11 @@ class Frontend(Protocol):
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text form of ids: the inverse of `numericalize`."""
 
-    def remarks(self, text: str, phonemes: str) -> Iterable[tuple[str, str]]:
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterable[tuple[str, str]]:
         """Yield what a run should count of one text and its phonemes: a kind of remark, and the symbol or word.
 
-        Kinds are `UNKNOWN_SYMBOLS` and `GUESSED_WORDS`.
+        Kinds are `UNKNOWN_SYMBOLS`, `GUESSED_WORDS` and `UNSPOKEN_CHARACTERS`: what the text has and the phonemes have
+        not, in no form.
         """
 
     def software(self) -> dict[str, str]:
@@ -109,7 +111,12 @@ class CharacterPhonemes:
         symbols = self.vocab.decode(ids)
         return join_symbols(symbols) if self.spaced else "".join(symbols)
 
-    def remarks(self, text: str, phonemes: str) -> Iterable[tuple[str, str]]:  # noqa: ARG002
+    def remarks(
+        self,
+        text: str,  # noqa: ARG002
+        phonemes: str,
+        language: str | None = None,  # noqa: ARG002
+    ) -> Iterable[tuple[str, str]]:
         """Yield every unknown symbol of the phonemes."""
         return ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
 
