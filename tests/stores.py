@@ -71,7 +71,22 @@ def _statistics(mel: np.ndarray) -> dict[str, Any]:
     return MelStatistics(len(frames), mean, ((frames - mean) ** 2).sum(axis=0)).as_dict()
 
 
-def write_store(path: Path, rows: Sequence[Row], *, n_shards: int = 2, waveform: bool = False) -> Path:
+def _mel_statistics(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the statistics over all frames, as numpy has them."""
+    frames = np.concatenate([np.zeros((0, N_MELS)), *(row.mel.astype(np.float64) for row in rows)])
+    if not len(frames):
+        return {"count": 0, "mean": [0.0] * N_MELS, "std": [1.0] * N_MELS}
+    return {"count": len(frames), "mean": frames.mean(0).tolist(), "std": frames.std(0).tolist()}
+
+
+def write_store(
+    path: Path,
+    rows: Sequence[Row],
+    *,
+    n_shards: int = 2,
+    waveform: bool = False,
+    configuration: dict[str, Any] | None = None,
+) -> Path:
     """Write rows to a store of several shards, in order, and return its path."""
     (path / "shards").mkdir(parents=True)
     arrays: dict[str, dict[str, Any]] = {
@@ -104,14 +119,14 @@ def write_store(path: Path, rows: Sequence[Row], *, n_shards: int = 2, waveform:
     write_manifest(
         path,
         Manifest(
-            configuration={},
+            configuration=configuration or {},
             fingerprint="f" * 64,
             plan="e" * 64,
             software={},
             arrays=arrays,
             vocabulary=vocabulary,
             speakers=tuple(sorted({row.speaker for row in rows})),
-            mel_statistics={"count": 1, "mean": [0.0] * N_MELS, "std": [1.0] * N_MELS},
+            mel_statistics=_mel_statistics(rows),
             totals={},
             shards=tuple(_entry(path, shard_name(i), count) for i, count in enumerate(sizes)),
             index=_entry(path, INDEX, len(rows)),

@@ -1,13 +1,15 @@
 """Read stores: datasets, samplers, batches. Nothing but numpy and h5py is loaded by this."""
 
-from tts_prep.loader.batching.collate import Batch, Collator, collate
+from tts_prep.loader.batching.batch import Batch
+from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.normalization import MelNormalizer
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
+from tts_prep.loader.batching.segments import SegmentBatch, SegmentCollator
 from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
+from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, TextValues
 from tts_prep.loader.dataset.composition import (
     CacheDataset,
-    ChainDataset,
     DatasetMixin,
     DictDataset,
     FilterDataset,
@@ -26,13 +28,14 @@ from tts_prep.loader.samplers.budgets import Budget
 from tts_prep.loader.samplers.distributed import DistributedSampler
 from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler
 from tts_prep.loader.samplers.mixing import MixingSampler, groups_of
-from tts_prep.loader.samplers.shapes import BatchShape, ShapedPositions
+from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 from tts_prep.loader.samplers.similar_length import PartiallyRandomizedSimilarTimeLengthSampler
 from tts_prep.loader.samplers.weighted import SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
     "Batch",
     "BatchPlan",
+    "BatchPositions",
     "BatchSampler",
     "BatchShape",
     "Budget",
@@ -56,8 +59,9 @@ __all__ = [
     "PartiallyRandomizedSimilarTimeLengthSampler",
     "RandomSampler",
     "Sampler",
+    "SegmentBatch",
+    "SegmentCollator",
     "SequentialSampler",
-    "ShapedPositions",
     "SliceDataset",
     "StoreMetadata",
     "SubsetDataset",

@@ -5,26 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import RecycledBuffers
-from tts_prep.loader.batching.collate import Batch, Collator, collate
+from tts_prep.loader.batching.collate import Collator, collate
+from tts_prep.loader.batching.fields import BatchFields
+from tts_prep.loader.batching.segments import SegmentCollator
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
+from tts_prep.loader.dataset.composition import fingerprint_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch.making_ahead import made_ahead
 from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from tts_prep.loader.samplers.ranks import Rank, process_group
+from tts_prep.loader.samplers.shapes import BatchShape, carry
+
+BatchT = TypeVar("BatchT")
 
 
-class DataIterator(Iterator[Any]):
+class DataIterator(Iterator[BatchT]):
     """One epoch of a `DataLoader`: batches, once. Closing it ends the thread; so does dropping it."""
 
-    def __init__(self, batches: Iterator[Any]) -> None:
+    def __init__(self, batches: Iterator[BatchT], loader: Sized) -> None:
         self._batches = batches
+        self._loader = loader
 
-    def __next__(self) -> Any:
+    def __len__(self) -> int:
+        """Return the number of batches of the epoch, whether or not some of them have been taken."""
+        return len(self._loader)
+
+    def __next__(self) -> BatchT:
         return next(self._batches)
 
     def close(self) -> None:
@@ -33,7 +46,7 @@ class DataIterator(Iterator[Any]):
             self._batches.close()
 
 
-class DataLoader:
+class DataLoader(Generic[BatchT]):
     """Iterate over a dataset in batches; each iteration is one epoch.
 
     The batches are those of the batch sampler, in its order. A thread makes the coming ones while the caller works on
@@ -55,13 +68,60 @@ class DataLoader:
             or with several threads, the caller's own thread makes a batch too whenever it would only wait.
         output: ``"numpy"`` arrays, or ``"torch"`` tensors on the same memory.
         pin_memory: for ``"torch"``: make batches in page-locked memory, from which a CUDA device copies by itself.
-        recycle: use a batch's memory again after the last array or tensor that shows any of it is gone.
+        recycle: recycle a batch's memory once no array or tensor refers to it any more.
+        rank: of the shuffled or sequential order that this makes; ``"auto"`` takes it from ``torch.distributed``. A
+            sampler has its own.
+        world_size: likewise.
+        replicate: give the same batches to every rank. Without it, iterating is an error where a process group of
+            ``torch.distributed`` runs and nothing shares the batches among its ranks.
 
     Raises:
         ConfigurationError: settings exclude each other or are out of range, or torch is asked for and not there.
         SamplingError: the dataset is empty, or the sampler was made for another number of utterances.
     """
 
+    @overload
+    def __init__(
+        self: DataLoader[Batch],
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        seed: int = 0,
+        drop_last: bool = False,
+        collate_fn: None = None,
+        prefetch: int = 2,
+        threads: int = 1,
+        output: Literal["numpy", "torch"] = "numpy",
+        pin_memory: bool = False,
+        recycle: bool = True,
+        rank: Rank = 0,
+        world_size: int = 1,
+        replicate: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        seed: int = 0,
+        drop_last: bool = False,
+        collate_fn: Callable[[Any], BatchT] | None,
+        prefetch: int = 2,
+        threads: int = 1,
+        output: Literal["numpy", "torch"] = "numpy",
+        pin_memory: bool = False,
+        recycle: bool = True,
+        rank: Rank = 0,
+        world_size: int = 1,
+        replicate: bool = False,
+    ) -> None: ...
     def __init__(
         self,
         dataset: Any,
@@ -78,7 +138,13 @@ class DataLoader:
         output: Literal["numpy", "torch"] = "numpy",
         pin_memory: bool = False,
         recycle: bool = True,
+        rank: Rank = 0,
+        world_size: int = 1,
+        replicate: bool = False,
     ) -> None:
+        shares = rank != 0 or world_size != 1
+        if shares and (sampler is not None or batch_sampler is not None):
+            raise ConfigurationError("DataLoader: give rank and world_size to the sampler")
         if batch_sampler is not None:
             settings = {
                 "batch_size": batch_size != 1,
@@ -97,7 +163,10 @@ class DataLoader:
             raise SamplingError("the dataset is empty; did a filter leave nothing?")
         if batch_sampler is None:
             if sampler is None:
-                sampler = RandomSampler(dataset, seed=check_seed(seed)) if shuffle else SequentialSampler(dataset)
+                if shuffle:
+                    sampler = RandomSampler(dataset, seed=check_seed(seed), rank=rank, world_size=world_size)
+                else:
+                    sampler = SequentialSampler(dataset, rank=rank, world_size=world_size)
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         if isinstance(batch_sampler, Sampler) and batch_sampler.size not in (None, len(dataset)):
             raise SamplingError(
@@ -106,22 +175,30 @@ class DataLoader:
             )
         self.dataset = dataset
         self.batch_sampler = batch_sampler
-        self._collate = _prepare_collate(collate_fn, output, pin_memory=pin_memory, recycle=recycle)
+        self.collate_fn = collate_fn
+        self._replicate = replicate
+        shapes = getattr(batch_sampler, "shapes", ())
+        self._collate = _prepare_collate(collate_fn, output, shapes, pin_memory=pin_memory, recycle=recycle)
         self._listeners: tuple[Any, ...] = (dataset, collate_fn)
         self._prefetch = prefetch
         if threads < 1:
             raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
         self._threads = threads
         # What is known to bear several threads, or said to.
-        own = collate_fn in (None, collate) or isinstance(collate_fn, Collator)
+        own = collate_fn in (None, collate) or isinstance(collate_fn, Collator | SegmentCollator)
         self._helped = threads > 1 or (own and type(dataset) is UtteranceDataset)
         self._taken = 0
 
     def __len__(self) -> int:
-        """Return the number of batches of the current epoch."""
+        """Return the number of batches of the current epoch, whether or not some of them have been taken."""
         if not isinstance(self.batch_sampler, Sized):
             raise TypeError("this DataLoader's batch sampler has no length")
         return len(self.batch_sampler)
+
+    @property
+    def sampler(self) -> Any:
+        """The batch sampler: training loops call its ``set_epoch``."""
+        return self.batch_sampler
 
     @property
     def epoch(self) -> int:
@@ -160,23 +237,39 @@ class DataLoader:
 
     @cached_property
     def _dataset_fingerprint(self) -> str:
-        return str(getattr(self.dataset, "fingerprint", "") or f"{len(self.dataset)} examples")
+        return fingerprint_of(self.dataset)
 
     def _resumable(self) -> Sampler[Any]:
         if not isinstance(self.batch_sampler, Sampler):
             raise ConfigurationError(f"the batch sampler, a {type(self.batch_sampler).__name__}, has no state")
         return self.batch_sampler
 
-    def __iter__(self) -> DataIterator:
-        """Return one epoch, which can be iterated over once."""
-        return DataIterator(self._counted())
+    def __iter__(self) -> DataIterator[BatchT]:
+        """Return one epoch, which can be iterated over once.
+
+        Raises:
+            ConfigurationError: a process group runs, and every rank would get the same batches.
+        """
+        self._check_shared()
+        return DataIterator(self._counted(), self)
+
+    def _check_shared(self) -> None:
+        group = process_group()
+        if group is None or self._replicate or group[1] == 1:
+            return
+        own = getattr(self.batch_sampler, "world_size", 1)
+        if own == 1:
+            raise ConfigurationError(
+                f"torch.distributed runs {group[1]} ranks, and each would get the same batches; give rank='auto' to "
+                "the sampler (or to DataLoader, where it makes one), or replicate=True if that is meant"
+            )
 
     def _counted(self) -> Iterator[Any]:
         self._taken = 0
         for batch in self._batches():
             self._taken += 1
             yield batch
-            # Or its memory could not be used again for the next one.
+            # Lets its memory be recycled for the next one.
             del batch
 
     def _batches(self) -> Iterator[Any]:
@@ -200,13 +293,19 @@ class DataLoader:
             yield positions
 
     def _make(self, positions: Any) -> Any:
-        if hasattr(self.dataset, "__getitems__"):
-            return self._collate(self.dataset.__getitems__(positions))
-        return self._collate([self.dataset[position] for position in positions])
+        try:
+            if hasattr(self.dataset, "__getitems__"):
+                return self._collate(self.dataset.__getitems__(positions))
+            return self._collate(carry((self.dataset[position] for position in positions), positions))
+        except StopIteration as error:
+            # It would end the epoch without a word.
+            raise RuntimeError("the dataset or the collate function raised StopIteration") from error
 
 
-class DataCargo(DataLoader):
+class DataCargo(DataLoader[Any]):
     """A `DataLoader` by the name and the order of arguments that Parakeet's older API has.
+
+    Calling it gives an iterator over one epoch, as Parakeet's does.
 
     Args:
         dataset: anything with ``__len__`` and ``__getitem__``.
@@ -249,9 +348,18 @@ class DataCargo(DataLoader):
             prefetch=prefetch,
         )
 
+    def __call__(self) -> DataIterator[Any]:
+        """Return one epoch, which can be iterated over once."""
+        return iter(self)
+
 
 def _prepare_collate(
-    collate_fn: Callable[[Any], Any] | None, output: str, *, pin_memory: bool, recycle: bool
+    collate_fn: Callable[[Any], Any] | None,
+    output: str,
+    shapes: tuple[BatchShape, ...],
+    *,
+    pin_memory: bool,
+    recycle: bool,
 ) -> Callable[[Any], Any]:
     """Return what makes a batch in the form that is asked for."""
     if output not in ("numpy", "torch"):
@@ -259,21 +367,26 @@ def _prepare_collate(
     if pin_memory and output != "torch":
         raise ConfigurationError("pin_memory: only for output='torch'")
     own = Collator() if collate_fn in (None, collate) else collate_fn
-    if not isinstance(own, Collator):
-        if pin_memory:
-            raise ConfigurationError("pin_memory: only for our own collate; a collate_fn can pin its tensors itself")
-        return own if output == "numpy" else _then_tensors(own)
-    if own.buffers is None and (pin_memory or recycle):
-        own = replace(own, buffers=PinnedBuffers() if pin_memory else RecycledBuffers())
+    if isinstance(own, Collator):
+        if own.buffers is None and (pin_memory or recycle):
+            own = replace(own, buffers=PinnedBuffers() if pin_memory else RecycledBuffers())
+        if not own.shapes:
+            own = replace(own, shapes=shapes)
+    elif pin_memory:
+        raise ConfigurationError("pin_memory: only for our own collate; a collate_fn can pin its tensors itself")
     if output == "numpy":
         return own
     import_torch()
-    return _then_tensors(own)
+    return ThenTensors(own)
 
 
-def _then_tensors(collate_fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def collated(utterances: Any) -> Any:
-        batch = collate_fn(utterances)
-        return batch.torch() if isinstance(batch, Batch) else to_tensors(batch)
+class ThenTensors:
+    """A collate function, with tensors in the place of the arrays that it gives."""
 
-    return collated
+    def __init__(self, collate_fn: Callable[[Any], Any]) -> None:
+        self._collate = collate_fn
+
+    def __call__(self, examples: Any) -> Any:
+        """Return the batch with tensors."""
+        batch = self._collate(examples)
+        return batch.torch() if isinstance(batch, BatchFields) else to_tensors(batch)

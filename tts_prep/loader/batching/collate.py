@@ -3,85 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
+from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
-from tts_prep.loader.batching.normalization import MelNormalizer, Normalization
+from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, fill
-from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchShape
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Batch:
-    """B utterances, padded. All arrays are the caller's own.
-
-    Where a sampler fixes the shape, there may be empty utterances at the end: index −1, no id, all lengths 0.
-
-    Attributes:
-        ids: [B] the utterances' ids.
-        indices: [B] int64, their rows in the whole store.
-        mel: [B, T, n_mels] float32, or [B, n_mels, T] on request.
-        mel_lengths: [B] int64, frames.
-        phonemes: [B, L] int64, padded with the store's pad id.
-        phoneme_lengths: [B] int64.
-        speakers: [B] int64, speaker codes.
-        waveform: [B, S] float32, from -1 to 1, padded with zeros; None where the store keeps none, or not asked for.
-        waveform_lengths: [B] int64, samples; None likewise.
-    """
-
-    ids: list[str]
-    indices: npt.NDArray[np.int64]
-    mel: npt.NDArray[np.float32]
-    mel_lengths: Lengths
-    phonemes: npt.NDArray[np.int64]
-    phoneme_lengths: Lengths
-    speakers: npt.NDArray[np.int64]
-    waveform: npt.NDArray[np.float32] | None = None
-    waveform_lengths: Lengths | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields by name, less those that are None."""
-        return {part.name: value for part in fields(self) if (value := getattr(self, part.name)) is not None}
-
-    def torch(self) -> Batch:
-        """Return the batch with torch tensors on the same memory in the place of arrays.
-
-        Raises:
-            ConfigurationError: torch is not installed.
-        """
-        return replace(self, **to_tensors(self.as_dict()))
-
-    def __repr__(self) -> str:
-        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
-        return f"<Batch: mel {list(self.mel.shape)}, phonemes {list(self.phonemes.shape)}{waveform}>"
 
 
 @dataclass(frozen=True)
 class Collator:
     """Pad utterances into one `Batch`: what `collate` does, with its settings.
 
-    A dataset is padded straight from its maps, without an object an utterance between.
+    Utterances of a dataset are copied straight from the maps of their stores.
 
     Attributes:
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's frame of
             digital silence.
         waveform: whether the batch has the waveforms, where the store keeps them.
         normalize: ``"corpus"`` or ``"speaker"``: mels with zero mean and unit variance per bin, by the statistics of
-            the whole store or of each utterance's speaker.
+            the utterance's own store, or of its speaker in that store.
         time_major: [B, T, n_mels]; False makes [B, n_mels, T].
         pad_to_multiple: of frames; the padded length of mels is a multiple of it.
+        shapes: fixed shapes, those of a sampler: ``LengthBucketBatchSampler(..., n_shapes=8).shapes``. A batch gets the
+            smallest that holds it. Needed only where positions come through something that drops what they carry,
+            such as torch's ``Subset``; `DataLoader` gives them itself.
         buffers: where the batch's memory comes from; None allocates it.
     """
 
@@ -90,6 +44,7 @@ class Collator:
     normalize: Normalization | None = None
     time_major: bool = True
     pad_to_multiple: int = 1
+    shapes: tuple[BatchShape, ...] = ()
     buffers: Buffers | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -109,62 +64,68 @@ class Collator:
         """
         if not len(utterances):
             raise ConfigurationError("cannot make a batch of no utterances; is the dataset empty?")
-        if isinstance(utterances, UtteranceDataset):
-            parts = _dataset_parts(utterances, self)
-        else:
-            parts = _utterance_parts(utterances, self)
+        unpadded = Unpadded.of(utterances, waveform=self.waveform)
         buffers = self.buffers or FreshBuffers()
-        size, lengths = (len(parts.ids), {}) if parts.shape is None else (parts.shape.size, parts.shape.lengths)
-        mel, mel_lengths = self._mels(parts, size, lengths.get("n_frames", 0), buffers)
+        shape = self._shape(unpadded, getattr(utterances, "batch_shape", None))
+        size, lengths = (len(unpadded.ids), {}) if shape is None else (shape.size, shape.lengths)
+        mel, mel_lengths = self._mels(unpadded, size, lengths.get("n_frames", 0), buffers)
         phonemes, phoneme_lengths = fill(
-            parts.phonemes, size, lengths.get("n_phonemes", 0), parts.store.pad_id, np.int64, buffers
+            unpadded.phonemes, size, lengths.get("n_phonemes", 0), unpadded.store.pad_id, np.int64, buffers
         )
         waveform = waveform_lengths = None
-        if parts.samples is not None:
-            waveform, waveform_lengths = fill(parts.samples, size, lengths.get("n_samples", 0), 0, np.float32, buffers)
-            if parts.samples[0].dtype == np.int16:
-                for row, length in zip(waveform, waveform_lengths.tolist(), strict=True):
+        if unpadded.samples is not None:
+            samples = unpadded.samples
+            waveform, waveform_lengths = fill(samples, size, lengths.get("n_samples", 0), 0, np.float32, buffers)
+            for row, sequence in zip(waveform, samples, strict=False):
+                if sequence.dtype == np.int16:
                     # In place, on memory that is in the cache by now.
-                    row[:length] *= np.float32(1 / 32768)
-        empty = size - len(parts.ids)
+                    row[: len(sequence)] *= np.float32(1 / 32768)
+        empty = size - len(unpadded.ids)
         return Batch(
-            ids=[*parts.ids, *[""] * empty],
-            indices=_filled(parts.indices, empty, -1),
+            ids=[*unpadded.ids, *[""] * empty],
+            indices=_extended(unpadded.indices, empty, -1),
             mel=mel,
             mel_lengths=mel_lengths,
             phonemes=phonemes,
             phoneme_lengths=phoneme_lengths,
-            speakers=_filled(parts.speakers, empty, 0),
+            speakers=_extended(unpadded.speakers, empty, 0),
             waveform=waveform,
             waveform_lengths=waveform_lengths,
         )
 
-    def _mels(self, parts: _Parts, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
-        padding: Any = parts.store.silence if self.mel_padding == "silence" else self.mel_padding
-        if self.time_major and self.normalize is None:
-            return fill(parts.mels, size, longest, padding, np.float32, buffers, self.pad_to_multiple)
-        lengths = np.zeros(size, np.int64)
-        lengths[: len(parts.mels)] = [len(mel) for mel in parts.mels]
-        longest = max(longest, int(lengths.max()))
-        longest += -longest % self.pad_to_multiple
-        n_mels = parts.store.n_mels
-        batch = buffers.take((size, longest, n_mels) if self.time_major else (size, n_mels, longest), np.float32)
-        rows = batch if self.time_major else batch.transpose(0, 2, 1)
-        normalizer = None if self.normalize is None else MelNormalizer.of(parts.store, self.normalize)
-        for row, mel, speaker in zip(rows, parts.mels, parts.speakers, strict=False):
-            n = len(mel)
-            filler = padding
-            if normalizer is None:
-                row[:n] = mel
-            else:
-                mean, std = normalizer.parts(int(speaker))
-                np.subtract(mel, mean, out=row[:n])
-                row[:n] /= std
-                if self.mel_padding == "silence":
-                    filler = (padding - mean) / std
-            if n < longest:
-                row[n:] = filler
-        rows[len(parts.mels) :] = padding
+    def _shape(self, unpadded: Unpadded, told: BatchShape | None) -> BatchShape | None:
+        """Return the fixed shape of a batch: the one that came with its positions, or the smallest that holds it."""
+        if told is not None or not self.shapes:
+            return told
+        lengths = {
+            "n_frames": max(len(mel) for mel in unpadded.mels),
+            "n_phonemes": max(len(ids) for ids in unpadded.phonemes),
+            "n_samples": max(len(samples) for samples in unpadded.samples) if unpadded.samples else 0,
+        }
+        for shape in self.shapes:
+            if len(unpadded.ids) <= shape.size and all(
+                lengths.get(name, 0) <= longest for name, longest in shape.lengths.items()
+            ):
+                return shape
+        raise ConfigurationError(
+            f"no shape of {len(self.shapes)} holds {len(unpadded.ids)} utterances of up to {lengths['n_frames']} "
+            "frames; give the shapes of the sampler that makes the batches"
+        )
+
+    def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
+        padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
+        multiple = self.pad_to_multiple
+        if self.time_major:
+            batch, lengths = fill(unpadded.mels, size, longest, padding, np.float32, buffers, multiple)
+        else:
+            column = np.reshape(padding, (-1, 1))
+            transposed = [mel.T for mel in unpadded.mels]
+            batch, lengths = fill(transposed, size, longest, column, np.float32, buffers, multiple, axis=1)
+        if self.normalize is not None:
+            rows = batch if self.time_major else batch.transpose(0, 2, 1)
+            # Padding of silence is normalized with the rest of the row.
+            ends = [rows.shape[1]] * size if self.mel_padding == "silence" else lengths.tolist()
+            normalize_rows(rows, ends, unpadded.stores, unpadded.speakers.tolist(), self.normalize)
         return batch, lengths
 
 
@@ -189,68 +150,7 @@ def collate(
     return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple)(utterances)
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """What goes into a batch, not padded yet."""
-
-    store: StoreMetadata
-    ids: list[str]
-    indices: Array
-    speakers: Array
-    mels: list[Array]
-    phonemes: list[Array]
-    samples: list[Array] | None
-    shape: BatchShape | None
-
-
-def _dataset_parts(dataset: UtteranceDataset, collator: Collator) -> _Parts:
-    store, columns = dataset.metadata, dataset.columns
-    return _Parts(
-        store,
-        list(columns.id),
-        dataset.indices,
-        columns.speaker.checked_codes(),
-        dataset.views("mel"),
-        dataset.views("phonemes"),
-        dataset.views("waveform") if collator.waveform and store.has_waveform else None,
-        dataset.batch_shape,
-    )
-
-
-def _utterance_parts(utterances: Sequence[Utterance], collator: Collator) -> _Parts:
-    samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None]
-    return _Parts(
-        _common_metadata(utterances),
-        [utterance.id for utterance in utterances],
-        np.array([utterance.index for utterance in utterances], np.int64),
-        np.array([utterance.speaker_code for utterance in utterances], np.int64),
-        [utterance.mel for utterance in utterances],
-        [utterance.phonemes for utterance in utterances],
-        samples if collator.waveform and len(samples) == len(utterances) else None,
-        None,
-    )
-
-
-def _filled(values: Array, empty: int, value: int) -> Array:
+def _extended(values: Array, empty: int, value: int) -> Array:
     if not empty:
         return np.array(values, np.int64)
     return np.concatenate([values, np.full(empty, value, np.int64)], dtype=np.int64)
-
-
-def _common_metadata(utterances: Sequence[Utterance]) -> StoreMetadata:
-    first = utterances[0].store
-    for utterance in utterances:
-        store = utterance.store
-        if store is first:
-            continue
-        # Codes and ids of another table would look right and mean something else.
-        if _codes(store) != _codes(first) or not np.array_equal(store.silence, first.silence):
-            raise ConfigurationError(
-                f"utterance '{utterance.id}' is from a store with another vocabulary, speaker table or mel than "
-                f"'{utterances[0].id}'; they cannot be in one batch"
-            )
-    return first
-
-
-def _codes(store: StoreMetadata) -> tuple[object, ...]:
-    return (store.symbols, store.pad_id, store.speakers, store.n_mels, store.sample_rate, store.hop_length)

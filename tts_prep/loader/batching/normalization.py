@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,18 +42,43 @@ class MelNormalizer:
             raise ConfigurationError(f"normalize: expected 'corpus', 'speaker' or None, found {by!r}")
         return cls(np.asarray(mean, np.float32), np.where(std > 0, std, 1).astype(np.float32))
 
-    def parts(self, speaker: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def statistics(self, speaker: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return mean and standard deviation [n_mels] for a speaker code."""
         return (self.mean, self.std) if self.mean.ndim == 1 else (self.mean[speaker], self.std[speaker])
 
     def transform(self, mel: npt.NDArray[Any], speaker: int = 0) -> npt.NDArray[np.float32]:
         """Normalize a mel spectrogram [..., n_mels]."""
-        mean, std = self.parts(speaker)
+        mean, std = self.statistics(speaker)
         normalized: npt.NDArray[np.float32] = (mel - mean) / std
         return normalized
 
     def inverse(self, mel: npt.NDArray[Any], speaker: int = 0) -> npt.NDArray[np.float32]:
         """Undo `transform`."""
-        mean, std = self.parts(speaker)
+        mean, std = self.statistics(speaker)
         restored: npt.NDArray[np.float32] = mel * std + mean
         return restored
+
+
+def normalize_rows(
+    rows: npt.NDArray[np.float32],
+    lengths: Iterable[int],
+    stores: Iterable[StoreMetadata],
+    speakers: Iterable[int],
+    by: Normalization,
+) -> None:
+    """Normalize mels in place, each by the statistics of its own store.
+
+    Args:
+        rows: [B, T, n_mels].
+        lengths: [B] how many frames of each row to change.
+        stores: [B].
+        speakers: [B] codes.
+        by: see `MelNormalizer.of`.
+    """
+    normalizers: dict[int, MelNormalizer] = {}
+    for row, length, store, speaker in zip(rows, lengths, stores, speakers, strict=False):
+        if id(store) not in normalizers:
+            normalizers[id(store)] = MelNormalizer.of(store, by)
+        mean, std = normalizers[id(store)].statistics(int(speaker))
+        row[:length] -= mean
+        row[:length] /= std

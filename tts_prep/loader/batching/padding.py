@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
-from tts_prep.loader.batching.buffers import Buffers
+from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 
 Lengths = npt.NDArray[np.int64]
 
@@ -22,7 +22,7 @@ def pad_sequences(
     axis: int = 0,
     pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]:
-    """Copy sequences into one new array, each filled up at its end.
+    """Copy sequences into one new array, each padded at its end.
 
     Every element of the result is written once: a sequence, or padding.
 
@@ -55,18 +55,11 @@ def pad_sequences(
                 f"sequence {i} of the batch has the shape {list(found)}, sequence 0 {shape}; "
                 f"only axis {axis} may differ"
             )
-    lengths = [array.shape[axis] for array in arrays]
     if pad_to_multiple < 1:
         raise ConfigurationError(f"pad_to_multiple: expected a number from 1 on, found {pad_to_multiple}")
-    shape[axis] = -(-max(lengths) // pad_to_multiple) * pad_to_multiple
-    batch = np.empty((len(arrays), *shape), dtype)
-    before = (slice(None),) * axis
-    for row, array, length in zip(batch, arrays, lengths, strict=True):
-        if array.size:  # an empty list has the dtype float64
-            np.copyto(row[(*before, slice(length))], array, casting="same_kind")
-        if length < shape[axis]:
-            row[(*before, slice(length, None))] = pad_value
-    return batch, np.array(lengths, np.int64)
+    # An empty list has the dtype float64, which would not fit ids.
+    arrays = [array if array.size else array.astype(dtype) for array in arrays]
+    return fill(arrays, len(arrays), 0, pad_value, dtype, FreshBuffers(), pad_to_multiple, axis)
 
 
 def fill(
@@ -77,10 +70,11 @@ def fill(
     dtype: npt.DTypeLike,
     buffers: Buffers,
     pad_to_multiple: int = 1,
+    axis: int = 0,
 ) -> tuple[Array, Lengths]:
-    """Copy sequences, each [T, …], into one array, each filled up at its end, and empty ones after them.
+    """Copy sequences that differ along one axis only into one array, each padded at its end, then add empty rows.
 
-    The shapes are taken to be right: what is copied comes from a store, whose shapes are checked.
+    The shapes are not checked: `pad_sequences` does so for those of a user, and those of a store are checked already.
 
     Args:
         sequences: at least one, at most `size`.
@@ -90,27 +84,37 @@ def fill(
         dtype: of the result.
         buffers: where its memory comes from.
         pad_to_multiple: the padded length is a multiple of it.
+        axis: the one along which the lengths differ.
 
     Returns:
-        [size, T or more, …] and the lengths [size].
+        [size, …] and the lengths [size] int64.
     """
-    lengths = [len(sequence) for sequence in sequences]
+    lengths = [sequence.shape[axis] for sequence in sequences]
     longest = max(longest, *lengths)
     longest += -longest % pad_to_multiple
-    rest = sequences[0].shape[1:]
-    batch = buffers.take((size, longest, *rest), dtype)
+    shape = list(sequences[0].shape)
+    shape[axis] = longest
+    batch = buffers.take((size, *shape), dtype)
     empty = size - len(sequences)
-    row = np.empty(rest, dtype)
-    row[...] = pad_value
-    # As often as is needed, without memory of its own.
-    padding = np.ndarray((longest, *rest), dtype, row, strides=(0, *row.strides))
-    pieces = []
-    for sequence, length in zip(sequences, lengths, strict=True):
-        pieces.append(sequence)
-        if length < longest:
-            pieces.append(padding[length:])
-    # One call for all copies: to ask for each of them takes as long as a short one.
-    np.concatenate(pieces + [padding] * empty, out=batch.reshape(-1, *rest))
+    if axis:
+        before = (slice(None),) * axis
+        for row, sequence, length in zip(batch, sequences, lengths, strict=False):
+            np.copyto(row[(*before, slice(length))], sequence, casting="same_kind")
+            row[(*before, slice(length, None))] = pad_value
+        batch[size - empty :] = pad_value
+    else:
+        rest = shape[1:]
+        row = np.empty(rest, dtype)
+        row[...] = pad_value
+        # Repeats one row without memory of its own.
+        padding = np.ndarray((longest, *rest), dtype, row, strides=(0, *row.strides))
+        pieces = []
+        for sequence, length in zip(sequences, lengths, strict=True):
+            pieces.append(sequence)
+            if length < longest:
+                pieces.append(padding[length:])
+        # One call for all copies: one call for each costs as much as a short copy.
+        np.concatenate(pieces + [padding] * empty, out=batch.reshape(-1, *rest), casting="same_kind")
     return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
 
 

@@ -1,4 +1,4 @@
-"""Datasets made of other datasets: side by side, one after another, a part of one, transformed, cached.
+"""Datasets made of other datasets: side by side, a selection of one, transformed, cached.
 
 All of them are lazy, take any dataset with ``__len__`` and ``__getitem__``, and nest in each other. Over an
 `UtteranceDataset` what only selects stays a selection of rows, and index columns follow: ``chained.n_frames``.
@@ -6,22 +6,25 @@ All of them are lazy, take any dataset with ``__len__`` and ``__getitem__``, and
 
 from __future__ import annotations
 
+import inspect
+import os
 import threading
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.dataset.columns import CategoryValues, TextValues
+from tts_prep.format.checksum import json_sha256
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
+from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.shapes import ShapedPositions
+from tts_prep.loader.randomness import digest
+from tts_prep.loader.samplers.shapes import carry, moved
 
 
 class DatasetMixin(ABC):
@@ -48,7 +51,13 @@ class DatasetMixin(ABC):
 
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions, as a loader asks for a batch."""
-        return [self[int(position)] for position in positions]
+        rows = select_rows(range(len(self)), positions)
+        return carry((self.get_example(int(row)) for row in rows), positions)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what it is made of and of its indices, hexadecimal; functions do not count."""
+        return json_sha256([type(self).__name__, len(self), *map(fingerprint_of, self._bases())])
 
     def column(self, name: str) -> Any:
         """Return an index column of the store underneath, one value an example.
@@ -64,10 +73,17 @@ class DatasetMixin(ABC):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("dataset", "datasets", "indices"):
             raise AttributeError(name)
+        if inspect.getattr_static(type(self), name, None) is not None:
+            # A property of a subclass raised AttributeError: let that one through.
+            return object.__getattribute__(self, name)
         try:
             return self.column(name)
         except ConfigurationError as error:
             raise AttributeError(str(error)) from None
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores whose utterances are the examples; none where those are something else."""
+        return []
 
     def _bases(self) -> Sequence[Any]:
         """Return the datasets whose example ``i`` goes into this one's example ``i``."""
@@ -83,6 +99,29 @@ def column_of(dataset: Any, name: str) -> Any:
     if not hasattr(dataset, "column"):
         raise ConfigurationError(f"a {type(dataset).__name__} has no columns")
     return dataset.column(name)
+
+
+def fingerprint_of(dataset: Any) -> str:
+    """Return what tells a dataset from another one, also one of torch's ``Subset``."""
+    if hasattr(type(dataset), "fingerprint"):
+        return str(dataset.fingerprint)
+    if hasattr(dataset, "dataset") and hasattr(dataset, "indices"):
+        return json_sha256([fingerprint_of(dataset.dataset), digest(np.asarray(dataset.indices))])
+    return f"{len(dataset)} examples"
+
+
+def stores_of(dataset: Any) -> list[StoreMetadata]:
+    """Return the metadata of the stores whose utterances are the examples of a dataset, as the examples have it.
+
+    Empty where the examples are something else, or it cannot be known what they are.
+    """
+    if isinstance(dataset, UtteranceDataset):
+        return [dataset.metadata]
+    if isinstance(dataset, DatasetMixin):
+        return dataset.stores()
+    if hasattr(dataset, "dataset") and hasattr(dataset, "indices"):  # torch's Subset
+        return stores_of(dataset.dataset)
+    return []
 
 
 class TupleDataset(DatasetMixin):
@@ -155,11 +194,18 @@ class SubsetDataset(DatasetMixin):
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions; over an `UtteranceDataset` they come as one, for `collate`."""
         wanted = np.asarray(select_rows(self.indices, positions))
-        if isinstance(self.dataset, UtteranceDataset) and isinstance(positions, ShapedPositions):
-            return self.dataset.__getitems__(ShapedPositions(wanted.tolist(), positions.shape))
         if hasattr(self.dataset, "__getitems__"):
-            return self.dataset.__getitems__(wanted)
-        return [self.dataset[int(position)] for position in wanted]
+            return self.dataset.__getitems__(moved(positions, wanted.tolist()))
+        return carry((self.dataset[position] for position in wanted.tolist()), positions)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the dataset underneath and of the indices, hexadecimal."""
+        return json_sha256(["SubsetDataset", fingerprint_of(self.dataset), digest(np.asarray(self.indices))])
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores underneath."""
+        return stores_of(self.dataset)
 
     def column(self, name: str) -> Any:
         """Return a column of the dataset underneath, for the examples of this one."""
@@ -191,52 +237,6 @@ class SliceDataset(SubsetDataset):
                 f"SliceDataset: order should hold each of the {len(dataset):,} positions once, and does not"
             )
         super().__init__(dataset, permuted[start:finish])
-
-
-class ChainDataset(DatasetMixin):
-    """The examples of several datasets, one dataset after the other.
-
-    Raises:
-        ConfigurationError: there is no dataset.
-    """
-
-    def __init__(self, *datasets: Any) -> None:
-        if not datasets:
-            raise ConfigurationError("ChainDataset: expected at least one dataset, found none")
-        self.datasets = datasets
-        self._starts = list(accumulate((len(dataset) for dataset in datasets), initial=0))
-
-    def __len__(self) -> int:
-        return self._starts[-1]
-
-    def get_example(self, i: int) -> Any:
-        """Return the example at a position."""
-        number = bisect_right(self._starts, i) - 1
-        return self.datasets[number][i - self._starts[number]]
-
-    def column(self, name: str) -> Any:
-        """Return a column of all the datasets, one after the other.
-
-        Numbers come as one array, texts as an array of objects, categories under one table.
-
-        Raises:
-            ConfigurationError: one of them has no such column, or their kinds differ.
-        """
-        parts = [column_of(dataset, name) for dataset in self.datasets]
-        if all(isinstance(part, CategoryValues) for part in parts):
-            return _chain_categories(parts)
-        if any(isinstance(part, CategoryValues) for part in parts):
-            raise ConfigurationError(f"column '{name}' is a category in one dataset and not in another")
-        return np.concatenate(
-            [np.array(list(part), object) if isinstance(part, TextValues) else np.asarray(part) for part in parts]
-        )
-
-
-def _chain_categories(parts: Sequence[CategoryValues]) -> CategoryValues:
-    table = sorted({value for part in parts for value in part.table})
-    code = {value: number for number, value in enumerate(table)}
-    codes = [np.array([code[value] for value in part.table] or [0], np.int32)[part.checked_codes()] for part in parts]
-    return CategoryValues(np.concatenate(codes), table)
 
 
 class FilterDataset(SubsetDataset):
@@ -299,6 +299,10 @@ class CacheDataset(DatasetMixin):
 
     def _forget(self) -> None:
         self._kept: OrderedDict[int, Any] = OrderedDict()
+        self._new_lock()
+
+    def _new_lock(self) -> None:
+        self._process = os.getpid()
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -313,6 +317,9 @@ class CacheDataset(DatasetMixin):
 
     def get_example(self, i: int) -> Any:
         """Return the example at a position, the same object as long as it is kept."""
+        if self._process != os.getpid():
+            # Forked, perhaps while a thread held the lock, which does not exist here to release it.
+            self._new_lock()
         with self._lock:
             if i not in self._kept:
                 self._kept[i] = self.dataset[i]
@@ -321,21 +328,34 @@ class CacheDataset(DatasetMixin):
                 self._kept.popitem(last=False)
             return self._kept[i]
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores underneath."""
+        return stores_of(self.dataset)
+
     def _bases(self) -> Sequence[Any]:
         return (self.dataset,)
 
 
-def split(dataset: Any, first_size: int) -> tuple[Any, Any]:
-    """Return the dataset of the first examples, and that of the rest.
+def split(
+    dataset: Any, first_size: int, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
+) -> tuple[Any, Any]:
+    """Return the dataset of the first examples and that of the rest, or of a random choice and of the rest.
+
+    Args:
+        dataset: any dataset; `stratify` and `apart` need one with columns.
+        first_size: examples of the first one; with `apart`, at most.
+        seed: of a random choice; None takes the first ones, or 0 with `stratify` or `apart`.
+        stratify: a column of whose values both datasets have the same shares, rounded.
+        apart: a column of which no value is in both datasets.
 
     Raises:
-        ConfigurationError: there are fewer examples than that.
+        ConfigurationError: there are fewer examples than that, no such column, or no value of `apart` fits.
     """
     if isinstance(dataset, UtteranceDataset):
-        return dataset.split(first_size)
-    if not 0 <= first_size <= len(dataset):
-        raise ConfigurationError(f"split: expected a size from 0 to {len(dataset):,}, found {first_size:,}")
-    return SliceDataset(dataset, 0, first_size), SliceDataset(dataset, first_size, None)
+        return dataset.split(first_size, seed=seed, stratify=stratify, apart=apart)
+    strata, groups = (None if name is None else column_of(dataset, name) for name in (stratify, apart))
+    first, rest = split_positions(len(dataset), first_size, seed, strata=strata, groups=groups)
+    return SubsetDataset(dataset, first), SubsetDataset(dataset, rest)
 
 
 def _check_lengths(kind: str, datasets: dict[str, Any]) -> None:

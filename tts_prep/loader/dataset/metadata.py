@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class StoreMetadata:
         speaker_frames: [n_speakers] int64, frames of each speaker.
         speaker_mel_mean: [n_speakers, n_mels] float64, over the frames of each speaker.
         speaker_mel_std: [n_speakers, n_mels] float64, population standard deviation over the same.
+        audio_settings: how recordings became mels: the manifest's ``configuration.audio``.
     """
 
     sample_rate: int
@@ -52,6 +54,7 @@ class StoreMetadata:
     speaker_frames: npt.NDArray[np.int64]
     speaker_mel_mean: npt.NDArray[np.float64]
     speaker_mel_std: npt.NDArray[np.float64]
+    audio_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetadata:
@@ -87,6 +90,7 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
             speaker_frames=_statistics(index, "frames", (len(manifest.speakers),)),
             speaker_mel_mean=_statistics(index, "mel_mean", (len(manifest.speakers), n_mels)),
             speaker_mel_std=_statistics(index, "mel_std", (len(manifest.speakers), n_mels)),
+            audio_settings=dict(manifest.configuration.get("audio", {})),
         )
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise CorruptStoreError(f"{store / MANIFEST}: a key is missing or cannot be used ({error!r})") from error

@@ -20,10 +20,11 @@ from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValue
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
+from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.prefetch.reading_ahead import ask_for
 from tts_prep.loader.randomness import digest
-from tts_prep.loader.samplers.shapes import BatchShape, ShapedPositions
+from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +37,13 @@ class Utterance:
         text: what was phonemized, before any normalization.
         phoneme_text: the text form of the phonemes.
         speaker: name.
-        speaker_code: position of the speaker in the store's table.
+        speaker_code: position of the speaker in ``store.speakers``.
         seconds: length of the audio that the mel was made from.
         mel: [n_frames, n_mels] float32 or float16, as the preset scales it.
         phonemes: [n_phonemes] int32, ids into the vocabulary.
-        waveform: [n_samples] int16 (the sample × 32,767) or float32; None where the store keeps none.
+        waveform: [n_samples] int16 (the sample × 32,768) or float32; None where the store keeps none.
         meta: the corpus's own columns: gender, language, accent, …
-        store: what holds for every utterance of the store.
+        store: what holds for every utterance of the store; of a `ChainDataset`, with its common table of speakers.
     """
 
     index: int
@@ -57,6 +58,22 @@ class Utterance:
     waveform: Array | None = field(repr=False)
     meta: Mapping[str, str | float]
     store: StoreMetadata = field(repr=False)
+
+    @property
+    def audio(self) -> npt.NDArray[np.float32]:
+        """The waveform as floats from -1 to 1, [n_samples], in memory of its own.
+
+        Raises:
+            ConfigurationError: the store keeps no waveforms.
+        """
+        if self.waveform is None:
+            raise ConfigurationError(
+                f"utterance '{self.id}': the store keeps no waveforms; make it with --waveform int16"
+            )
+        samples = self.waveform.astype(np.float32)
+        if self.waveform.dtype == np.int16:
+            samples *= np.float32(1 / 32768)
+        return samples
 
 
 class UtteranceDataset:
@@ -87,6 +104,8 @@ class UtteranceDataset:
         self.columns = Columns(store, self._rows)
         # What a batch of a sampler with fixed shapes is to be padded to.
         self.batch_shape: BatchShape | None = None
+        # Whose batch this is, where a sampler says so.
+        self.batch_epoch: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self._store, "rows": self._rows}
@@ -218,8 +237,8 @@ class UtteranceDataset:
         It goes to ``collate``, which pads it straight from the map; any other function can iterate over it.
         """
         selected = self._selected(select_rows(self._rows, positions))
-        if isinstance(positions, ShapedPositions):
-            selected.batch_shape = positions.shape
+        if isinstance(positions, BatchPositions):
+            selected.batch_shape, selected.batch_epoch = positions.shape, positions.epoch
         return selected
 
     def select(self, positions: Positions) -> UtteranceDataset:
@@ -264,15 +283,28 @@ class UtteranceDataset:
             positions = np.argsort(numbers, kind="stable")
         return self._selected(select_rows(self._rows, positions))
 
-    def split(self, first_size: int) -> tuple[UtteranceDataset, UtteranceDataset]:
-        """Return the dataset of the first utterances, and that of the rest.
+    def split(
+        self, first_size: int, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
+    ) -> tuple[UtteranceDataset, UtteranceDataset]:
+        """Return two datasets: the first utterances and the rest, or a random choice and the rest.
+
+        ``dataset.split(100, stratify="speaker")`` keeps every speaker's share; ``dataset.split(100, apart="text")``
+        has no text on both sides.
+
+        Args:
+            first_size: utterances of the first one; with `apart`, at most.
+            seed: of a random choice; None takes the first ones, or 0 with `stratify` or `apart`.
+            stratify: a column of whose values both datasets have the same shares, rounded.
+            apart: a column of which no value is in both datasets.
 
         Raises:
-            ConfigurationError: there are fewer utterances than that.
+            ConfigurationError: there are fewer utterances than that, no such column, or no value of `apart` fits.
         """
-        if not 0 <= first_size <= len(self):
-            raise ConfigurationError(f"split: expected a size from 0 to {len(self):,}, found {first_size:,}")
-        return self[:first_size], self[first_size:]
+        strata, groups = (None if name is None else self.columns[name] for name in (stratify, apart))
+        first, rest = split_positions(len(self), first_size, seed, strata=strata, groups=groups)
+        if seed is None and strata is None and groups is None:
+            return self[:first_size], self[first_size:]
+        return self.select(first), self.select(rest)
 
     def column(self, name: str) -> ColumnValues:
         """Return a column, as the attribute of its name would be.

@@ -19,7 +19,9 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.recipes.kaldi_files import parse_store_entry, read_tables, store_entry
 from tts_prep.loader.recipes.ref_yaml import read_yaml
-from tts_prep.loader.samplers.base import Progress, Sampler, check_batch_size, check_rank, steps_made
+from tts_prep.loader.samplers.base import Sampler, check_batch_size
+from tts_prep.loader.samplers.ranks import check_rank
+from tts_prep.loader.samplers.shapes import BatchPositions
 
 GROUPS = ({"train", "valid", "test"}, {"train", "valid"}, {"test"})
 DATASET_TYPES = ("speech.speech_text.SpeechTextDataset",)
@@ -95,7 +97,7 @@ class IteratorGroup:
         share: tuple[int, int],
     ) -> None:
         named = {"": config} if isinstance(config.get("type"), str) else config
-        self.loaders: dict[str, DataLoader] = {
+        self.loaders: dict[str, DataLoader[Any]] = {
             key: _build_loader(f"{name}.{key}".rstrip("."), value, tokenizer, output, share, shuffle=name == "train")
             for key, value in named.items()
         }
@@ -302,9 +304,7 @@ class FixedBatches(Sampler[list[int]]):
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
-        super().__init__()
-        check_rank(rank, world_size)
-        self.rank, self.world_size = rank, world_size
+        super().__init__(rank=rank, world_size=world_size)
         self._batches = batches
         self._shuffle = shuffle
         self._seed = check_seed(seed)
@@ -315,34 +315,19 @@ class FixedBatches(Sampler[list[int]]):
         """None: a selection may leave positions out."""
         return
 
-    def draw(self, epoch: int) -> Iterator[list[int]]:
-        """Return this rank's batches of an epoch."""
-        return self.rest(epoch, ())
-
-    def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
-        """Return this rank's batches that are left of an epoch after steps that were made in it."""
-        order = self._order(epoch)
-        left = order[steps_made(done) :]
-        missing = -len(left) % self.world_size
-        numbers = np.concatenate([left, np.resize(order, missing)])[self.rank :: self.world_size]
-        return (self._batches[number] for number in numbers.tolist())
-
-    def _order(self, epoch: int) -> npt.NDArray[np.int64]:
+    def order(self, epoch: int) -> Iterator[list[int]]:
+        """Return the batches of an epoch, for all ranks."""
         n = len(self._batches)
         first = epoch * self._per_epoch
         turns = range(first // n, -(-(first + self._per_epoch) // n))
         orders = [permutation(n, self._seed, turn) if self._shuffle else np.arange(n) for turn in turns]
         start = first - turns[0] * n
-        return np.concatenate(orders)[start : start + self._per_epoch]
+        numbers = np.concatenate(orders)[start : start + self._per_epoch]
+        return (BatchPositions(self._batches[number], epoch) for number in numbers.tolist())
 
-    def count(self, epoch: int) -> int:
-        """Return how many batches an epoch holds for this rank."""
-        return self.count_rest(epoch, ())
-
-    def count_rest(self, epoch: int, done: Progress) -> int:  # noqa: ARG002
-        """Return how many batches are left of an epoch for this rank after steps that were made in it."""
-        left = max(0, self._per_epoch - steps_made(done))
-        return -(-left // self.world_size)
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many batches an epoch holds, for all ranks."""
+        return self._per_epoch
 
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""
@@ -447,7 +432,7 @@ def _build_loader(
     share: tuple[int, int],
     *,
     shuffle: bool,
-) -> DataLoader:
+) -> DataLoader[Any]:
     _check_keys(where, config, {"type", "conf"}, {"type", "conf"})
     kind, conf = config["type"], config["conf"]
     if kind not in ITERATOR_TYPES:
@@ -483,6 +468,7 @@ def _build_loader(
         output="torch" if output == "torch" else "numpy",
         prefetch=2 * settings.num_workers,
         threads=max(1, settings.num_workers),
+        replicate=not settings.distributed,
     )
 
 

@@ -242,8 +242,11 @@ def build_dataloader(
     device: str = "cpu",
     collate_config: Mapping[str, Any] | None = None,
     dataset_config: Mapping[str, Any] | None = None,
-) -> DataLoader:
+) -> DataLoader[Any]:
     """Return the loader of StyleTTS2; unless for validation, it shuffles and drops a last, smaller batch.
+
+    Where a process group of ``torch.distributed`` runs, each rank gets its share, so that nothing else may divide the
+    batches: ``accelerator.prepare`` leaves this loader as it is.
 
     Args:
         path_list: lines ``wav|phonemes|speaker``; None takes the whole store.
@@ -272,4 +275,5 @@ def build_dataloader(
         collate_fn=Collater(**(collate_config or {})),
         prefetch=2 * num_workers,
         threads=max(1, num_workers),
+        rank="auto",
     )

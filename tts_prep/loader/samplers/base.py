@@ -6,18 +6,20 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import cached_property
-from itertools import islice
+from itertools import chain, cycle, islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.checksum import json_sha256
 from tts_prep.loader.randomness import check_seed, permutation_parts, random_words
+from tts_prep.loader.samplers.ranks import Rank, resolve_rank
+from tts_prep.loader.samplers.shapes import BatchPositions
 
 T = TypeVar("T")
 Progress: TypeAlias = "tuple[tuple[int, int], ...]"
 """Steps made in an epoch: pairs of a number of ranks and how many steps it made, in order."""
 
-_PART = 1 << 20
+_BLOCK = 1 << 20
 """How many utterances are put into order at once, so that an epoch of more begins without a wait."""
 
 
@@ -27,15 +29,21 @@ class Sampler(ABC, Generic[T]):
     Every iteration is one epoch. The first is epoch 0, and each one after that the next, unless `set_epoch` says
     otherwise. What an epoch holds is a pure function of the sampler's settings and the epoch's number.
 
-    A sampler that shares an epoch among ranks gives each of them as many elements as the others: step ``i`` of all
-    ranks together is a stretch of one list that is the same everywhere. So the state of a run is the number of
-    steps that it has made, and any other number of ranks can go on from there.
+    An epoch is one list, `order`, the same on every rank. Each rank gets every ``world_size``-th element of it, and all
+    ranks the same number: where they do not divide the list, it is continued from its beginning. So the state of a run
+    is the number of steps that it has made, and any other number of ranks can go on from there.
+
+    Args:
+        rank: which share of an epoch this sampler gives, from 0 on; ``"auto"`` takes rank and number of ranks from
+            ``torch.distributed``, or 0 of 1 where no process group runs.
+        world_size: how many shares there are.
+
+    Raises:
+        ConfigurationError: there is no such rank.
     """
 
-    rank = 0
-    world_size = 1
-
-    def __init__(self) -> None:
+    def __init__(self, *, rank: Rank = 0, world_size: int = 1) -> None:
+        self.rank, self.world_size = resolve_rank(rank, world_size)
         self._epoch = 0
         self._begun = False
         self._done: Progress = ()
@@ -128,21 +136,63 @@ class Sampler(ABC, Generic[T]):
         """SHA-256 of all settings that decide what an epoch holds; rank and number of ranks are not among them."""
         return json_sha256({"sampler": type(self).__name__, **self.settings()})
 
-    def rest(self, epoch: int, done: Progress) -> Iterator[T]:
-        """Return what is left of an epoch after steps that were made in it."""
-        return islice(self.draw(epoch), steps_made(done), None)
+    def draw(self, epoch: int) -> Iterator[T]:
+        """Return what an epoch holds for this rank, without making it the current one."""
+        return self.rest(epoch, ())
 
-    def __len__(self) -> int:
-        """Return how much the current epoch holds; after `load_state_dict`, how much is left of it."""
-        return self.count_rest(self._epoch, self._done)
+    def rest(self, epoch: int, done: Progress) -> Iterator[T]:
+        """Return what is left of an epoch for this rank after steps that were made in it."""
+        start = steps_made(done)
+        left = islice(self.order(epoch), start, None)
+        if self.world_size == 1:
+            return left
+        count = max(0, self.order_size(epoch) - start)
+        count += -count % self.world_size
+        again = chain.from_iterable(self.order(epoch) for _ in cycle([None]))
+        return islice(chain(left, again), self.rank, count, self.world_size)
+
+    def count(self, epoch: int) -> int:
+        """Return how much an epoch holds for this rank."""
+        return self.count_rest(epoch, ())
 
     def count_rest(self, epoch: int, done: Progress) -> int:
-        """Return how much is left of an epoch after steps that were made in it."""
-        return max(0, self.count(epoch) - steps_made(done))
+        """Return how much is left of an epoch for this rank after steps that were made in it."""
+        return -(-max(0, self.order_size(epoch) - steps_made(done)) // self.world_size)
+
+    def __len__(self) -> int:
+        """Return how much the current epoch holds for this rank, whether or not some of it has been given out."""
+        return sum(steps for _, steps in self._done) + self.remaining
+
+    @property
+    def remaining(self) -> int:
+        """How much of the current epoch is left after the state that was loaded; all of it where none was."""
+        return self.count_rest(self._epoch, self._done)
 
     def ends_after(self, steps: int) -> bool:
-        """Return whether nothing is left of the current epoch after so many steps."""
-        return steps >= len(self)
+        """Return whether nothing is left of the current epoch after so many more steps."""
+        return steps >= self.remaining
+
+    @property
+    def sampler(self) -> Sampler[T]:
+        """The sampler itself: Lightning calls ``set_epoch`` of the sampler of a batch sampler."""
+        return self
+
+    @property
+    def batch_size(self) -> int | None:
+        """Utterances a batch, where all batches have as many; else None.
+
+        accelerate and Lightning ask for it when they share a batch sampler among ranks.
+
+        Raises:
+            ConfigurationError: the sampler is shared among ranks already, so that doing it again would lose batches.
+        """
+        if self.world_size > 1:
+            raise ConfigurationError(
+                f"this {type(self).__name__} already gives rank {self.rank} of {self.world_size} its share; either "
+                "make it without rank and world_size, or let nothing else share its batches (accelerate: do not "
+                "prepare the loader; Lightning: use_distributed_sampler=False)"
+            )
+        return None
 
     @property
     @abstractmethod
@@ -154,12 +204,12 @@ class Sampler(ABC, Generic[T]):
         """Return what decides on an epoch besides its number, as plain numbers and strings."""
 
     @abstractmethod
-    def draw(self, epoch: int) -> Iterator[T]:
-        """Return what an epoch holds, without making it the current one."""
+    def order(self, epoch: int) -> Iterator[T]:
+        """Return everything that an epoch holds, for all ranks."""
 
     @abstractmethod
-    def count(self, epoch: int) -> int:
-        """Return how much an epoch holds."""
+    def order_size(self, epoch: int) -> int:
+        """Return how much an epoch holds, for all ranks."""
 
 
 class SequentialSampler(Sampler[int]):
@@ -167,10 +217,12 @@ class SequentialSampler(Sampler[int]):
 
     Args:
         data_source: the dataset, or anything as long.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
     """
 
-    def __init__(self, data_source: Sized) -> None:
-        super().__init__()
+    def __init__(self, data_source: Sized, *, rank: Rank = 0, world_size: int = 1) -> None:
+        super().__init__(rank=rank, world_size=world_size)
         self._size = len(data_source)
 
     @property
@@ -178,11 +230,11 @@ class SequentialSampler(Sampler[int]):
         """The number of utterances that positions are drawn from."""
         return self._size
 
-    def draw(self, epoch: int) -> Iterator[int]:  # noqa: ARG002
+    def order(self, epoch: int) -> Iterator[int]:  # noqa: ARG002
         """Return the positions in order, whatever the epoch."""
         return iter(range(self._size))
 
-    def count(self, epoch: int) -> int:  # noqa: ARG002
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return how many positions an epoch holds."""
         return self._size
 
@@ -200,6 +252,8 @@ class RandomSampler(Sampler[int]):
         num_samples: how many an epoch; by default as many as there are. Without replacement, more than there are
             means another order after the first, and so on.
         seed: from 0 on.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: a setting is out of range.
@@ -207,9 +261,16 @@ class RandomSampler(Sampler[int]):
     """
 
     def __init__(
-        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, *, seed: int = 0
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        *,
+        seed: int = 0,
+        rank: Rank = 0,
+        world_size: int = 1,
     ) -> None:
-        super().__init__()
+        super().__init__(rank=rank, world_size=world_size)
         self._size = len(data_source)
         self._replacement = replacement
         self._count = self._size if num_samples is None else operator.index(num_samples)
@@ -224,8 +285,8 @@ class RandomSampler(Sampler[int]):
         """The number of utterances that positions are drawn from."""
         return self._size
 
-    def draw(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch."""
+    def order(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch, for all ranks."""
         if self._replacement:
             # 64 random bits: the modulo prefers no position by more than size / 2**64.
             words = random_words(self._count, self._seed, epoch)
@@ -235,23 +296,25 @@ class RandomSampler(Sampler[int]):
     def _orders(self, epoch: int) -> Iterator[int]:
         turn = 0
         while True:
-            for part in permutation_parts(self._size, _PART, self._seed, epoch, turn):
-                yield from map(int, part)
+            for block in permutation_parts(self._size, _BLOCK, self._seed, epoch, turn):
+                yield from map(int, block)
             turn += 1
 
-    def count(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds."""
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds, for all ranks."""
         return self._count
 
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""
         settings = {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
-        # Of one part, whatever its size, an order is the same.
-        return settings | ({"part": _PART} if self._size > _PART and not self._replacement else {})
+        # Of one block, whatever its size, an order is the same.
+        return settings | ({"part": _BLOCK} if self._size > _BLOCK and not self._replacement else {})
 
 
 class BatchSampler(Sampler[list[int]]):
     """Cut what a sampler gives into batches of equal count.
+
+    Rank and number of ranks are those of the sampler.
 
     Args:
         sampler: of positions; its epoch follows this one's. Anything that can be iterated over again will do.
@@ -263,48 +326,54 @@ class BatchSampler(Sampler[list[int]]):
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False) -> None:
-        super().__init__()
+        if isinstance(sampler, Sampler):
+            super().__init__(rank=sampler.rank, world_size=sampler.world_size)
+        else:
+            super().__init__()
         self._sampler = sampler
         self._batch_size = check_batch_size(batch_size)
-        self._drop_last = drop_last
-        if isinstance(sampler, Sampler):
-            self.rank, self.world_size = sampler.rank, sampler.world_size
+        self.drop_last = drop_last
+
+    @property
+    def batch_size(self) -> int | None:
+        """Utterances a batch; see `Sampler.batch_size`."""
+        return super().batch_size or self._batch_size
 
     @property
     def size(self) -> int | None:
         """The number of utterances that positions are drawn from; None where that is not known."""
         return self._sampler.size if isinstance(self._sampler, Sampler) else None
 
-    def draw(self, epoch: int) -> Iterator[list[int]]:
-        """Return the batches of an epoch."""
+    def order(self, epoch: int) -> Iterator[list[int]]:
+        """Return the batches of an epoch. Of more than one rank, this rank's: each cuts its own positions."""
         return self.rest(epoch, ())
 
+    def order_size(self, epoch: int) -> int:
+        """Return how many batches `order` gives."""
+        return self.count_rest(epoch, ())
+
     def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
-        """Return the batches that are left of an epoch after steps that were made in it."""
+        """Return this rank's batches that are left of an epoch after steps that were made in it."""
         if isinstance(self._sampler, Sampler):
-            return self._cut(self._sampler.rest(epoch, self._in_positions(done)))
-        return self._cut(islice(iter(self._sampler), steps_made(done) * self._batch_size, None))
+            return self._cut(self._sampler.rest(epoch, self._in_positions(done)), epoch)
+        return self._cut(islice(iter(self._sampler), steps_made(done) * self._batch_size, None), epoch)
 
     def _in_positions(self, done: Progress) -> Progress:
         return tuple((world_size, steps * self._batch_size) for world_size, steps in done)
 
-    def _cut(self, positions: Iterator[int]) -> Iterator[list[int]]:
-        while batch := list(islice(positions, self._batch_size)):
-            if len(batch) == self._batch_size or not self._drop_last:
+    def _cut(self, positions: Iterator[int], epoch: int) -> Iterator[list[int]]:
+        while batch := BatchPositions(islice(positions, self._batch_size), epoch):
+            if len(batch) == self._batch_size or not self.drop_last:
                 yield batch
 
-    def count(self, epoch: int) -> int:
-        """Return how many batches an epoch holds."""
-        return self._batches(self._sampler.count(epoch) if isinstance(self._sampler, Sampler) else self._length())
-
-    def __len__(self) -> int:
-        """Return how many batches the current epoch holds; after `load_state_dict`, how many are left of it."""
+    def count_rest(self, epoch: int, done: Progress) -> int:
+        """Return how many batches are left of an epoch for this rank after steps that were made in it."""
         if isinstance(self._sampler, Sampler):
-            return self._batches(self._sampler.count_rest(self._epoch, self._in_positions(self._done)))
-        return max(0, self._batches(self._length()) - steps_made(self._done))
+            return self._batches(self._sampler.count_rest(epoch, self._in_positions(done)))
+        return max(0, self._batches(self._length()) - steps_made(done))
 
     def _batches(self, count: int) -> int:
-        return count // self._batch_size if self._drop_last else -(-count // self._batch_size)
+        return count // self._batch_size if self.drop_last else -(-count // self._batch_size)
 
     def _length(self) -> int:
         if not isinstance(self._sampler, Sized):
@@ -314,24 +383,12 @@ class BatchSampler(Sampler[list[int]]):
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""
         inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
-        return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self._drop_last}
+        return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
 
 
 def steps_made(done: Progress) -> int:
     """Return how many elements of the common list of an epoch have been used."""
     return sum(world_size * steps for world_size, steps in done)
-
-
-def check_rank(rank: int, world_size: int) -> None:
-    """Make sure that there is such a rank.
-
-    Raises:
-        ConfigurationError: there is not.
-    """
-    if world_size < 1 or not 0 <= rank < world_size:
-        raise ConfigurationError(
-            f"rank {rank} of {world_size}: expected a world size from 1 on, and a rank from 0 to one below it"
-        )
 
 
 def check_batch_size(batch_size: int) -> int:

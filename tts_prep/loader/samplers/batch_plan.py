@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from tts_prep.format.datasets import Array
 from tts_prep.loader.samplers.base import Progress, steps_made
-from tts_prep.loader.samplers.shapes import BatchShape, ShapedPositions
+from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
-Whole = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,27 +28,27 @@ class BatchPlan:
         shape_of: [n_batches] int64, which of the shapes a batch has; empty where there are none.
     """
 
-    positions: Whole
-    starts: Whole
-    sizes: Whole
+    positions: Int64Array
+    starts: Int64Array
+    sizes: Int64Array
     lengths: Array
     shapes: tuple[BatchShape, ...] = ()
-    shape_of: Whole = field(default_factory=lambda: np.empty(0, np.int64))
+    shape_of: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.starts)
 
-    def batch(self, number: int) -> list[int]:
-        """Return the positions of the utterances of a batch."""
+    def batch(self, number: int, epoch: int | None = None) -> BatchPositions:
+        """Return the positions of the utterances of a batch, and with them its epoch and its shape."""
         start = int(self.starts[number])
         batch: list[int] = self.positions[start : start + int(self.sizes[number])].tolist()
-        return ShapedPositions(batch, self.shapes[self.shape_of[number]]) if self.shapes else batch
+        return BatchPositions(batch, epoch, self.shapes[self.shape_of[number]] if self.shapes else None)
 
-    def longest(self) -> Whole:
+    def longest(self) -> Int64Array:
         """Return the length of the longest utterance of every batch, [n_batches]."""
         return self.longest_of(self.lengths)
 
-    def longest_of(self, lengths: Array) -> Whole:
+    def longest_of(self, lengths: Array) -> Int64Array:
         """Return the longest of every batch by other lengths [size], [n_batches]."""
         if not len(self):
             return np.empty(0, np.int64)
@@ -97,7 +97,7 @@ class BatchPlan:
             plan = grown
         return plan
 
-    def chosen(self, numbers: Whole | slice) -> BatchPlan:
+    def chosen(self, numbers: Int64Array | slice) -> BatchPlan:
         """Return the plan of some of the batches."""
         return replace(
             self,
@@ -106,11 +106,11 @@ class BatchPlan:
             shape_of=self.shape_of[numbers] if self.shapes else self.shape_of,
         )
 
-    def without(self, numbers: Whole) -> BatchPlan:
+    def without(self, numbers: Int64Array) -> BatchPlan:
         """Return the plan of all batches but some."""
         return self.chosen(np.delete(np.arange(len(self)), numbers)) if len(numbers) else self
 
-    def utterances(self, numbers: Whole | slice) -> Whole:
+    def utterances(self, numbers: Int64Array | slice) -> Int64Array:
         """Return the utterances of some of the batches, batch after batch."""
         bounds = zip(self.starts[numbers].tolist(), self.sizes[numbers].tolist(), strict=True)
         parts = [self.positions[start : start + size] for start, size in bounds]

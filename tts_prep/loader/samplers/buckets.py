@@ -11,7 +11,7 @@ from tts_prep.format.datasets import Array
 
 _LARGEST_TABLE = 1 << 20
 
-Whole = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 
 def bucket_edges(shortest: int, longest: int, tolerance: float, phase: float) -> list[float]:
@@ -31,7 +31,7 @@ def bucket_edges(shortest: int, longest: int, tolerance: float, phase: float) ->
     return edges
 
 
-def number_buckets(lengths: Array, edges: Sequence[float]) -> tuple[Whole, Whole]:
+def number_buckets(lengths: Array, edges: Sequence[float]) -> tuple[Int64Array, Int64Array]:
     """Return the number of each length's bucket, ascending with length, and the longest length of every bucket.
 
     Args:
@@ -47,13 +47,13 @@ def number_buckets(lengths: Array, edges: Sequence[float]) -> tuple[Whole, Whole
     return _look_up(lengths, values, numbers), values[np.append(first[1:], len(values)) - 1]
 
 
-def number_shapes(lengths: Array, padded: Whole) -> Whole:
+def number_shapes(lengths: Array, padded: Int64Array) -> Int64Array:
     """Return which of the padded lengths, ascending, is the shortest that holds each length, [n]."""
     values, _ = histogram(lengths)
     return _look_up(lengths, values, np.searchsorted(padded, values, side="left"))
 
 
-def _look_up(lengths: Array, values: Whole, numbers: Whole) -> Whole:
+def _look_up(lengths: Array, values: Int64Array, numbers: Int64Array) -> Int64Array:
     longest = int(values[-1])
     if longest < max(len(lengths), _LARGEST_TABLE):
         # A look into a table of all possible lengths: ten times faster than a search for a large dataset.
@@ -63,7 +63,7 @@ def _look_up(lengths: Array, values: Whole, numbers: Whole) -> Whole:
     return numbers[np.searchsorted(values, lengths)]
 
 
-def histogram(lengths: Array) -> tuple[Whole, Whole]:
+def histogram(lengths: Array) -> tuple[Int64Array, Int64Array]:
     """Return the different lengths, ascending, and how many utterances have each."""
     if int(lengths.max()) < max(len(lengths), _LARGEST_TABLE):
         counts = np.bincount(lengths)
@@ -73,7 +73,7 @@ def histogram(lengths: Array) -> tuple[Whole, Whole]:
     return values.astype(np.int64), counts
 
 
-def histogram_of_blocks(blocks: Iterable[Array]) -> tuple[Whole, Whole]:
+def histogram_of_blocks(blocks: Iterable[Array]) -> tuple[Int64Array, Int64Array]:
     """Return the different lengths of all blocks, ascending, and how many utterances have each."""
     values, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     for block in blocks:

@@ -13,7 +13,7 @@ from tts_prep.loader.samplers.batch_plan import BatchPlan
 from tts_prep.loader.samplers.budgets import Limits
 from tts_prep.loader.samplers.shapes import BatchShape
 
-Whole = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Cutter:
         """The name of the field that utterances are sorted by."""
         return next(iter(self.fields))
 
-    def cut(self, positions: Whole, counts: Whole, longest: Whole, word: int | None = None) -> tuple[BatchPlan, Whole]:
+    def cut(
+        self, positions: Int64Array, counts: Int64Array, longest: Int64Array, word: int | None = None
+    ) -> tuple[BatchPlan, Int64Array]:
         """Cut utterances in order into batches.
 
         Args:
@@ -59,7 +61,7 @@ class Cutter:
         plan = BatchPlan(positions, bounds[:-1], np.diff(bounds), self.fields[self.main])
         return plan, np.array([] if short is None else [short], np.int64)
 
-    def _cut_by_count(self, n: int, word: int | None) -> tuple[Whole, int | None]:
+    def _cut_by_count(self, n: int, word: int | None) -> tuple[Int64Array, int | None]:
         """Return the bounds of batches, and which one is small for want of utterances."""
         size = self.limits.count
         bounds = np.append(np.arange(0, n, size), n)
@@ -73,9 +75,9 @@ class Cutter:
         bounds[short + 1 : -1] -= missing
         return bounds, short
 
-    def _cut_by_frames(self, counts: Whole, longest: Whole) -> tuple[Whole, int | None]:
+    def _cut_by_frames(self, counts: Int64Array, longest: Int64Array) -> tuple[Int64Array, int | None]:
         """Return the bounds of batches, and which one is small for want of utterances."""
-        parts: list[Whole] = [np.empty(0, np.int64)]
+        parts: list[Int64Array] = [np.empty(0, np.int64)]
         start = end = 0
         for count, limit in zip(counts.tolist(), longest.tolist(), strict=True):
             end += count
@@ -86,7 +88,9 @@ class Cutter:
         bounds = np.concatenate([*parts, [end]])
         return bounds, len(bounds) - 2 if start > end else None
 
-    def _cut_by_all(self, positions: Whole, counts: Whole, longest: Whole) -> tuple[Whole, int | None]:
+    def _cut_by_all(
+        self, positions: Int64Array, counts: Int64Array, longest: Int64Array
+    ) -> tuple[Int64Array, int | None]:
         """Return the bounds of batches that keep the budgets of several fields, and which one is small."""
         ends = np.cumsum(counts)
         n = len(positions)
@@ -107,10 +111,10 @@ class Cutter:
         bounds[-1] = n
         return np.array(bounds, np.int64), short
 
-    def _cut_to_shapes(self, positions: Whole, counts: Whole) -> tuple[BatchPlan, Whole]:
-        starts: list[Whole] = []
-        sizes: list[Whole] = []
-        shape_of: list[Whole] = []
+    def _cut_to_shapes(self, positions: Int64Array, counts: Int64Array) -> tuple[BatchPlan, Int64Array]:
+        starts: list[Int64Array] = []
+        sizes: list[Int64Array] = []
+        shape_of: list[Int64Array] = []
         begin = 0
         for number, count in zip(range(len(self.shapes) - 1, -1, -1), counts.tolist(), strict=True):
             size = self.shapes[number].size

@@ -1,4 +1,4 @@
-"""One epoch of positions, shared among ranks."""
+"""One epoch of positions, shared among ranks, by the names that torch and Parakeet have for it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tts_prep.errors import SamplingError
 from tts_prep.loader.randomness import check_seed, permutation
-from tts_prep.loader.samplers.base import Progress, Sampler, check_rank, steps_made
+from tts_prep.loader.samplers.base import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """Give each rank every so-manyth position of one order, the same number to every rank.
+    """Give each rank every ``num_trainers``-th position of one order, the same number to every rank.
 
     Where the ranks do not divide the positions, the order is continued from its beginning.
 
@@ -32,10 +31,7 @@ class DistributedSampler(Sampler[int]):
     """
 
     def __init__(self, dataset_size: int, num_trainers: int, rank: int, shuffle: bool = True, *, seed: int = 0) -> None:
-        super().__init__()
-        check_rank(rank, num_trainers)
-        self.rank = rank
-        self.world_size = num_trainers
+        super().__init__(rank=rank, world_size=num_trainers)
         self._size = operator.index(dataset_size)
         self._shuffle = shuffle
         self._seed = check_seed(seed)
@@ -47,26 +43,13 @@ class DistributedSampler(Sampler[int]):
         """The number of utterances that positions are drawn from."""
         return self._size
 
-    def draw(self, epoch: int) -> Iterator[int]:
-        """Return this rank's positions of an epoch."""
-        return self.rest(epoch, ())
+    def order(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch, for all ranks."""
+        return map(int, permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size))
 
-    def rest(self, epoch: int, done: Progress) -> Iterator[int]:
-        """Return this rank's positions that are left of an epoch after steps that were made in it."""
-        order: npt.NDArray[np.int64] = (
-            permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size)
-        )
-        left = order[steps_made(done) :]
-        missing = -len(left) % self.world_size
-        return map(int, np.concatenate([left, np.resize(order, missing)])[self.rank :: self.world_size])
-
-    def count(self, epoch: int) -> int:
-        """Return how many positions an epoch holds for this rank."""
-        return self.count_rest(epoch, ())
-
-    def count_rest(self, epoch: int, done: Progress) -> int:  # noqa: ARG002
-        """Return how many positions are left of an epoch for this rank after steps that were made in it."""
-        return -(-max(0, self._size - steps_made(done)) // self.world_size)
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds, for all ranks."""
+        return self._size
 
     def settings(self) -> dict[str, Any]:
         """Return what decides on an epoch."""

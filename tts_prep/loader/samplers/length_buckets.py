@@ -12,11 +12,12 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.randomness import RandomParts, check_seed, digest, permutation, random_words, sort_order
-from tts_prep.loader.samplers.base import Progress, Sampler, check_batch_size, check_rank
+from tts_prep.loader.samplers.base import Progress, Sampler, check_batch_size
 from tts_prep.loader.samplers.batch_plan import BatchPlan, joined, shared
 from tts_prep.loader.samplers.buckets import bucket_edges, histogram_of_blocks, number_buckets, number_shapes
 from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget
 from tts_prep.loader.samplers.cutting import Cutter
+from tts_prep.loader.samplers.ranks import Rank
 from tts_prep.loader.samplers.shapes import BatchShape, best_lengths
 
 _UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
@@ -26,7 +27,7 @@ _STREAMS = 5
 _FINEST_TOLERANCE = 1e-4
 _BLOCK = 1 << 20
 
-Whole = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
 
 class LengthBucketBatchSampler(Sampler[list[int]]):
@@ -61,11 +62,16 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         longest_first: begin each epoch with the batches of the longest utterances, one a rank, so that a
             batch that does not fit into memory is found at once. Of more than one window, these are exactly sorted.
         multiple_of: batch sizes are multiples of this wherever a budget allows as many and utterances are left.
-        n_shapes: pad every batch to one of at most so many shapes, chosen to have the least padding that is possible
-            with so few; buckets and `tolerance` play no part then. A batch with fewer utterances than its shape is
-            filled up by `collate` with empty ones. Not with `drop_last` or `over_budget="alone"`.
+        n_shapes: pad every batch to one of at most this many shapes: a number of utterances, and a length for each
+            field of `lengths`. Give ``n_phonemes`` and ``n_samples`` as fields to have phonemes and waveforms of fixed
+            shape too. Of all choices of that many lengths of the first field, this one has the fewest padded elements
+            of that field. Buckets and `tolerance` play no part then. `collate` adds empty utterances to a batch that
+            has fewer than its shape. Not with `drop_last` or `over_budget="alone"`.
+        sampler: of positions: which utterances an epoch has; by default each one once. `MixingSampler` mixes corpora or
+            speakers in batches of like lengths. It is not shared among ranks itself. Such an epoch is planned all at
+            once, whatever the window; the shapes of `n_shapes` are those for each utterance once.
         window: about how many utterances are planned at once.
-        rank: which share of the batches this sampler gives, from 0 on.
+        rank: which share of the batches this sampler gives, from 0 on; or ``"auto"``, see `Sampler`.
         world_size: how many shares there are.
 
     Raises:
@@ -89,14 +95,12 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         longest_first: bool = False,
         multiple_of: int = 1,
         n_shapes: int | None = None,
+        sampler: Sampler[int] | None = None,
         window: int = 1 << 20,
-        rank: int = 0,
+        rank: Rank = 0,
         world_size: int = 1,
     ) -> None:
-        super().__init__()
-        check_rank(rank, world_size)
-        self.rank = rank
-        self.world_size = world_size
+        super().__init__(rank=rank, world_size=world_size)
         if not (tolerance == 0 or _FINEST_TOLERANCE <= tolerance <= 1):
             raise ConfigurationError(f"tolerance: expected 0, or {_FINEST_TOLERANCE} to 1, found {tolerance}")
         if over_budget not in ("error", "drop", "alone"):
@@ -132,11 +136,22 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             raise SamplingError(f"all {self.size:,} utterances are over the budget, so nothing is left; allow more")
         self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
         self._window = window
-        self._n_windows = -(-n_kept // window) if shuffle else 1
+        self._n_windows = -(-n_kept // window) if shuffle and sampler is None else 1
+        self._sampler = sampler
+        if sampler is not None:
+            self._check_sampler(sampler)
         self._planned: tuple[tuple[int, Progress], BatchPlan] | None = None
         # How many batches are left of an epoch, and how many of them have been planned.
         self._counted: tuple[tuple[int, Progress], int] = (-1, ()), 0
         self._certain: tuple[tuple[int, Progress], int] = (-1, ()), 0
+
+    def _check_sampler(self, sampler: Sampler[int]) -> None:
+        if sampler.world_size > 1:
+            raise ConfigurationError(
+                "sampler: it is shared among ranks already; give rank and world_size to LengthBucketBatchSampler alone"
+            )
+        if sampler.size not in (None, self.size):
+            raise SamplingError(f"sampler: made for {sampler.size:,} utterances, there are {self.size:,} lengths")
 
     @property
     def size(self) -> int:
@@ -167,9 +182,14 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             BatchShape(int(rows[i]), {name: max(1, int(found[i])) for name, found in longest.items()}) for i in chosen
         )
 
-    def draw(self, epoch: int) -> Iterator[list[int]]:
-        """Return this rank's batches of an epoch."""
-        return self.rest(epoch, ())
+    def order(self, epoch: int) -> Iterator[list[int]]:
+        """Return the batches of an epoch, of all ranks in turn."""
+        for plan, _ in self._remaining(epoch, ()):
+            yield from (plan.batch(number, epoch) for number in range(len(plan)))
+
+    def order_size(self, epoch: int) -> int:
+        """Return how many batches an epoch holds, for all ranks; with `max_frames`, epochs differ by a few."""
+        return self.count(epoch) * self.world_size
 
     def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
         """Return this rank's batches that are left of an epoch after steps that were made in it."""
@@ -183,12 +203,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
                 if last:
                     self._counted = self._certain
             for i in range(number, len(plan), self.world_size):
-                yield plan.batch(i)
+                yield plan.batch(i, epoch)
             number = (number - len(plan)) % self.world_size
-
-    def count(self, epoch: int) -> int:
-        """Return how many batches an epoch holds for this rank; with `max_frames`, epochs differ by a few."""
-        return self.count_rest(epoch, ())
 
     def count_rest(self, epoch: int, done: Progress) -> int:
         """Return how many batches are left of an epoch for this rank after steps that were made in it."""
@@ -221,6 +237,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             "n_shapes": self._n_shapes,
             # Of one window, whatever its size, an epoch is the same.
             **({"window": self._window} if self._n_windows > 1 else {}),
+            **({"sampler": self._sampler.fingerprint} if self._sampler else {}),
         }
 
     def plan(self, epoch: int, done: Progress = ()) -> BatchPlan:
@@ -248,7 +265,9 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             epoch: its number.
             leaders: how many batches come first for being the longest.
         """
-        kept = None if self._left_out is None else np.flatnonzero(~self._left_out)
+        kept = self._chosen(epoch)
+        if kept is not None and not len(kept):
+            return BatchPlan(kept, kept, kept, self._lengths, self.shapes, kept)
         keys, longest = self._buckets(self._lengths if kept is None else self._lengths[kept], epoch)
         counts = np.bincount(keys, minlength=len(longest))
         if self._shuffle:
@@ -270,6 +289,16 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             plan = plan.chosen(np.concatenate([first, np.delete(np.arange(len(plan)), first)]))
         return plan
 
+    def _chosen(self, epoch: int) -> Int64Array | None:
+        """Return the utterances of an epoch in any order; None where they are all."""
+        left_out = self._left_out
+        if self._sampler is None:
+            return None if left_out is None else np.flatnonzero(~left_out)
+        drawn = np.fromiter(self._sampler.order(epoch), np.int64)
+        if len(drawn) and not 0 <= int(drawn.min()) <= int(drawn.max()) < self.size:
+            raise SamplingError(f"sampler: a position is not one of {self.size:,}")
+        return drawn if left_out is None else drawn[~left_out[drawn]]
+
     def _windows(self, epoch: int, leaders: int) -> Iterator[tuple[BatchPlan, bool]]:
         """Return the batches of an epoch a window at a time, and with each one whether it is the last.
 
@@ -288,10 +317,10 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             plan, _ = self._cut(longest)
             waiting = plan.utterances(slice(leaders, None))
             yield plan.chosen(slice(leaders)), False
-        parts = RandomParts(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
+        draws = RandomParts(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
         for number in range(self._n_windows):
             last = number == self._n_windows - 1
-            drawn = parts.part(number)
+            drawn = draws.part(number)
             if left_out is not None:
                 drawn = drawn[~left_out[drawn]]
             word = self._random_word(epoch, _REMAINDER) if last else None
@@ -303,7 +332,9 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             order = permutation(len(plan), self._seed, epoch, number * _STREAMS + _BATCHES)
             yield plan.chosen(order), last
 
-    def _cut(self, positions: Whole, epoch: int | None = None, word: int | None = None) -> tuple[BatchPlan, Whole]:
+    def _cut(
+        self, positions: Int64Array, epoch: int | None = None, word: int | None = None
+    ) -> tuple[BatchPlan, Int64Array]:
         """Cut utterances that come in random order into batches, the longest first, and say which ones are small.
 
         Args:
@@ -319,7 +350,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         order = np.argsort(keys.astype(np.uint16) if len(longest) <= 1 << 16 else keys, kind="stable")
         return self._cutter.cut(positions[order], counts, longest, word)
 
-    def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Whole, Whole]:
+    def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Int64Array, Int64Array]:
         """Return the number of each length's bucket, and the longest of every bucket, from the longest one on.
 
         In that order, the first utterance of a batch bounds all of it.
@@ -346,10 +377,10 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return int(values[0]), int(values[-1])
 
     @cached_property
-    def _histogram(self) -> tuple[Whole, Whole]:
+    def _histogram(self) -> tuple[Int64Array, Int64Array]:
         return histogram_of_blocks(self._lengths[block] for block in self._blocks())
 
-    def _blocks(self) -> Iterator[Whole | slice]:
+    def _blocks(self) -> Iterator[Int64Array | slice]:
         """Return where the utterances are that are not left out, a block at a time."""
         for start in range(0, self.size, _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -363,7 +394,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     def _cutter(self) -> Cutter:
         return Cutter(self._fields, self._limits, self.shapes)
 
-    def _longest(self, n_batches: int) -> Whole | None:
+    def _longest(self, n_batches: int) -> Int64Array | None:
         """Return as many of the longest utterances as so many batches may hold, longest first; None where all do."""
         values, counts = self._histogram
         for value, n in zip(values[::-1].tolist(), np.cumsum(counts[::-1]).tolist(), strict=True):
@@ -383,7 +414,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return int(random_words(1, self._seed, epoch, stream)[0])
 
 
-def _mask(size: int, positions: Whole) -> npt.NDArray[np.bool_]:
+def _mask(size: int, positions: Int64Array) -> npt.NDArray[np.bool_]:
     mask = np.zeros(size, np.bool_)
     mask[positions] = True
     return mask

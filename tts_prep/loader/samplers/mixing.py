@@ -14,6 +14,7 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler
+from tts_prep.loader.samplers.ranks import Rank
 
 _ORDER, _FIRST_PASS = range(2)
 
@@ -22,11 +23,12 @@ class MixingSampler(Sampler[int]):
     """Visit groups of utterances in proportions, each group through all of its utterances before one comes again.
 
     A group is a corpus of a `ChainDataset`, or a speaker. How many utterances of each group an epoch has is its
-    share, rounded; they come in random order. Which ones those are goes on from epoch to
-    epoch: a group of 100 of which 30 are visited has been visited whole after four epochs.
+    share, rounded; they come in random order. Each epoch continues where the one before it stopped: of a group of 100
+    of which an epoch visits 30, every utterance has come after four epochs.
 
-    ``MixingSampler(np.repeat([0, 1], [len(a), len(b)]), weights=[0.7, 0.3])`` over ``ChainDataset(a, b)``;
-    ``MixingSampler(dataset.speaker.codes, temperature=3)``.
+    ``MixingSampler(groups_of([a, b]), weights=[0.7, 0.3])`` over ``ChainDataset(a, b)``;
+    ``MixingSampler(dataset.speaker.codes, temperature=3)``. As `LengthBucketBatchSampler`'s ``sampler`` it mixes within
+    batches of like lengths.
 
     Args:
         groups: [n] integers from 0 on, the group of each utterance; see `groups_of` for datasets.
@@ -34,6 +36,8 @@ class MixingSampler(Sampler[int]):
         temperature: shares are in proportion to weight ** (1 / temperature): 1 keeps them, more evens them out.
         num_samples: how many utterances an epoch; by default as many as there are.
         seed: from 0 on.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: a setting is out of range, or there are fewer weights than groups.
@@ -48,8 +52,10 @@ class MixingSampler(Sampler[int]):
         num_samples: int | None = None,
         *,
         seed: int = 0,
+        rank: Rank = 0,
+        world_size: int = 1,
     ) -> None:
-        super().__init__()
+        super().__init__(rank=rank, world_size=world_size)
         self._groups = np.asarray(groups)
         if self._groups.ndim != 1 or self._groups.dtype.kind not in "iu" or not len(self._groups):
             raise SamplingError("groups: expected the group of each utterance, integers [n]; is the dataset empty?")
@@ -71,13 +77,13 @@ class MixingSampler(Sampler[int]):
         """The number of utterances that positions are drawn from."""
         return len(self._groups)
 
-    def draw(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch."""
-        parts = []
+    def order(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch, for all ranks."""
+        stretches = []
         for group, members in enumerate(self._members):
             first, last = self._visited(group, epoch), self._visited(group, epoch + 1)
-            parts.append(self._stretch(members, group, first, last))
-        drawn = np.concatenate(parts)
+            stretches.append(self._stretch(members, group, first, last))
+        drawn = np.concatenate(stretches)
         return map(int, drawn[permutation(len(drawn), self._seed, epoch, _ORDER)])
 
     def _visited(self, group: int, epoch: int) -> int:
@@ -94,8 +100,8 @@ class MixingSampler(Sampler[int]):
         found: Array = np.concatenate(orders)[start : start + last - first]
         return found
 
-    def count(self, epoch: int) -> int:
-        """Return how many positions an epoch holds; rounding makes epochs differ by at most one a group."""
+    def order_size(self, epoch: int) -> int:
+        """Return how many positions an epoch holds, for all ranks; epochs differ by at most one a group."""
         n = len(self._members)
         return sum(self._visited(group, epoch + 1) - self._visited(group, epoch) for group in range(n))
 

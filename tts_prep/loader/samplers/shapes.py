@@ -27,15 +27,52 @@ class BatchShape:
     lengths: Mapping[str, int]
 
 
-class ShapedPositions(list[int]):
-    """The positions of a batch, with the shape that it is to be padded to."""
+class BatchPositions(list[int]):
+    """The positions of a batch, with what whoever makes the batch has to know besides.
 
-    def __init__(self, positions: Iterable[int], shape: BatchShape) -> None:
+    It goes wherever the list goes, also into torch's worker processes: a dataset hands it on to the datasets
+    underneath, and with the examples to the collate function (see `carry`).
+
+    Attributes:
+        epoch: whose batch this is; None where that is not known.
+        shape: what the batch is to be padded to; None as large as needed.
+    """
+
+    def __init__(self, positions: Iterable[int], epoch: int | None = None, shape: BatchShape | None = None) -> None:
         super().__init__(positions)
+        self.epoch = epoch
         self.shape = shape
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShapedPositions, (list(self), self.shape)
+        return BatchPositions, (list(self), self.epoch, self.shape)
+
+
+class BatchExamples(list[Any]):
+    """The examples of a batch, with the epoch and the shape that came with their positions."""
+
+    def __init__(
+        self, examples: Iterable[Any], batch_epoch: int | None = None, batch_shape: BatchShape | None = None
+    ) -> None:
+        super().__init__(examples)
+        self.batch_epoch = batch_epoch
+        self.batch_shape = batch_shape
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BatchExamples, (list(self), self.batch_epoch, self.batch_shape)
+
+
+def moved(positions: Any, wanted: Iterable[int]) -> Any:
+    """Return other positions with the epoch and the shape of the given ones."""
+    if isinstance(positions, BatchPositions):
+        return BatchPositions(wanted, positions.epoch, positions.shape)
+    return wanted
+
+
+def carry(examples: Iterable[Any], positions: Any) -> Any:
+    """Return examples as a list, with the epoch and the shape of their positions."""
+    if isinstance(positions, BatchPositions):
+        return BatchExamples(examples, positions.epoch, positions.shape)
+    return list(examples)
 
 
 def best_lengths(

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
+from tts_prep.loader.samplers.ranks import Rank
 
 _BATCHES = 0
 _GROUPS = 1
-_MOST_BATCHES = 32
+_BATCHES_A_GROUP = 32
 
 
 class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
@@ -23,6 +24,10 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
     Utterances are sorted by length, shuffled within groups of several batches, and then whole batches are put into
     random order; a last, smaller batch stays last. `LengthBucketBatchSampler` does the same job with less padding.
 
+    Shared among ranks, utterances that are neighbours go to different ranks, so that each rank's batches are of similar
+    length too. What stays together is then as many batches as there are ranks, so a state is refused by another number
+    of ranks.
+
     Args:
         lengths: [n] the length of each utterance.
         batch_size: of the batches that stay together.
@@ -30,6 +35,8 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             batch size; by default 32 batches.
         permutate: whether the batches are put into random order; False keeps the shortest first.
         seed: from 0 on.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: a setting is out of range, or the lengths are not numbers [n].
@@ -43,11 +50,13 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
         permutate: bool = True,
         *,
         seed: int = 0,
+        rank: Rank = 0,
+        world_size: int = 1,
     ) -> None:
-        super().__init__()
+        super().__init__(rank=rank, world_size=world_size)
         self._lengths = np.asarray(lengths)
         self._batch_size = check_batch_size(batch_size)
-        self._group_size = _MOST_BATCHES * batch_size if batch_group_size is None else batch_group_size
+        self._group_size = _BATCHES_A_GROUP * batch_size if batch_group_size is None else batch_group_size
         self._permutate = permutate
         self._seed = check_seed(seed)
         if self._lengths.ndim != 1 or (self._lengths.size and self._lengths.dtype.kind not in "iuf"):
@@ -62,22 +71,22 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
         """The number of utterances that positions are drawn from."""
         return len(self._lengths)
 
-    def draw(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch."""
+    def order(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch, for all ranks."""
         order = np.argsort(self._lengths, kind="stable")
-        for number, start in enumerate(range(0, len(order), self._group_size)):
-            group = order[start : start + self._group_size]
-            order[start : start + self._group_size] = group[
-                permutation(len(group), self._seed, epoch, _GROUPS + number)
-            ]
-        whole = len(order) - len(order) % self._batch_size
+        group_size = self._group_size * self.world_size
+        for number, start in enumerate(range(0, len(order), group_size)):
+            group = order[start : start + group_size]
+            order[start : start + group_size] = group[permutation(len(group), self._seed, epoch, _GROUPS + number)]
+        together = self._batch_size * self.world_size
+        full = len(order) - len(order) % together
         if self._permutate:
-            batches = order[:whole].reshape(-1, self._batch_size)
-            order[:whole] = batches[permutation(len(batches), self._seed, epoch, _BATCHES)].ravel()
+            batches = order[:full].reshape(-1, together)
+            order[:full] = batches[permutation(len(batches), self._seed, epoch, _BATCHES)].ravel()
         return map(int, order)
 
-    def count(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds."""
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds, for all ranks."""
         return len(self._lengths)
 
     def settings(self) -> dict[str, Any]:
@@ -88,4 +97,5 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             "group_size": self._group_size,
             "permutate": self._permutate,
             "seed": self._seed,
+            **({"world_size": self.world_size} if self.world_size > 1 else {}),
         }

@@ -13,6 +13,7 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.randomness import check_seed, digest, permutation, random_words
 from tts_prep.loader.samplers.base import Sampler
+from tts_prep.loader.samplers.ranks import Rank
 
 
 class WeightedRandomSampler(Sampler[int]):
@@ -24,14 +25,25 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: False draws no position twice: each one is drawn in proportion to the weights of those that are
             left (Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006).
         seed: from 0 on.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: a weight is negative or not a number, or a setting is out of range.
         SamplingError: no weight is above 0, or, without replacement, fewer are than samples are wanted.
     """
 
-    def __init__(self, weights: npt.ArrayLike, num_samples: int, replacement: bool = True, *, seed: int = 0) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        weights: npt.ArrayLike,
+        num_samples: int,
+        replacement: bool = True,
+        *,
+        seed: int = 0,
+        rank: Rank = 0,
+        world_size: int = 1,
+    ) -> None:
+        super().__init__(rank=rank, world_size=world_size)
         self._weights = np.asarray(weights, np.float64)
         self._count = operator.index(num_samples)
         self._replacement = replacement
@@ -57,8 +69,8 @@ class WeightedRandomSampler(Sampler[int]):
         """The number of utterances that positions are drawn from."""
         return len(self._weights)
 
-    def draw(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch."""
+    def order(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch, for all ranks."""
         return map(int, self._drawn(epoch))
 
     def _drawn(self, epoch: int) -> Array:
@@ -75,8 +87,8 @@ class WeightedRandomSampler(Sampler[int]):
         best: Array = np.argsort(-keys, kind="stable")[: self._count]
         return best
 
-    def count(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds."""
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds, for all ranks."""
         return self._count
 
     def settings(self) -> dict[str, Any]:
@@ -95,13 +107,15 @@ class SubsetRandomSampler(Sampler[int]):
     Args:
         indices: [n] the positions.
         seed: from 0 on.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: they are not integers from 0 on, or the seed is negative.
     """
 
-    def __init__(self, indices: npt.ArrayLike, *, seed: int = 0) -> None:
-        super().__init__()
+    def __init__(self, indices: npt.ArrayLike, *, seed: int = 0, rank: Rank = 0, world_size: int = 1) -> None:
+        super().__init__(rank=rank, world_size=world_size)
         self._indices = np.asarray(indices) if np.size(indices) else np.empty(0, np.int64)
         self._seed = check_seed(seed)
         if self._indices.ndim != 1 or self._indices.dtype.kind not in "iu" or (self._indices < 0).any():
@@ -112,12 +126,12 @@ class SubsetRandomSampler(Sampler[int]):
         """None: how many utterances there are besides the chosen ones is not known here."""
         return None
 
-    def draw(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch."""
+    def order(self, epoch: int) -> Iterator[int]:
+        """Return the positions of an epoch, for all ranks."""
         return map(int, self._indices[permutation(len(self._indices), self._seed, epoch)])
 
-    def count(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds."""
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds, for all ranks."""
         return len(self._indices)
 
     def settings(self) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""What all kinds of batches have in common: fields by name, tensors, devices, pytrees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, KeysView
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tts_prep.loader.batching.tensors import import_torch, to_tensors
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_registered: set[tuple[str, type]] = set()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchFields:
+    """A batch whose fields are arrays or tensors, `ids` a list of texts, and some may be None.
+
+    ``batch["mel"]`` is ``batch.mel``, and ``batch.keys()`` are the names of the fields that are not None. A batch is a
+    pytree to torch, where the ids are leaves like the rest, and to jax, where they are not.
+    """
+
+    ids: list[str]
+
+    def __post_init__(self) -> None:
+        _register_pytrees(type(self))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field by its name.
+
+        Raises:
+            KeyError: there is none of this name, or it is None.
+        """
+        return self.as_dict()[name]
+
+    # Without it, Python would iterate by numbers. Fields are few and of different kinds: nothing to iterate over.
+    __iter__ = None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.as_dict()
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the fields that are not None."""
+        return self.as_dict().keys()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, less those that are None."""
+        return {part.name: value for part in fields(self) if (value := getattr(self, part.name)) is not None}
+
+    def torch(self) -> Self:
+        """Return the batch with torch tensors on the same memory in the place of arrays.
+
+        Raises:
+            ConfigurationError: torch is not installed.
+        """
+        return replace(self, **to_tensors(self.as_dict()))
+
+    def to(self, device: Any, non_blocking: bool = False) -> Self:
+        """Return the batch as torch tensors on a device.
+
+        Args:
+            device: what ``torch.Tensor.to`` takes, or a dtype for the floating-point tensors.
+            non_blocking: go on while pinned memory is still being copied.
+
+        Raises:
+            ConfigurationError: torch is not installed.
+        """
+        is_dtype = isinstance(device, import_torch().dtype)
+
+        def moved(tensor: Any) -> Any:
+            if is_dtype and not tensor.is_floating_point():
+                return tensor
+            return tensor.to(device, non_blocking=non_blocking)
+
+        return self._each(moved)
+
+    def pin_memory(self) -> Self:
+        """Return the batch as torch tensors in page-locked memory, from which a CUDA device copies by itself.
+
+        Raises:
+            ConfigurationError: torch is not installed.
+        """
+        return self._each(lambda tensor: tensor.pin_memory())
+
+    def _each(self, function: Callable[[Any], Any]) -> Self:
+        tensors = self.torch().as_dict()
+        return replace(self, **{name: function(value) for name, value in tensors.items() if name != "ids"})
+
+
+class _Ids(tuple[str, ...]):
+    """Ids as a part of a jax tree's structure that does not tell trees apart, so that no batch is compiled anew."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Ids)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _register_pytrees(kind: type[BatchFields]) -> None:
+    """Make a kind of batch a pytree of whichever of torch and jax the program has loaded."""
+    if "torch" in sys.modules and ("torch", kind) not in _registered:
+        torch: Any = sys.modules["torch"]
+        if hasattr(torch, "export"):  # not while torch is still being imported
+            _registered.add(("torch", kind))
+            torch.export.register_dataclass(kind)
+    if "jax" in sys.modules and ("jax", kind) not in _registered:
+        jax: Any = sys.modules["jax"]
+        if hasattr(jax, "tree_util"):
+            _registered.add(("jax", kind))
+            jax.tree_util.register_pytree_node(kind, _flatten, partial(_unflatten, kind))
+
+
+def _flatten(batch: BatchFields) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    values = batch.as_dict()
+    ids = _Ids(values.pop("ids"))
+    return tuple(values.values()), (tuple(values), ids)
+
+
+def _unflatten(kind: type[BatchFields], structure: tuple[Any, ...], children: tuple[Any, ...]) -> BatchFields:
+    names, ids = structure
+    return kind(ids=list(ids), **dict(zip(names, children, strict=True)))

@@ -1,0 +1,173 @@
+"""Batches of segments: waveform and mel of a few frames, cut at the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.datasets import Array
+from tts_prep.loader.batching.fields import BatchFields
+from tts_prep.loader.batching.normalization import Normalization, normalize_rows
+from tts_prep.loader.batching.padding import Lengths
+from tts_prep.loader.batching.unpadded import Unpadded
+from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentBatch(BatchFields):
+    """B segments, all of the same length. All arrays are the caller's own.
+
+    Row *i* of an array is frames ``starts[i]`` up to ``starts[i] + F`` of its utterance, or samples
+    ``starts[i] * hop_length`` up to ``(starts[i] + F) * hop_length``. Fields have names too; see `BatchFields`.
+
+    Attributes:
+        ids: [B] the utterances' ids; those of several segments of one utterance come one after another.
+        indices: [B] int64, the rows in the whole store that they are from.
+        starts: [B] int64, the first frame.
+        mel: [B, F, n_mels] float32, or [B, n_mels, F] on request.
+        mel_lengths: [B] int64, frames that are not padding.
+        speakers: [B] int64, speaker codes.
+        waveform: [B, F · hop_length] float32, from -1 to 1; None where the store keeps none, or not asked for.
+        waveform_lengths: [B] int64, samples that are not padding; None likewise.
+    """
+
+    indices: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    mel: npt.NDArray[np.float32]
+    mel_lengths: Lengths
+    speakers: npt.NDArray[np.int64]
+    waveform: npt.NDArray[np.float32] | None = None
+    waveform_lengths: Lengths | None = None
+
+    def __repr__(self) -> str:
+        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
+        return f"<SegmentBatch: mel {list(self.mel.shape)}{waveform}>"
+
+
+class SegmentCollator:
+    """Cut random segments out of utterances: a collate function.
+
+    Frame *t* of a mel lies at samples ``t * hop_length`` up to ``(t + 1) * hop_length`` of the stored waveform, for
+    any framing. Centred framing makes a last frame that the waveform does not fill: a segment that ends before it is
+    always there, so it is part of a segment only where the utterance is too short otherwise.
+
+    Where a segment begins is a function of seed, epoch and the utterance's row in its store; see `EpochDraws` for
+    what the epoch is with other loaders than ours.
+
+    Args:
+        frames: F, the length of a segment.
+        segments: how many of each utterance; they may overlap.
+        seed: from 0 on.
+        redraw: whether each epoch has other segments; False, for validation, keeps those of epoch 0.
+        waveform: whether to cut waveforms too, where the store keeps them.
+        normalize: see `Collator`.
+        mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's frame of
+            digital silence. Only utterances that are shorter than a segment are padded, at the end; waveforms with 0.
+        time_major: [B, F, n_mels]; False makes [B, n_mels, F].
+
+    Raises:
+        ConfigurationError: a setting is out of range.
+    """
+
+    def __init__(
+        self,
+        frames: int,
+        segments: int = 1,
+        *,
+        seed: int = 0,
+        redraw: bool = True,
+        waveform: bool = True,
+        normalize: Normalization | None = None,
+        mel_padding: float | Literal["silence"] = "silence",
+        time_major: bool = True,
+    ) -> None:
+        if frames < 1 or segments < 1:
+            raise ConfigurationError(f"frames, segments: expected numbers from 1 on, found {frames} and {segments}")
+        if isinstance(mel_padding, str) and mel_padding != "silence":
+            raise ConfigurationError(f"mel_padding: expected a number or 'silence', found {mel_padding!r}")
+        self.frames = frames
+        self.segments = segments
+        self.redraw = redraw
+        self.waveform = waveform
+        self.normalize = normalize
+        self.mel_padding = mel_padding
+        self.time_major = time_major
+        self._draws = EpochDraws(check_seed(seed))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Cut elsewhere from now on, where positions do not carry an epoch."""
+        self._draws.epoch = epoch
+
+    def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> SegmentBatch:
+        """Cut segments.
+
+        Raises:
+            ConfigurationError: there is no utterance, or they are of stores that do not agree.
+            CorruptStoreError: a shard is not what the manifest or the index says.
+        """
+        if not len(utterances):
+            raise ConfigurationError("cannot make a batch of no utterances; is the dataset empty?")
+        unpadded = Unpadded.of(utterances, waveform=self.waveform)
+        starts = self._starts(unpadded, getattr(utterances, "batch_epoch", None))
+        which = np.repeat(np.arange(len(unpadded.ids)), self.segments).tolist()
+        mel, mel_lengths = self._mels(unpadded, which, starts)
+        waveform = waveform_lengths = None
+        if unpadded.samples is not None:
+            hop = unpadded.store.hop_length
+            waveform, waveform_lengths = _cut(
+                [unpadded.samples[i] for i in which], [start * hop for start in starts], self.frames * hop, 0
+            )
+            for row, i in zip(waveform, which, strict=True):
+                if unpadded.samples[i].dtype == np.int16:
+                    row *= np.float32(1 / 32768)
+        return SegmentBatch(
+            ids=[unpadded.ids[i] for i in which],
+            indices=np.asarray(unpadded.indices, np.int64)[which],
+            starts=np.array(starts, np.int64),
+            mel=mel,
+            mel_lengths=mel_lengths,
+            speakers=np.asarray(unpadded.speakers, np.int64)[which],
+            waveform=waveform,
+            waveform_lengths=waveform_lengths,
+        )
+
+    def _starts(self, unpadded: Unpadded, epoch: int | None) -> list[int]:
+        """Return the first frame of each segment, [B]."""
+        starts: list[int] = []
+        for place, mel in enumerate(unpadded.mels):
+            n_frames = len(mel)
+            if unpadded.samples is not None:
+                n_frames = min(n_frames, len(unpadded.samples[place]) // unpadded.store.hop_length)
+            last = max(0, n_frames - self.frames)
+            words = self._draws.words(self.segments, int(unpadded.indices[place]), epoch if self.redraw else 0)
+            starts += [int(word) % (last + 1) for word in words]
+        return starts
+
+    def _mels(self, unpadded: Unpadded, which: list[int], starts: list[int]) -> tuple[Array, Lengths]:
+        padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
+        rows, lengths = _cut([unpadded.mels[i] for i in which], starts, self.frames, padding)
+        if self.normalize is not None:
+            ends = [self.frames] * len(rows) if self.mel_padding == "silence" else lengths.tolist()
+            stores, speakers = [unpadded.stores[i] for i in which], [int(unpadded.speakers[i]) for i in which]
+            normalize_rows(rows, ends, stores, speakers, self.normalize)
+        return rows if self.time_major else np.ascontiguousarray(rows.transpose(0, 2, 1)), lengths
+
+
+def _cut(sequences: Sequence[Array], starts: Sequence[int], length: int, padding: Any) -> tuple[Array, Lengths]:
+    """Return [B, length, …] float32: a stretch of each sequence, padded at its end, and how long each one is."""
+    batch = np.empty((len(sequences), length, *sequences[0].shape[1:]), np.float32)
+    lengths = np.empty(len(sequences), np.int64)
+    for number, (row, sequence, start) in enumerate(zip(batch, sequences, starts, strict=True)):
+        stretch = sequence[start : start + length]
+        n = lengths[number] = len(stretch)
+        row[:n] = stretch
+        if n < length:
+            row[n:] = padding
+    return batch, lengths

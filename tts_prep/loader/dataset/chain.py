@@ -1,0 +1,189 @@
+"""Datasets one after another; of several stores, with one table of speakers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.checksum import json_sha256
+from tts_prep.loader.dataset.columns import CategoryValues, TextValues
+from tts_prep.loader.dataset.composition import DatasetMixin, column_of, fingerprint_of, stores_of
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.mixture import (
+    MixedUtterances,
+    Source,
+    SpeakerNames,
+    SpeakerTable,
+    adopted,
+    check_agreement,
+)
+from tts_prep.loader.dataset.selection import Positions, select_rows
+from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.samplers.shapes import BatchPositions, carry, moved
+
+
+class ChainDataset(DatasetMixin):
+    """The examples of several datasets, one dataset after the other.
+
+    Utterances of several stores get a common table of speakers, `speakers`: their ``speaker_code`` and a batch's
+    ``speakers`` are positions in it. Each utterance keeps its row and the statistics of its own store: ``normalize`` in
+    `collate` uses those.
+
+    Args:
+        datasets: at least one. Stores among them, also under selections and caches, must have the same mel recipe
+            and vocabulary.
+        speakers: ``"name"``: equal names are one speaker, and codes are positions among all names, sorted.
+            ``"dataset"``: the speakers of each dataset are others than those of the rest; they are named ``0/p225``,
+            ``1/p225``, and codes go through the first dataset's table, then through the second's, and so on.
+
+    Raises:
+        ConfigurationError: there is no dataset, or stores differ in what has to agree; the message lists it.
+    """
+
+    def __init__(self, *datasets: Any, speakers: SpeakerNames = "name") -> None:
+        if not datasets:
+            raise ConfigurationError("ChainDataset: expected at least one dataset, found none")
+        self.datasets = datasets
+        self._starts = list(accumulate((len(dataset) for dataset in datasets), initial=0))
+        found = [stores_of(dataset) for dataset in datasets]
+        stores = [(number, store) for number, part in enumerate(found) for store in part]
+        if stores:
+            check_agreement([store for _, store in stores], [f"dataset {number}" for number, _ in stores])
+        tables = [tuple(dict.fromkeys(name for store in part for name in store.speakers)) for part in found]
+        self._tables = tables
+        self._speakers = SpeakerTable(tables, speakers)
+        self._by_name = speakers == "name"
+        self._adopted: dict[tuple[int, int], tuple[StoreMetadata, StoreMetadata]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Metadata is found by its identity, which another process does not share.
+        return {**self.__dict__, "_adopted": {}}
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """The speaker of each code, of all stores."""
+        return self._speakers.names
+
+    def get_example(self, i: int) -> Any:
+        """Return the example at a position."""
+        number = bisect_right(self._starts, i) - 1
+        return self._adopt(self.datasets[number][i - self._starts[number]], number)
+
+    def __getitems__(self, positions: Positions) -> Any:
+        """Return the examples at positions; utterances of stores come as one, for `collate`."""
+        wanted = np.asarray(select_rows(range(len(self)), positions))
+        numbers = np.searchsorted(self._starts, wanted, side="right") - 1
+        sources: list[Source] = []
+        examples: list[Any] = [None] * len(wanted)
+        for number in np.unique(numbers).tolist():
+            places = np.flatnonzero(numbers == number)
+            inner = moved(positions, (wanted[places] - self._starts[number]).tolist())
+            dataset = self.datasets[number]
+            found = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
+            if isinstance(found, UtteranceDataset | MixedUtterances):
+                sources += self._sources(found, number, places)
+            else:
+                for place, example in zip(places.tolist(), found, strict=True):
+                    examples[place] = self._adopt(example, number)
+        if sum(len(source.places) for source in sources) == len(wanted):
+            shape = positions.shape if isinstance(positions, BatchPositions) else None
+            epoch = positions.epoch if isinstance(positions, BatchPositions) else None
+            return MixedUtterances(sources, shape, epoch)
+        for source in sources:
+            for i, place in enumerate(source.places.tolist()):
+                examples[place] = adopted(source.dataset[i], int(source.speakers[i]), source.store)
+        return carry(examples, positions)
+
+    def _sources(self, found: UtteranceDataset | MixedUtterances, number: int, places: Any) -> Sequence[Source]:
+        """Return what a member gives to a batch, by the table of this chain."""
+        if isinstance(found, UtteranceDataset):
+            codes = found.columns.speaker.checked_codes().astype(np.int64)
+            inner = [Source(found, np.arange(len(found)), codes, found.metadata)]
+        else:
+            inner = list(found.sources)
+        sources = []
+        for source in inner:
+            there = places[source.places]
+            common = self._codes(source.store, number)[source.speakers]
+            store = self._common_store(source.store, number)
+            sources.append(Source(source.dataset, there, common, store))
+        return sources
+
+    def _adopt(self, example: Any, number: int) -> Any:
+        if not isinstance(example, Utterance) or not self._tables[number]:
+            return example
+        code = int(self._codes(example.store, number)[example.speaker_code])
+        return adopted(example, code, self._common_store(example.store, number))
+
+    def _codes(self, store: StoreMetadata, number: int) -> Any:
+        """Return the common code of each code of a store, [n_own_speakers]."""
+        table, codes = self._tables[number], self._speakers.codes[number]
+        if store.speakers == table:
+            return codes
+        position = {name: place for place, name in enumerate(table)}
+        return codes[[position[name] for name in store.speakers]]
+
+    def _common_store(self, store: StoreMetadata, number: int) -> StoreMetadata:
+        """Return the metadata of a store by the table of this chain, the same object every time."""
+        known = self._adopted.get((number, id(store)))
+        if known is None or known[0] is not store:
+            known = store, self._speakers.adopt(store, self._codes(store, number))
+            self._adopted[number, id(store)] = known
+        return known[1]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all the datasets in their order, hexadecimal."""
+        return json_sha256(["ChainDataset", *map(fingerprint_of, self.datasets), self._by_name])
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of all the stores underneath, by the common table of speakers."""
+        return [
+            self._common_store(store, number)
+            for number, dataset in enumerate(self.datasets)
+            for store in stores_of(dataset)
+        ]
+
+    def column(self, name: str) -> Any:
+        """Return a column of all the datasets, one after the other.
+
+        Numbers come as one array, texts as an array of objects, categories under one table.
+
+        Raises:
+            ConfigurationError: one of them has no such column, or their kinds differ.
+        """
+        columns = [column_of(dataset, name) for dataset in self.datasets]
+        if all(isinstance(column, CategoryValues) for column in columns):
+            if name == "speaker" and all(
+                column.table == table for column, table in zip(columns, self._tables, strict=True)
+            ):
+                codes = [
+                    common[column.checked_codes()] for column, common in zip(columns, self._speakers.codes, strict=True)
+                ]
+                return CategoryValues(np.concatenate(codes).astype(np.int32), self.speakers)
+            return _chain_categories(columns)
+        if any(isinstance(column, CategoryValues) for column in columns):
+            raise ConfigurationError(f"column '{name}' is a category in one dataset and not in another")
+        return np.concatenate(
+            [
+                np.array(list(column), object) if isinstance(column, TextValues) else np.asarray(column)
+                for column in columns
+            ]
+        )
+
+
+def _chain_categories(columns: Sequence[CategoryValues]) -> CategoryValues:
+    table = sorted({value for column in columns for value in column.table})
+    code = {value: number for number, value in enumerate(table)}
+    codes = [
+        np.array([code[value] for value in column.table] or [0], np.int32)[column.checked_codes()] for column in columns
+    ]
+    return CategoryValues(np.concatenate(codes), table)

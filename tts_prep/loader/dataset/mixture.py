@@ -1,0 +1,173 @@
+"""Utterances of several stores seen as those of one: what has to agree, and a common table of speakers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.datasets import Array
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.samplers.shapes import BatchShape
+
+_OF_RECORDINGS = ("channel", "trim_db")
+"""Settings that say how a corpus was read, not what a mel is: stores may differ in them."""
+
+SpeakerNames: TypeAlias = Literal["name", "dataset"]
+
+
+def check_agreement(stores: Sequence[StoreMetadata], names: Sequence[str]) -> None:
+    """Make sure that the utterances of stores can be in one batch: same mel recipe, same vocabulary.
+
+    Args:
+        stores: at least one.
+        names: what to call each of them in a message.
+
+    Raises:
+        ConfigurationError: they differ; the message lists the settings.
+    """
+    for store, name in zip(stores[1:], names[1:], strict=True):
+        if found := _differences(stores[0], store):
+            raise ConfigurationError(f"{names[0]} and {name} cannot be mixed: {'; '.join(found)}")
+
+
+def _differences(a: StoreMetadata, b: StoreMetadata) -> list[str]:
+    if a is b:
+        return []
+    found = [
+        f"{name} is {getattr(a, name)} in one and {getattr(b, name)} in the other"
+        for name in ("sample_rate", "hop_length", "n_mels", "pad_id")
+        if getattr(a, name) != getattr(b, name)
+    ]
+    for name in sorted({*a.audio_settings, *b.audio_settings}.difference(_OF_RECORDINGS)):
+        one, other = a.audio_settings.get(name), b.audio_settings.get(name)
+        if one != other and name not in ("sample_rate", "hop_length", "n_mels"):
+            found.append(f"audio.{name} is {one} in one and {other} in the other")
+    if not found and not np.array_equal(a.silence, b.silence):
+        found.append("their mels of silence differ")
+    if a.symbols != b.symbols:
+        found.append(f"their vocabularies of {len(a.symbols)} and {len(b.symbols)} symbols differ")
+    return found
+
+
+class SpeakerTable:
+    """One table of speakers for several stores.
+
+    Args:
+        tables: the speakers of each store, in the order of its own codes.
+        by: ``"name"`` takes equal names for one speaker: codes are positions among all names, sorted. ``"dataset"``
+            takes the speakers of every dataset for others than those of the rest: codes go through the first dataset's
+            table, then through the second's, and so on, and the names are ``0/p225``, ``1/p225``.
+
+    Attributes:
+        names: the speaker of each common code.
+        codes: for each store, [n_own_speakers] int64, the common code of each own code.
+
+    Raises:
+        ConfigurationError: `by` is something else.
+    """
+
+    def __init__(self, tables: Sequence[Sequence[str]], by: SpeakerNames = "name") -> None:
+        if by == "name":
+            self.names = tuple(sorted({name for table in tables for name in table}))
+            code = {name: number for number, name in enumerate(self.names)}
+            self.codes = [np.array([code[name] for name in table], np.int64) for table in tables]
+        elif by == "dataset":
+            self.names = tuple(f"{number}/{name}" for number, table in enumerate(tables) for name in table)
+            starts = np.cumsum([0, *map(len, tables)]).tolist()
+            self.codes = [np.arange(len(table)) + start for table, start in zip(tables, starts, strict=False)]
+        else:
+            raise ConfigurationError(f"speakers: expected 'name' or 'dataset', found {by!r}")
+
+    def adopt(self, store: StoreMetadata, codes: Array) -> StoreMetadata:
+        """Return the metadata of a store by the common codes; a speaker that it does not have has no frames there.
+
+        Args:
+            store: the metadata by its own codes.
+            codes: [n_own_speakers] the common code of each own code.
+        """
+        if store.speakers == self.names:
+            return store
+        return replace(
+            store,
+            speakers=self.names,
+            speaker_frames=_scattered(store.speaker_frames, codes, len(self.names), 0),
+            speaker_mel_mean=_scattered(store.speaker_mel_mean, codes, len(self.names), 0),
+            speaker_mel_std=_scattered(store.speaker_mel_std, codes, len(self.names), 1),
+        )
+
+
+def _scattered(values: Array, codes: Array, n: int, missing: int) -> Array:
+    scattered = np.full((n, *values.shape[1:]), missing, values.dtype)
+    scattered[codes] = values
+    scattered.flags.writeable = False
+    return scattered
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What one store gives to a batch.
+
+    Attributes:
+        dataset: its utterances.
+        places: [n] int64, where in the batch each of them goes.
+        speakers: [n] int64, codes in ``store.speakers``.
+        store: the metadata, by common codes of speakers.
+    """
+
+    dataset: UtteranceDataset
+    places: npt.NDArray[np.int64]
+    speakers: npt.NDArray[np.int64]
+    store: StoreMetadata
+
+
+class MixedUtterances(Sequence[Utterance]):
+    """Utterances of several stores in one order, none of which has been read yet: `collate` pads them from the maps.
+
+    Attributes:
+        sources: one for each store.
+        batch_shape: what a batch of them is to be padded to, where a sampler fixed it.
+        batch_epoch: whose batch this is, where a sampler says so.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], batch_shape: BatchShape | None = None, batch_epoch: int | None = None
+    ) -> None:
+        self.sources = tuple(sources)
+        self.batch_shape = batch_shape
+        self.batch_epoch = batch_epoch
+        self._count = sum(len(source.places) for source in self.sources)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, position: Any) -> Any:
+        """Return the utterance at a position of the batch, or the list of them at a slice."""
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        place = range(len(self))[position]
+        for source in self.sources:
+            for i in np.flatnonzero(source.places == place).tolist():
+                return self._utterance(source, i)
+        raise IndexError(position)
+
+    def __iter__(self) -> Iterator[Utterance]:
+        utterances: list[Any] = [None] * len(self)
+        for source in self.sources:
+            for i, place in enumerate(source.places.tolist()):
+                utterances[place] = self._utterance(source, i)
+        return iter(utterances)
+
+    def _utterance(self, source: Source, i: int) -> Utterance:
+        return adopted(source.dataset[i], int(source.speakers[i]), source.store)
+
+
+def adopted(utterance: Utterance, speaker_code: int, store: StoreMetadata) -> Utterance:
+    """Return an utterance with its speaker by the table of other metadata."""
+    name = store.speakers[speaker_code]
+    return replace(utterance, speaker=name, speaker_code=speaker_code, store=store)
