@@ -6,14 +6,16 @@ import hashlib
 import json
 from pathlib import Path
 
+from tts_prep.format.regular_files import open_regular
+
 _BLOCK = 1 << 20
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, hexadecimal."""
+    """Return the SHA-256 of the bytes of a regular file, hexadecimal."""
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(_BLOCK))
-    with path.open("rb", buffering=0) as file:
+    with open_regular(path) as file:
         while count := file.readinto(buffer):
             digest.update(buffer[:count])
     return digest.hexdigest()

@@ -39,7 +39,7 @@ class Utterance:
         speaker: name.
         speaker_code: position of the speaker in ``store.speakers``.
         seconds: length of the audio that the mel was made from.
-        mel: [n_frames, n_mels] float32 or float16, as the preset scales it.
+        mel: [n_frames, n_mels] float32, as the preset scales it.
         phonemes: [n_phonemes] int32, ids into the vocabulary.
         waveform: [n_samples] int16 (the sample × 32,768) or float32; None where the store keeps none.
         meta: the corpus's own columns: gender, language, accent, …
@@ -315,7 +315,7 @@ class UtteranceDataset:
         return self.columns[name]
 
     def views(self, name: str) -> list[Array]:
-        """Return one read-only view of the map an utterance; of mels that are stored around another zero, a copy.
+        """Return one read-only view of the map an utterance; of mels stored as float16, a float32 copy.
 
         Args:
             name: ``"mel"``, ``"phonemes"`` or ``"waveform"``.
@@ -325,9 +325,9 @@ class UtteranceDataset:
             CorruptStoreError: a shard is not what the manifest or the index says.
         """
         views = self._maps(name)
-        offset = self.metadata.mel_offset if name == "mel" else 0.0
-        if offset:
-            views = [np.add(view, np.float32(offset), dtype=np.float32) for view in views]
+        if name == "mel" and views and views[0].dtype != np.float32:
+            offset = np.float32(self.metadata.mel_offset)
+            views = [np.add(view, offset, dtype=np.float32) for view in views]
             for view in views:
                 view.flags.writeable = False
         return views

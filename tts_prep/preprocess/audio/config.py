@@ -14,6 +14,21 @@ def _positive(name: str, value: float) -> None:
         raise ConfigurationError(f"{name}: expected a number over 0, found {value}")
 
 
+_LIMITS = {
+    "sample_rate": 1_000_000,
+    "filter_bank_rate": 1_000_000,
+    "n_fft": 65_536,
+    "n_mels": 4096,
+    "edge_zeros": 65_536,
+}
+"""Settings that memory and time grow with, each far beyond what a recipe has."""
+
+
+def _at_most(name: str, value: int | None, limit: int) -> None:
+    if value is not None and value > limit:
+        raise ConfigurationError(f"{name}: expected at most {limit:,}, found {value:,}")
+
+
 def _one_of(name: str, value: object, *allowed: object) -> None:
     if value not in allowed:
         raise ConfigurationError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}")
@@ -67,6 +82,8 @@ class MelConfig:
     def __post_init__(self) -> None:
         for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels"):
             _positive(name, getattr(self, name))
+        for name, limit in _LIMITS.items():
+            _at_most(name, getattr(self, name), limit)
         _one_of("framing", self.framing, "center", "hifigan", "ceil")
         _one_of("pad_mode", self.pad_mode, "reflect", "constant")
         _one_of("power", self.power, 1, 2)

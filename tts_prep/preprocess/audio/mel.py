@@ -137,7 +137,7 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
 
     Args:
         waveform: [n_samples] at the sample rate of the recipe, full scale ±1.
-        config: the recipe, such as ``PRESETS["parakeet"].config``.
+        config: the recipe, such as ``PRESETS["parakeet"]``.
 
     Returns:
         [n_frames, n_mels] float32.

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import math
 import os
-import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BytesIO, FileIO
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
 from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.format.regular_files import open_regular
+from tts_prep.preprocess.audio.containers.inspection import inspect
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform
 
 CHANNELS = ("first", "mean")
 
-# Decoded by arithmetic or, FLAC, in blocks that know nothing of each other.
-_EXACT_FORMATS = ("WAV", "WAVEX", "FLAC")
-_EXACT_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
+MIN_RATE, MAX_RATE = 1_000, 1_000_000
+"""Sample rates of recordings, Hz: a header that says another is rotten, and resampling by it would fill the memory."""
+
+MAX_SAMPLES_PER_BYTE = 1024
+"""Most samples that a byte of a recording can stand for: silence in FLAC, Vorbis and Opus reaches half of it."""
+
+MAX_PEAK = 8.0
+"""Largest sample of a usable recording, where full scale is 1: beyond it, samples are integers stored as floats."""
+
+# Their samples lie in a row, so they are read in blocks. FLAC is sought in exactly, too, but each seek is a search.
+_PLAIN_FORMATS = ("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "NIST")
+_PLAIN_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
+_BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,8 @@ class ReadingConfig:
 def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingConfig()) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
-    Whatever libsndfile reads is read. Integer samples are divided by their full scale, so 16 and 24 bits stay exact.
+    WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis and Opus. Integer samples are divided by their
+    full scale, so 16 and 24 bits stay exact.
 
     Args:
         sample_rate: Hz; a recording at another rate is resampled (soxr, high quality).
@@ -55,70 +69,153 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
         [n_samples] float32.
 
     Raises:
-        AudioError: the file is missing, not audio, truncated, empty, silent, or holds NaN or infinity.
+        AudioError: the file is missing, not a regular file, not audio, truncated, damaged, empty or silent, or holds
+            several recordings, NaN, infinity or samples far beyond full scale.
     """
-    with _opened(path) as file:
-        (waveform, silent), rate = _decoded(path, file, file.frames, config), file.samplerate
-    if len(waveform) == 0:
-        raise AudioError(f"{path.name}: no samples")
-    if silent:
-        raise AudioError(f"{path.name}: digital silence, every sample is 0")
-    if rate != sample_rate:
-        waveform = _resample(waveform, rate, sample_rate)
-    if config.trim_db is not None:
-        waveform = trim_silence(waveform, config.trim_db)
-    return np.ascontiguousarray(waveform)
+    with _reading(path), _opened(path, inspect) as recording:
+        waveform, silent = _decoded(recording, 0, recording.n_samples, config)
+        if len(waveform) == 0:
+            raise AudioError(f"{path.name}: no samples")
+        if silent:
+            raise AudioError(f"{path.name}: digital silence, every sample is 0")
+        if recording.file.samplerate != sample_rate:
+            waveform = _resample(waveform, recording.file.samplerate, sample_rate)
+        if config.trim_db is not None:
+            waveform = trim_silence(waveform, config.trim_db)
+        return np.ascontiguousarray(waveform)
 
 
 def read_part(
     path: Path, sample_rate: int, start: int, stop: int | None, config: ReadingConfig
 ) -> tuple[Waveform, int] | None:
-    """Read samples ``start`` to ``stop`` of a recording, and return them with the length of the whole.
+    """Read samples ``start`` to ``stop`` of a recording, and return them with the length of the recording.
 
-    None where only the whole can be read: it has to be resampled, or its format cannot be sought in exactly (in MP3 and
-    Opus the samples behind a jump are others than those of a read from the start).
+    None where a part cannot be read alone: it has to be resampled, or its format cannot be sought in exactly (in MP3
+    and Opus the samples behind a jump are others than those of a read from the start).
 
     Returns:
-        [n_samples] float32, fewer than asked for where the recording ends before; number of samples of the whole.
+        [n_samples] float32, fewer than asked for where the recording ends before; number of samples of the recording.
 
     Raises:
-        AudioError: the file is missing, not audio, truncated, or the part holds NaN or infinity.
+        AudioError: as `read_waveform` does, for the samples that are read.
     """
-    with _opened(path) as file:
-        exact = file.format in _EXACT_FORMATS and file.subtype in _EXACT_SUBTYPES
-        if file.samplerate != sample_rate or not exact:
+    with _reading(path), _opened(path, _inspect_once) as recording:
+        plain = _is_plain(recording.file) or recording.file.format == "FLAC"
+        if recording.file.samplerate != sample_rate or not plain:
             return None
-        start, stop = (min(place, file.frames) for place in (start, file.frames if stop is None else stop))
-        file.seek(start)
-        return _decoded(path, file, stop - start, config)[0], file.frames
+        length = recording.n_samples
+        start, stop = min(start, length), length if stop is None else min(stop, length)
+        return _decoded(recording, start, stop - start, config)[0], length
+
+
+@dataclass(frozen=True)
+class _Recording:
+    """A recording that is open, and the number of samples of each channel that it must give."""
+
+    name: str
+    file: soundfile.SoundFile
+    n_samples: int
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[soundfile.SoundFile]:
-    """Open a recording; what goes wrong in there is an `AudioError`."""
-    _check_riff_size(path)
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong with a recording into an `AudioError`."""
     try:
-        # As bytes: soundfile cannot encode a path that is not UTF-8.
-        with soundfile.SoundFile(os.fsencode(path)) as file:
-            yield file
+        yield
+    except BrokenRecordingError as error:
+        raise AudioError(f"{path.name}: {error}") from error
     except (soundfile.SoundFileError, OSError, ValueError) as error:
         raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
+    except MemoryError as error:
+        raise AudioError(f"{path.name}: more memory is needed than there is") from error
 
 
-def _decoded(path: Path, file: soundfile.SoundFile, count: int, config: ReadingConfig) -> tuple[Waveform, bool]:
-    """Read the next ``count`` samples of an open recording as one channel, [count] float32; and whether all are 0."""
-    # As they are in the file, where they are 16 bits: numpy converts faster than the library.
-    samples = file.read(count, dtype="int16" if file.subtype == "PCM_16" else "float32", always_2d=True)
-    if len(samples) != count:
-        raise AudioError(f"{path.name}: truncated, {len(samples):,} samples, the header says {count:,}")
-    # Still as integers where they are some: their extremes take a third of the time.
-    chosen = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
-    low, high = (float(chosen.min()), float(chosen.max())) if count else (0.0, 0.0)
-    # NaN survives both; infinity is one of them.
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise AudioError(f"{path.name}: holds NaN or infinite samples")
-    # By a power of two, so the mean of integers comes out the same before and after.
-    waveform: Waveform = chosen * np.float32(2.0**-15) if samples.dtype == np.int16 else chosen
+@contextmanager
+def _opened(path: Path, inspected: Callable[[FileIO], Stream]) -> Iterator[_Recording]:
+    """Open a recording, having compared what its header claims with the file."""
+    with ExitStack() as stack:
+        try:
+            raw = stack.enter_context(open_regular(path))
+        except FileNotFoundError:
+            raise AudioError(f"{path.name}: no such file") from None
+        except (OSError, ValueError) as error:
+            raise AudioError(f"{path.name}: cannot be opened ({_reason(error)})") from error
+        stream = inspected(raw)
+        size = os.fstat(raw.fileno()).st_size
+        _check_claim(stream.n_samples or 0, size)
+        if stream.contents is None:
+            raw.seek(0)
+            # By its descriptor: soundfile takes the suffix of a name for the format.
+            file = stack.enter_context(soundfile.SoundFile(raw.fileno(), closefd=False))
+        else:
+            file = stack.enter_context(soundfile.SoundFile(BytesIO(stream.contents)))
+        if stream.padding and file.frames < (stream.n_samples or 0):
+            file = stack.enter_context(soundfile.SoundFile(BytesIO(read_from(raw, 0) + bytes(stream.padding))))
+        n_samples = file.frames if stream.n_samples is None else stream.n_samples
+        _check_claim(n_samples * file.channels, size)
+        if n_samples > file.frames:
+            raise BrokenRecordingError(f"truncated, {file.frames:,} samples, the header says {n_samples:,}")
+        if not MIN_RATE <= file.samplerate <= MAX_RATE:
+            raise BrokenRecordingError(
+                f"a sample rate of {file.samplerate:,} Hz, expected {MIN_RATE:,} to {MAX_RATE:,}"
+            )
+        yield _Recording(path.name, file, n_samples)
+
+
+def _check_claim(n_samples: int, size: int) -> None:
+    if not 0 <= n_samples <= MAX_SAMPLES_PER_BYTE * size:
+        raise BrokenRecordingError(f"damaged, its {size:,} bytes cannot hold the {n_samples:,} samples it claims")
+
+
+def _inspect_once(raw: FileIO) -> Stream:
+    """Inspect a recording; one of which several parts are read in a row, once."""
+    status = os.fstat(raw.fileno())
+    version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    if version not in _inspected:
+        stream = inspect(raw)
+        _inspected.clear()
+        _inspected[version] = stream
+    return _inspected[version]
+
+
+_inspected: dict[tuple[int, ...], Stream] = {}
+
+
+def _is_plain(file: soundfile.SoundFile) -> bool:
+    return file.format in _PLAIN_FORMATS and file.subtype in _PLAIN_SUBTYPES
+
+
+def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfig) -> tuple[Waveform, bool]:
+    """Decode ``count`` samples from ``start`` on as one channel, [count] float32; and return whether all are 0."""
+    file = recording.file
+    if start:
+        file.seek(start)
+    # As they are in the file, where they are 16 bits: numpy converts faster than libsndfile.
+    dtype = np.int16 if file.subtype == "PCM_16" else np.float32
+    # In one read where a read begins with a seek to where the last one ended: MP3 and Opus come out different there.
+    block = np.empty((min(count, _BLOCK) if _is_plain(file) else count, file.channels), dtype)
+    waveform = np.empty(count, np.float32)
+    low = high = 0.0
+    for first in range(0, count, max(1, len(block))):
+        samples = file.read(out=block[: count - first])
+        if len(samples) != min(len(block), count - first):
+            raise BrokenRecordingError(f"truncated, {first + len(samples):,} samples, the header says {count:,}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            chosen = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
+        # Still as integers where they are some: their extremes take a third of the time.
+        lowest, highest = float(chosen.min()), float(chosen.max())
+        # NaN survives both; infinity is one of them.
+        if not (math.isfinite(lowest) and math.isfinite(highest)):
+            raise BrokenRecordingError("holds NaN or infinite samples")
+        low, high = min(low, lowest), max(high, highest)
+        # By a power of two, so the mean of integers comes out the same before and after.
+        np.multiply(
+            chosen, np.float32(2.0**-15 if dtype == np.int16 else 1), out=waveform[first : first + len(samples)]
+        )
+    if dtype == np.float32 and max(high, -low) > MAX_PEAK:
+        raise BrokenRecordingError(
+            f"samples of up to {max(high, -low):,.6g}, expected full scale to be 1; divide integers by theirs"
+        )
     return waveform, low == high == 0
 
 
@@ -136,42 +233,7 @@ def trim_silence(waveform: Waveform, top_db: float) -> Waveform:
     return np.asarray(trim(waveform, top_db=top_db)[0], np.float32)
 
 
-def _check_riff_size(path: Path) -> None:
-    """Refuse a missing or empty file, and a WAV file that is shorter than its data chunk.
-
-    libsndfile reads what is left of a truncated WAV file without a word.
-    """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size == 0:
-                raise AudioError(f"{path.name}: empty file")
-            magic = file.read(12)
-            if magic[:4] != b"RIFF" or magic[8:] != b"WAVE":
-                return
-            position = 12
-            # Bounded: a crafted file can hold millions of tiny chunks.
-            for _ in range(1000):
-                file.seek(position)
-                header = file.read(8)
-                if len(header) < 8:
-                    return
-                length = struct.unpack("<I", header[4:])[0]
-                if header[:4] == b"data":
-                    if position + 8 + length > size:
-                        raise AudioError(
-                            f"{path.name}: truncated, {size - position - 8:,} bytes of samples, "
-                            f"the header says {length:,}"
-                        )
-                    return
-                position += 8 + length + length % 2
-    except FileNotFoundError:
-        raise AudioError(f"{path.name}: no such file") from None
-    except (OSError, ValueError) as error:
-        raise AudioError(f"{path.name}: cannot be opened ({_reason(error)})") from error
-
-
 def _reason(error: Exception) -> str:
     if isinstance(error, soundfile.LibsndfileError):
-        return str(error.error_string).rstrip(".")
+        return str(error.error_string).rstrip(".") or f"libsndfile's error {error.code}"
     return str(getattr(error, "strerror", None) or error).splitlines()[0]

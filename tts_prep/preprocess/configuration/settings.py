@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.regular_files import read_regular
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
@@ -35,7 +36,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
         ConfigurationError: the file cannot be read or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular(path).decode("utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -52,7 +53,7 @@ def read_vocoder_config(path: Path) -> MelConfig:
         ConfigurationError: it is not such a file.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_regular(path).decode("utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:

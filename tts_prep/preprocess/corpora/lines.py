@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.regular_files import read_regular
 from tts_prep.preprocess.corpora.utterance import Failure
 
 
@@ -20,7 +21,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
         CorpusError: the file cannot be read, or holds no line at all.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         raise CorpusError(f"{path}: no such file; is {path.parent} the root of the corpus?") from None
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.regular_files import read_regular
 from tts_prep.preprocess.corpora.utterance import Failure
 
 
@@ -18,7 +19,7 @@ def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
     """
     where = f"{file}:1"
     try:
-        return " ".join((root / file).read_bytes().decode("utf-8-sig").split())
+        return " ".join(read_regular(root / file).decode("utf-8-sig").split())
     except FileNotFoundError:
         return Failure(identifier, where, "corpus", f"{file}: no such file, the recording has no text")
     except OSError as error:

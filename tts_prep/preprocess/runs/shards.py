@@ -231,6 +231,10 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
     from tts_prep.preprocess.audio.simd.kernel import bin_moments
 
     mel = recipe.extractor(waveform)
+    moments = bin_moments(mel)
+    # One such value would spoil the statistics of the store.
+    if not np.isfinite(moments).all():
+        raise AudioError(f"{utterance.audio}: its mel spectrogram by these settings has NaN or infinite values")
     arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
     if "waveform" in specs:
         arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
@@ -242,7 +246,7 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
         "speaker": utterance.speaker,
         **utterance.meta,
     }
-    return _Example(arrays, row, MelStatistics(len(mel), *bin_moments(mel)))
+    return _Example(arrays, row, MelStatistics(len(mel), *moments))
 
 
 def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
@@ -250,6 +254,9 @@ def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
     if spec["dtype"] == "float32":
         return mel
     centred: Array = mel - np.float32(spec["offset"])
+    largest = float(np.abs(centred).max())
+    if largest > float(np.finfo(spec["dtype"]).max):
+        raise AudioError(f"mel values of up to {largest:g} do not fit into {spec['dtype']}; store the mel as float32")
     return centred.astype(spec["dtype"])
 
 

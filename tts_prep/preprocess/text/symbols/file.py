@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.regular_files import read_regular
 
 
 def read_symbols(path: Path) -> tuple[str, ...]:
@@ -16,7 +17,7 @@ def read_symbols(path: Path) -> tuple[str, ...]:
         ConfigurationError: the file cannot be read, is not UTF-8, or has an empty line.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise ConfigurationError(f"symbols: {path}: cannot be read ({error.strerror})") from error
     try:

@@ -1,0 +1,59 @@
+"""Which container a recording is in, and whether it is whole."""
+
+from __future__ import annotations
+
+import os
+from io import FileIO
+
+from tts_prep.preprocess.audio.containers.chunks import (
+    inspect_aiff,
+    inspect_au,
+    inspect_caf,
+    inspect_nist,
+    inspect_w64,
+    inspect_wav,
+)
+from tts_prep.preprocess.audio.containers.flac import inspect_flac
+from tts_prep.preprocess.audio.containers.mpeg import id3v2_size, inspect_mpeg
+from tts_prep.preprocess.audio.containers.ogg import inspect_ogg
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
+
+_MAX_TAGS = 8
+_CHUNKS = {
+    b"RIFF": inspect_wav,
+    b"RIFX": inspect_wav,
+    b"RF64": inspect_wav,
+    b"BW64": inspect_wav,
+    b"riff": inspect_w64,
+    b"FORM": inspect_aiff,
+    b".snd": inspect_au,
+    b"dns.": inspect_au,
+    b"caff": inspect_caf,
+    b"NIST": inspect_nist,
+    b"fLaC": inspect_flac,
+}
+
+
+def inspect(file: FileIO) -> Stream:
+    """Inspect a recording that is open, at any position.
+
+    Raises:
+        BrokenRecordingError: it is empty, in none of the containers, truncated, damaged, or holds several streams.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if size == 0:
+        raise BrokenRecordingError("empty file")
+    start = 0
+    # Bounded: a crafted file can hold millions of empty tags.
+    for _ in range(_MAX_TAGS):
+        start += id3v2_size(os.pread(file.fileno(), 10, start))
+    magic = os.pread(file.fileno(), 4, start)
+    if magic in _CHUNKS:
+        return _CHUNKS[magic](file, start, size)
+    if magic == b"OggS":
+        return inspect_ogg(read_from(file, start))
+    if len(magic) == 4 and magic[0] == 0xFF and magic[1] & 0xE0 == 0xE0:
+        return inspect_mpeg(read_from(file, 0), start)
+    raise BrokenRecordingError(
+        "cannot be read as audio; expected WAV, RF64, W64, AIFF, AU, CAF, SPH, FLAC, MP3, Ogg Vorbis or Opus"
+    )

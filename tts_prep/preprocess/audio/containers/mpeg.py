@@ -1,0 +1,164 @@
+"""MPEG audio frames: of MP3, MP2 and MP1.
+
+Sources: ISO/IEC 11172-3 and 13818-3 for frame headers, the LAME project's description of the Xing/Info header, and the
+specifications of ID3v1, ID3v2, APEv2 and Lyrics3.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, several_streams
+
+# kbit/s by the header's four bits; 0 is free format, which has no length in its header.
+_V1 = {
+    1: (0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448),
+    2: (0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384),
+    3: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+}
+_V2_LAYER_1 = (0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256)
+_V2 = (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
+_RATES = {1: (44100, 48000, 32000), 2: (22050, 24000, 16000), 2.5: (11025, 12000, 8000)}
+_VERSIONS = {0: 2.5, 2: 2, 3: 1}
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The header of a frame.
+
+    Attributes:
+        size: bytes, header included.
+        n_samples: per channel.
+        side_info: bytes between the header and what comes after it, in layer III.
+    """
+
+    version: float
+    layer: int
+    sample_rate: int
+    mono: bool
+    size: int
+    n_samples: int
+    side_info: int
+
+
+def inspect_mpeg(data: bytes, start: int) -> Stream:
+    """Walk the frames of an MPEG audio file.
+
+    libsndfile estimates the length of a file without a Xing/Info header from its size, and stops there.
+
+    Args:
+        data: the whole file.
+        start: where the first frame begins.
+
+    Raises:
+        BrokenRecordingError: the last frame is not whole, there are fewer or more frames than a Xing or Info header
+            says, something else stands between two frames, or there are several streams.
+    """
+    first = frame_header(data[start : start + 4])
+    if first is None:
+        raise BrokenRecordingError(f"damaged at byte {start:,}, expected the header of an MPEG audio frame")
+    promised, tag = _promised(data, start, first)
+    stop = _end_of_frames(data)
+    same = (first.version, first.layer, first.sample_rate, first.mono)
+    sizes: dict[bytes, int] = {}
+    n_frames, position = 0, start
+    while position < stop:
+        header = data[position : position + 4]
+        # Most headers of a file are equal; the last byte has what no size depends on.
+        size = sizes.get(header)
+        if size is None:
+            frame = frame_header(header)
+            if frame is None:
+                skipped = id3v2_size(data[position : position + 10])
+                if not skipped and not data[position:stop].strip(b"\0"):
+                    break
+                if not skipped and len(header) < 4:
+                    raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is not whole")
+                if not skipped:
+                    raise BrokenRecordingError(f"damaged at byte {position:,}, expected an MPEG audio frame")
+                position += skipped
+                continue
+            if (frame.version, frame.layer, frame.sample_rate, frame.mono) != same:
+                raise BrokenRecordingError(several_streams(position))
+            size = sizes[header] = frame.size
+        if position + size > stop:
+            raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is not whole")
+        if position > start and _tag(data, position, first):
+            raise BrokenRecordingError(several_streams(position))
+        position += size
+        n_frames += 1
+    if tag in (b"Xing", b"Info"):
+        n_frames -= 1
+    if promised is None:
+        n_samples = n_frames * first.n_samples
+        # libmpg123 estimates the length by the size of the first frame.
+        return Stream("MP3", n_samples, padding=n_frames * (first.size + 1) + 4096)
+    if n_frames != promised:
+        kind = "truncated" if n_frames < promised else "damaged"
+        raise BrokenRecordingError(f"{kind}, {n_frames:,} frames, the header says {promised:,}")
+    return Stream("MP3")
+
+
+def id3v2_size(header: bytes) -> int:
+    """Return the size of an ID3v2 tag by its first 10 bytes, 0 where it is none."""
+    if len(header) < 10 or header[:3] != b"ID3" or max(header[6:]) > 127:
+        return 0
+    a, b, c, d = header[6:]
+    return 10 + (a << 21 | b << 14 | c << 7 | d) + (10 if header[5] & 0x10 else 0)
+
+
+def frame_header(header: bytes) -> _Frame | None:
+    """Return what a frame header says, None where it is none."""
+    if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE0 != 0xE0:
+        return None
+    version, layer = _VERSIONS.get(header[1] >> 3 & 3), 4 - (header[1] >> 1 & 3)
+    bit_rate, rate, padding = header[2] >> 4, header[2] >> 2 & 3, header[2] >> 1 & 1
+    if version is None or layer == 4 or bit_rate in (0, 15) or rate == 3:
+        return None
+    table = _V1[layer] if version == 1 else _V2_LAYER_1 if layer == 1 else _V2
+    sample_rate, bits = _RATES[version][rate], 1000 * table[bit_rate]
+    mono = header[3] >> 6 == 3
+    if layer == 1:
+        n_samples, size = 384, (12 * bits // sample_rate + padding) * 4
+    else:
+        n_samples = 576 if layer == 3 and version != 1 else 1152
+        size = n_samples // 8 * bits // sample_rate + padding
+    side_info = (17 if mono else 32) if version == 1 else (9 if mono else 17)
+    return _Frame(version, layer, sample_rate, mono, size, n_samples, side_info)
+
+
+def _tag(data: bytes, position: int, frame: _Frame) -> bytes:
+    """Return ``b"Xing"`` or ``b"Info"`` where the frame is such a header, else nothing."""
+    if frame.layer != 3:
+        return b""
+    place = position + 4 + frame.side_info
+    name = data[place : place + 4]
+    return name if name in (b"Xing", b"Info") and not any(data[position + 4 : place]) else b""
+
+
+def _promised(data: bytes, start: int, first: _Frame) -> tuple[int | None, bytes]:
+    """Return how many frames the header in the first frame says, None where there is none; and its name."""
+    tag = _tag(data, start, first)
+    if tag:
+        place = start + 4 + first.side_info
+        flags, count = struct.unpack(">II", data[place + 4 : place + 12].ljust(8, b"\0"))
+        return (count if flags & 1 else None), tag
+    return None, b""
+
+
+def _end_of_frames(data: bytes) -> int:
+    """Return where the tags behind the last frame begin."""
+    stop = len(data)
+    while True:
+        before = stop
+        if data[max(0, stop - 128) : stop].startswith(b"TAG"):
+            stop -= 128
+        footer = data[max(0, stop - 32) : stop]
+        if footer.startswith(b"APETAGEX"):
+            size, _, flags = struct.unpack("<III", footer[12:24])
+            stop -= size + (32 if flags & 1 << 31 else 0)
+        if data[max(0, stop - 9) : stop] == b"LYRICS200" and data[max(0, stop - 15) : stop - 9].isdigit():
+            stop -= 15 + int(data[stop - 15 : stop - 9])
+        if stop == before or stop < 0:
+            return max(0, stop)
