@@ -33,7 +33,7 @@ def simulate(folder: Path, n: int) -> None:
     import h5py
     from stores import make_rows, write_store
 
-    from tts_prep.format.checksum import file_sha256
+    from tts_prep.format.checksums import file_sha256
     from tts_prep.format.datasets import SEALS, create_dataset, create_file
 
     shutil.rmtree(folder, ignore_errors=True)

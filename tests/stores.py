@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.checksum import file_sha256
-from tts_prep.format.columns import write_number, write_texts
-from tts_prep.format.datasets import create_file, write_dataset
-from tts_prep.format.index import build_index
-from tts_prep.format.layout import CATEGORY, FAILURES, INDEX, shard_name
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.assembly import located
+from tts_prep.format.checksums import file_sha256
+from tts_prep.format.hdf5_writer import create_file, write_dataset, write_number, write_string, write_texts
+from tts_prep.format.index_writer import build_index
+from tts_prep.format.layout import CATEGORY, FAILURES, INDEX, MANIFEST, PLAN, shard_name
 from tts_prep.format.manifest import FileEntry, Manifest, write_manifest
-from tts_prep.format.shard import ShardHeader, write_header
+from tts_prep.format.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.statistics import MelStatistics
+from tts_prep.format.store_plan import plan_sha256, write_plan
 
 N_MELS = 5
 HOP_LENGTH = 256
@@ -96,11 +101,12 @@ def write_store(
             "sample_rate": SAMPLE_RATE,
             "hop_length": HOP_LENGTH,
             "silence": list(SILENCE),
+            "axis": "frame",
         },
-        "phonemes": {"dtype": "int32", "row_shape": []},
+        "phonemes": {"dtype": "int32", "row_shape": [], "axis": "phoneme"},
     }
     if waveform:
-        arrays["waveform"] = {"dtype": str(rows[0].waveform.dtype), "row_shape": []}
+        arrays["waveform"] = {"dtype": str(rows[0].waveform.dtype), "row_shape": [], "axis": "sample"}
     vocabulary = {"symbols": list(SYMBOLS), "pad": 0}
     shards = []
     for number, part in enumerate(np.array_split(np.arange(len(rows)), n_shards)):
@@ -115,13 +121,15 @@ def write_store(
     write_failures = path / FAILURES
     write_failures.write_text("", encoding="utf-8")
     build_index(path, shards)
+    keys = [f"key {number}" for number in range(n_shards)]
+    write_plan(path, keys)
     sizes = [len(part) for part in np.array_split(np.arange(len(rows)), n_shards)]
     write_manifest(
         path,
         Manifest(
             configuration=configuration or {},
             fingerprint="f" * 64,
-            plan="e" * 64,
+            plan=plan_sha256(keys),
             software={},
             arrays=arrays,
             vocabulary=vocabulary,
@@ -131,6 +139,8 @@ def write_store(
             shards=tuple(_entry(path, shard_name(i), count) for i, count in enumerate(sizes)),
             index=_entry(path, INDEX, len(rows)),
             failures=_entry(path, FAILURES, 0),
+            plan_file=_entry(path, PLAN, n_shards),
+            datasets={INDEX: located(path / INDEX)},
         ),
     )
     return path
@@ -142,7 +152,7 @@ def _entry(store: Path, file: str, rows: int) -> FileEntry:
 
 def _write_shard(path: Path, rows: Sequence[Row], header: ShardHeader) -> None:
     with create_file(path) as file:
-        write_header(file, header)
+        write_string(file, HEADER, header_text(header))
         columns = file.create_group("columns")
         for name, length, empty in (
             ("mel", "n_frames", np.empty((0, N_MELS), header.arrays["mel"]["dtype"])),
@@ -162,3 +172,43 @@ def _write_shard(path: Path, rows: Sequence[Row], header: ShardHeader) -> None:
             write_texts(columns, name, [getattr(row, name) for row in rows])
         for name in ("speaker", "gender"):
             write_texts(columns, name, [getattr(row, name) for row in rows], CATEGORY)
+
+
+def edit_manifest(store: Path, change: Callable[[Any], object]) -> None:
+    """Change the values of a manifest, and its checksum with them, as a careful attacker does."""
+    path = store / MANIFEST
+    value = json.loads(path.read_text(encoding="utf-8"))
+    change(value)
+    path.write_bytes(sealed_manifest(value))
+
+
+def sealed_manifest(value: Any) -> bytes:
+    """Return the bytes of a manifest with these values and a checksum that holds."""
+    text = json.dumps({**value, "checksum": "0" * 64} if isinstance(value, dict) else value)
+    head, zeros, tail = text.rpartition("0" * 64)
+    return f"{head}{hashlib.sha256(text.encode()).hexdigest() if zeros else ''}{tail}".encode()
+
+
+def seal_again(store: Path) -> None:
+    """Make a manifest say what the files are now, with checksums that hold, as a careful attacker does."""
+
+    def change(manifest: Any) -> None:
+        entries = [manifest[key] for key in ("index", "failures", "plan_file", "ood_texts") if key in manifest]
+        entries += manifest["shards"]
+        entries += [entry for files in manifest.get("array_files", {}).values() for entry in files]
+        for entry in entries:
+            path = store / entry["file"]
+            if path.suffix == ".h5":
+                path.write_bytes(sealed(path.read_bytes()))
+            entry.update(size=path.stat().st_size, sha256=file_sha256(path))
+        with contextlib.suppress(CorruptStoreError):
+            manifest["datasets"][INDEX] = {name: p.as_dict() for name, p in located(store / INDEX).items()}
+
+    edit_manifest(store, change)
+
+
+def sealed(data: bytes) -> bytes:
+    """Return the bytes of an HDF5 file with a seal at the end that holds."""
+    start = b"tts-prep SHA-256 "
+    body = data[:-82] if data[-82:].startswith(start) else data
+    return body + start + hashlib.sha256(body).hexdigest().encode() + b"\n"

@@ -8,6 +8,20 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+_MAX_LINE = 1000
+
+
+def one_line(text: str, limit: int = _MAX_LINE) -> str:
+    """Return a text as one line that is safe to print on a terminal.
+
+    Characters that are not printable (line ends, escape sequences, C1 and bidirectional controls) are escaped. Where
+    the line has more than ``limit`` characters its middle is left out.
+    """
+    cut = text if len(text) <= limit else f"{text[: limit * 2 // 3]}…{text[len(text) - limit // 3 + 1 :]}"
+    if cut.isprintable():
+        return cut
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+
 
 class TtsPrepError(Exception):
     """The root of every error that tts-prep raises on purpose."""
@@ -59,7 +73,13 @@ class FeatureError(UtteranceError):
 
 
 class StoreError(TtsPrepError):
-    """A folder is not a store, not a whole one, or one made with other settings."""
+    """A folder is not a store, not a whole one, or one made with other settings.
+
+    A store may come from anywhere, so the message is one line of bounded length without control characters.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class CorruptStoreError(StoreError):

@@ -16,7 +16,7 @@ from killing import contents
 from tts_prep.cli.main import cli
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.manifest import read_manifest
-from tts_prep.format.ood_texts import read_ood_header
+from tts_prep.format.ood_texts import check_ood_texts
 from tts_prep.format.remarks import Remarks
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
@@ -230,7 +230,7 @@ def test_a_store_without_out_of_domain_texts_says_so(store: Path) -> None:
 
 
 def test_lines_that_cannot_be_used_are_listed_with_their_reasons(ood_store: Path) -> None:
-    reasons = [failure["reason"] for failure in read_ood_header(ood_store / "ood.h5").failures]
+    reasons = [failure["reason"] for failure in check_ood_texts(ood_store / "ood.h5").failures]
     assert reasons[0] == "ood.txt:2: nothing to speak in '…'"
     assert len(reasons) == 2
     assert all(fault is None for _, fault in verify_store(ood_store))

@@ -18,7 +18,7 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.datasets import locate
+from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -112,9 +112,7 @@ def test_files_that_were_exchanged_are_found(copy: Path) -> None:
 @pytest.mark.parametrize("name", ["mel", "phonemes", "columns/text/bytes", "header"])
 def test_a_changed_byte_is_found_in_the_dataset_where_it_is(copy: Path, name: str) -> None:
     path = copy / "shards/00001.h5"
-    with h5py.File(path) as file:
-        group, _, leaf = name.rpartition("/")
-        place = locate(file[group or "/"], leaf, kinds="iufS")
+    place = read_locations(path)[name]
     data = bytearray(path.read_bytes())
     data[place.offset + place.size // 2] ^= 0x10
     path.write_bytes(data)
@@ -126,16 +124,14 @@ def test_a_changed_byte_is_found_in_the_dataset_where_it_is(copy: Path, name: st
 
 def test_a_shard_that_was_cut_names_the_arrays_that_are_cut_off(copy: Path) -> None:
     path = copy / "shards/00002.h5"
-    with h5py.File(path) as file:
-        place = locate(file, "phonemes")
+    place = read_locations(path)["phonemes"]
     os.truncate(path, place.offset + 8)
     assert "'phonemes' cut off" in faults(copy)["shards/00002.h5"]
 
 
 def test_a_change_outside_of_every_dataset_is_said_to_be_there(copy: Path) -> None:
     path = copy / "shards/00001.h5"
-    with h5py.File(path) as file:
-        place = locate(file, "phonemes")
+    place = read_locations(path)["phonemes"]
     data = bytearray(path.read_bytes())
     data[place.offset + place.size + 8] ^= 1
     path.write_bytes(data)
@@ -255,8 +251,7 @@ def test_reindexing_misses_no_shard_that_the_manifest_knew(copy: Path, victim: s
 def test_a_finished_shard_that_rotted_is_made_again_and_not_trusted(copy: Path, store: Path, corpus: Path) -> None:
     (copy / "manifest.json").unlink()
     path = copy / "shards/00001.h5"
-    with h5py.File(path) as file:
-        place = locate(file, "mel")
+    place = read_locations(path)["mel"]
     data = bytearray(path.read_bytes())
     data[place.offset + 100] ^= 1
     path.write_bytes(data)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Location, create_dataset, create_file, locate, read_dataset, write_rows
+from tts_prep.format.datasets import Location, read_dataset
+from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.hdf5_writer import create_dataset, create_file, write_rows
 
 
 @pytest.mark.parametrize("dtype", ["<i8", "<i4", "<i2", "<f4"])
@@ -29,7 +31,8 @@ def test_a_dataset_is_read_as_h5py_reads_it_and_not_beyond_the_file(tmp_path: Pa
         write_rows(create_dataset(file, "a", (5, 2), "<f4"), 0, np.arange(10, dtype=np.float32).reshape(5, 2))
         create_dataset(file, "none", (0, 2), "<f4")
     with h5py.File(path) as file:
-        expected, place, none = file["a"][...], locate(file, "a"), locate(file, "none")
+        expected = file["a"][...]
+    place, none = (read_locations(path)[name] for name in ("a", "none"))
     np.testing.assert_array_equal(read_dataset(path, place), expected)
     assert read_dataset(path, none).shape == (0, 2)
     with pytest.raises(CorruptStoreError, match="shorter than its datasets"):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stores import make_rows, write_store
+from stores import edit_manifest, make_rows, write_store
 
 import tts_prep
 from tts_prep.cli.main import main
@@ -83,13 +83,6 @@ def use_all(store: Path) -> int:
             assert str(error)
             assert len(str(error)) < 2000
     return refused
-
-
-def edit_manifest(store: Path, change: Callable[[Any], object]) -> None:
-    path = store / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    change(manifest)
-    path.write_text(json.dumps(manifest), encoding="utf-8")
 
 
 MANIFESTS: dict[str, Callable[[Any], object]] = {

@@ -1,6 +1,5 @@
 """Stores that were damaged or exchanged: a clear error each, never a bus error or wrong data."""
 
-import json
 import os
 import pickle
 import shutil
@@ -8,7 +7,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from stores import make_rows, write_store
+from stores import edit_manifest, make_rows, seal_again, write_store
 
 import tts_prep.loader.dataset.store
 from tts_prep.errors import CorruptStoreError, StoreError
@@ -21,15 +20,10 @@ def store(tmp_path):
 
 
 def edit_index(store, name, position, value):
+    """Change a value of the index, and all checksums with it."""
     with h5py.File(store / "index.h5", "r+") as index:
         index[name][position] = value
-
-
-def edit_manifest(store, change):
-    path = store / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    change(manifest)
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    seal_again(store)
 
 
 def test_a_truncated_shard_is_an_error_with_both_sizes(store):
@@ -211,6 +205,7 @@ def replace_dataset(store, name, values):
             index[name] = values
             if kind is not None:
                 index[name].attrs["kind"] = kind
+    seal_again(store)
 
 
 @pytest.mark.parametrize(

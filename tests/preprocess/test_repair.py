@@ -7,13 +7,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import h5py
 import pytest
 from commands import run
 from corpora import record, write_kaldi, write_libritts, write_ljspeech, write_text, write_vctk
 from killing import contents
 
-from tts_prep.format.datasets import locate
+from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.preprocess.corpora import registry as registry_module
 
 Arguments = tuple[object, ...]
@@ -89,8 +88,7 @@ def flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
     place = len(data) // 2
     if path.suffix == ".h5":
-        with h5py.File(path) as file:
-            place = locate(file, "phonemes").offset
+        place = read_locations(path)["phonemes"].offset
     data[place] ^= 1
     path.write_bytes(data)
 

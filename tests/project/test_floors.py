@@ -53,9 +53,9 @@ def loaded_by(code: str) -> set[str]:
     ("code", "forbidden"),
     [
         ("import tts_prep.errors", HEAVY | {"numpy", "h5py", "click"}),
-        ("import tts_prep.format.manifest", HEAVY | {"numpy", "h5py", "click"}),
-        ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"click"}),
-        ("import tts_prep.loader", HEAVY | {"click", "torch"}),
+        ("import tts_prep.format.manifest", HEAVY | {"h5py", "click"}),
+        ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"h5py", "click"}),
+        ("import tts_prep.loader", HEAVY | {"h5py", "click", "torch"}),
         ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),
         ("import tts_prep.report.page", (HEAVY | {"click"}) - {"jinja2", "PIL"}),
         ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),

@@ -17,7 +17,7 @@ from tts_prep.cli.progress import make_progress
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
-from tts_prep.format.ood_texts import read_ood_header
+from tts_prep.format.ood_texts import check_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_corpus
@@ -139,7 +139,7 @@ def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
 
 def ood_line(store: Path) -> str:
     """Return one line on the out-of-domain texts, with the first line of the file that could not be used."""
-    header = read_ood_header(store / OOD_TEXTS)
+    header = check_ood_texts(store / OOD_TEXTS)
     failures = header.failures
     left = f"; {len(failures):,} lines left out, the first: {failures[0]['reason']}" if failures else ""
     return f"out-of-domain texts: {header.rows:,}{left}"

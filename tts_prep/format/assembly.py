@@ -1,79 +1,118 @@
-"""Failure list, index and manifest: functions of the shards alone, written when every shard is there."""
+"""Failure list, index and manifest: functions of shards and array files alone, written when all of them are there."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.array_file import ArrayHeader, inspect_array_file, read_array_header
 from tts_prep.format.atomic import replacing, writing
-from tts_prep.format.checksum import file_sha256, json_sha256
+from tts_prep.format.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
 from tts_prep.format.columns import CategoryColumn
+from tts_prep.format.datasets import Locations, location_crc32
 from tts_prep.format.files import shard_files, stored_file
-from tts_prep.format.index import build_index, open_index
-from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PARTS, SHARDS, shard_name
+from tts_prep.format.hdf5_process import hdf5_process
+from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.index import open_index
+from tts_prep.format.index_writer import build_index
+from tts_prep.format.layout import (
+    FAILURES,
+    INDEX,
+    LOCK,
+    MANIFEST,
+    OOD_TEXTS,
+    PARTS,
+    PLAN,
+    SHARDS,
+    array_file_name,
+    shard_name,
+)
 from tts_prep.format.lock import locked
 from tts_prep.format.manifest import FileEntry, Manifest, read_manifest, write_manifest
-from tts_prep.format.ood_texts import read_ood_header
+from tts_prep.format.ood_texts import check_ood_texts
 from tts_prep.format.remarks import Remarks
-from tts_prep.format.seals import broken_datasets
-from tts_prep.format.shard import ShardHeader, broken_text, check_shard
-from tts_prep.format.statistics import MelStatistics
+from tts_prep.format.shard import CheckedShard, FindLocations, ShardHeader, inspect_shard
+from tts_prep.format.statistics import ArrayStatistics, MelStatistics
+from tts_prep.format.store_plan import StorePlan, plan_sha256, read_plan, write_plan
 
 _SAME = ("configuration", "software", "arrays", "vocabulary")
 
 
-def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]]) -> Manifest:
-    """Write ``failures.jsonl``, ``index.h5`` and, last, ``manifest.json``: from then on the store is whole.
+def assemble_store(
+    store: Path,
+    shards: Sequence[tuple[FileEntry, ShardHeader]],
+    arrays: Mapping[str, Sequence[FileEntry]] | None = None,
+    *,
+    find: FindLocations = read_locations,
+) -> Manifest:
+    """Write ``plan.json``, ``failures.jsonl``, ``index.h5`` and, last, ``manifest.json``: then the store is whole.
 
     Args:
         shards: all of them, in order, at least one.
+        arrays: name of each added array → its file of every shard, in order.
+        find: finds the datasets of an HDF5 file.
 
     Raises:
         WriteError: a file cannot be written.
-        CorruptStoreError: a shard is not what its header says, or of other settings than the first one.
+        CorruptStoreError: a shard or an array file is not what its header says, or of other settings than the first.
     """
     headers = [header for _, header in shards]
     first = headers[0]
     for entry, header in shards:
         if any(getattr(header, name) != getattr(first, name) for name in _SAME):
             raise CorruptStoreError(f"{store / entry.file}: made with other settings than {shards[0][0].file}")
+    files = {name: tuple(arrays[name]) for name in sorted(arrays)} if arrays else {}
+    added = {name: _array_headers(store, headers, entries, find) for name, entries in files.items()}
+    write_plan(store, [header.key for header in headers], files)
     failures = write_failures(store, headers)
-    rows, statistics = build_index(store, [store / entry.file for entry, _ in shards])
-    index = open_index(store / INDEX, rows, list(first.arrays), len(shards))
+    summary = build_index(store, [store / entry.file for entry, _ in shards], list(files), find)
+    statistics = summary.mel
     if not statistics.count:
         statistics = MelStatistics.empty(first.arrays["mel"]["row_shape"][0])
-    speakers = index.column("speaker")
-    assert isinstance(speakers, CategoryColumn)
+    entries = {name: _manifest_entry(found, summary.arrays[name]) for name, found in added.items()}
+    ood_texts = _ood_entry(store, first, find)
+    datasets = {INDEX: located(store / INDEX)}
+    if ood_texts:
+        datasets[OOD_TEXTS] = located(store / OOD_TEXTS, find)
     manifest = Manifest(
         configuration=first.configuration,
-        fingerprint=json_sha256([first.configuration, first.software]),
+        fingerprint=fingerprint(first.configuration, first.software, [found[0] for found in added.values()]),
         plan=plan_sha256(header.key for header in headers),
         software=first.software,
-        arrays=first.arrays,
+        arrays={**first.arrays, **entries},
         vocabulary=first.vocabulary,
-        speakers=tuple(speakers.table),
+        speakers=(),
         mel_statistics={
             "count": statistics.count,
             "mean": statistics.mean.tolist(),
             "std": statistics.std.tolist(),
         },
-        totals={
-            "utterances": rows,
-            "failures": len(failures),
-            "seconds": float(sum(header.seconds for header in headers)),
-            "frames": statistics.count,
-            "phonemes": int(index.arrays["phonemes"][1].sum()),
-            "shards": len(shards),
-        },
+        totals={},
         shards=tuple(entry for entry, _ in shards),
-        index=file_entry(store / INDEX, INDEX, rows),
+        index=file_entry(store / INDEX, INDEX, summary.rows),
         failures=file_entry(store / FAILURES, FAILURES, len(failures)),
-        ood_texts=_ood_entry(store, first),
+        ood_texts=ood_texts,
         remarks=Remarks.merged(header.remarks for header in headers).summary(),
+        plan_file=file_entry(store / PLAN, PLAN, len(shards)),
+        array_files=files,
+        datasets=datasets,
     )
+    index = open_index(store / INDEX, datasets[INDEX], summary.rows, manifest.specs, len(shards))
+    speakers = index.column("speaker")
+    assert isinstance(speakers, CategoryColumn)
+    totals = {
+        "utterances": summary.rows,
+        "failures": len(failures),
+        "seconds": float(sum(header.seconds for header in headers)),
+        "frames": statistics.count,
+        "phonemes": int(index.arrays["phonemes"][1].sum()),
+        "shards": len(shards),
+    }
+    manifest = replace(manifest, speakers=tuple(speakers.table), totals=totals)
     write_manifest(store, manifest)
     with writing(store):
         # Of no use any more, and no part of a whole store.
@@ -81,25 +120,116 @@ def assemble_store(store: Path, shards: Sequence[tuple[FileEntry, ShardHeader]])
     return manifest
 
 
-def reindex_store(store: Path) -> Manifest:
-    """Make failure list, index and manifest of a store again, from its shards alone.
+def fingerprint(
+    configuration: Mapping[str, Any], software: Mapping[str, str], arrays: Iterable[ArrayHeader] = ()
+) -> str:
+    """Return the SHA-256 of the settings of a store: of its shards, and of its added arrays where it has any."""
+    added = {header.spec.name: header.spec.as_dict() for header in arrays}
+    return json_sha256([configuration, software, *([added] if added else [])])
 
-    Every shard is checked against the checksums that it carries.
+
+def located(path: Path, find: FindLocations = read_locations) -> Locations:
+    """Return where the datasets of a file lie, each with its checksum, as they stand in the manifest."""
+    return {
+        name: replace(place, crc32=location_crc32(path, place))
+        for name, place in sorted(find(path).items())
+        if name != CHECKSUMS and place.dtype.kind != "S"
+    }
+
+
+def _array_headers(
+    store: Path, shards: Sequence[ShardHeader], files: Sequence[FileEntry], find: FindLocations
+) -> list[ArrayHeader]:
+    """Return the headers of an added array's files, without their statistics."""
+    headers: list[ArrayHeader] = []
+    for shard, entry in zip(shards, files, strict=True):
+        path = store / entry.file
+        header = read_array_header(path, find(path))
+        if (header.number, header.shard, header.rows) != (shard.number, shard.key, shard.rows):
+            raise CorruptStoreError(f"{path}: was not made from {shard_name(shard.number)}; make the array again")
+        if headers and header.spec != headers[0].spec:
+            raise CorruptStoreError(f"{path}: made with other settings than {files[0].file}; make the array again")
+        headers.append(replace(header, statistics={}))
+    return headers
+
+
+def _manifest_entry(headers: Sequence[ArrayHeader], statistics: ArrayStatistics) -> dict[str, Any]:
+    remarks = Remarks.merged(header.remarks for header in headers).summary()
+    return {**headers[0].spec.as_dict(), "statistics": statistics.summary(), "remarks": remarks}
+
+
+def reindex_store(store: Path) -> Manifest:
+    """Make failure list, index and manifest of a store again, from its shards and array files alone.
+
+    Each of these is checked against its seal. How many there have to be, ``plan.json`` says, or the manifest. Where it
+    is interrupted it can be repeated.
 
     Raises:
         StoreError: there are no shards, or they are those of a store that was begun and never finished.
-        CorruptStoreError: a shard is broken or missing.
+        CorruptStoreError: a shard or an array file is broken or missing.
     """
     if "\0" in str(store) or not (store / SHARDS).is_dir():
         raise StoreError(f"{store}: not a store, it has no folder '{SHARDS}'")
-    if (store / LOCK).exists() and not (store / MANIFEST).exists():
-        raise StoreError(f"{store}: begun and not finished; run the command that makes it again to go on")
-    with locked(store):
-        count = sum(1 for _ in shard_files(store))
-        count = max(count, _count_before(store))
+    with locked(store), hdf5_process() as find:
+        count, names = _what_there_was(store)
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
-        return assemble_store(store, list(checked_shards(store, count)))
+        shards: list[tuple[FileEntry, ShardHeader]] = []
+        arrays: dict[str, list[FileEntry]] = {name: [] for name in names}
+        for checked in _checked(store, count, find):
+            shards.append(checked_entry(checked, shards))
+            for name, entries in arrays.items():
+                entries.append(array_entry(store, name, checked, find))
+        if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(header.key for _, header in shards):
+            raise CorruptStoreError(f"{store}: its shards are not those of {PLAN}; run the command that makes it again")
+        return assemble_store(store, shards, arrays, find=find)
+
+
+def _what_there_was(store: Path) -> tuple[int, tuple[str, ...]]:
+    """Return the number of shards and the names of the added arrays, by ``plan.json`` or the manifest.
+
+    Raises:
+        StoreError: shards are missing.
+    """
+    count = sum(1 for _ in shard_files(store))
+    plan = _read_plan(store)
+    if plan:
+        missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
+        if missing:
+            raise CorruptStoreError(
+                f"{store}: {len(missing):,} of {len(plan.shards):,} shards missing, {shard_name(missing[0])} first; "
+                "run the command that makes the store again to go on, or 'tts-prep verify --repair CORPUS'"
+            )
+        return len(plan.shards), plan.arrays
+    try:
+        manifest = read_manifest(store, checked=False)
+    except StoreError as error:
+        if (store / LOCK).exists() and not (store / MANIFEST).exists():
+            raise StoreError(
+                f"{store}: begun and not finished; run the command that makes it again to go on"
+            ) from error
+        if count and _is_sealed(store):
+            raise CorruptStoreError(
+                f"{store}: without {PLAN} and {MANIFEST} it is not known how many shards there have to be; "
+                "'tts-prep verify --repair CORPUS' makes them again"
+            ) from error
+        return count, ()
+    return max(count, len(manifest.shards)), tuple(manifest.array_files)
+
+
+def _read_plan(store: Path) -> StorePlan | None:
+    """Return the plan; None where there is none, or it is broken and the manifest knows as much."""
+    try:
+        return read_plan(store)
+    except CorruptStoreError:
+        if (store / MANIFEST).exists():
+            return None
+        raise
+
+
+def _is_sealed(store: Path) -> bool:
+    """Return whether the first shard is of format 1.2 or later, in which every store has a ``plan.json``."""
+    return next((digest_file(path).sealed is not None for _, path in shard_files(store)), False)
 
 
 def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str, str]]:
@@ -113,11 +243,6 @@ def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str
     return failures
 
 
-def plan_sha256(keys: Iterable[str]) -> str:
-    """Return the SHA-256 of a whole plan, from the keys of its shards."""
-    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).hexdigest()
-
-
 def file_entry(path: Path, file: str, rows: int) -> FileEntry:
     """Return the manifest's entry of a file as it is now.
 
@@ -127,32 +252,55 @@ def file_entry(path: Path, file: str, rows: int) -> FileEntry:
     return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
 
 
-def _ood_entry(store: Path, header: ShardHeader) -> FileEntry | None:
-    if not header.configuration.get("text", {}).get("ood_texts"):
+def _ood_entry(store: Path, header: ShardHeader, find: FindLocations) -> FileEntry | None:
+    text = header.configuration.get("text", {})
+    if not isinstance(text, dict) or not text.get("ood_texts"):
         return None
     path = stored_file(store, OOD_TEXTS)
-    if broken := broken_datasets(path):
-        raise CorruptStoreError(f"{path}: {broken_text(broken)}; see --ood-texts of 'tts-prep verify'")
-    return file_entry(path, OOD_TEXTS, read_ood_header(path).rows)
+    try:
+        found = check_ood_texts(path, find)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}; see --ood-texts of 'tts-prep verify'") from error
+    return file_entry(path, OOD_TEXTS, found.rows)
 
 
-def checked_shards(store: Path, count: int) -> Iterator[tuple[FileEntry, ShardHeader]]:
-    """Yield the first shards of a store with their headers, each checked against the checksums that it carries.
+def checked_shards(
+    store: Path, count: int, find: FindLocations = read_locations
+) -> Iterator[tuple[FileEntry, ShardHeader]]:
+    """Yield the first shards of a store with their headers, each checked against its seal.
 
     Raises:
         CorruptStoreError: a shard is broken or missing.
     """
-    first: ShardHeader | None = None
+    shards: list[tuple[FileEntry, ShardHeader]] = []
+    for checked in _checked(store, count, find):
+        shard = checked_entry(checked, shards)
+        shards = shards or [shard]
+        yield shard
+
+
+def _checked(store: Path, count: int, find: FindLocations) -> Iterator[CheckedShard]:
     for number in range(count):
-        name = shard_name(number)
-        header = check_shard(stored_file(store, name), number)
-        first = first or header
-        yield file_entry(stored_file(store, name), name, header.rows), header.without_statistics(vars(first))
+        yield inspect_shard(stored_file(store, shard_name(number)), number, find)
 
 
-def _count_before(store: Path) -> int:
-    """Return the number of shards that the manifest says, 0 where there is none that can be read."""
-    try:
-        return len(read_manifest(store).shards)
-    except StoreError:
-        return 0
+def checked_entry(
+    checked: CheckedShard, before: Sequence[tuple[FileEntry, ShardHeader]]
+) -> tuple[FileEntry, ShardHeader]:
+    """Return a shard's entry, and its header in little memory: settings are those of the first shard where equal."""
+    header = checked.header
+    first = before[0][1] if before else header
+    entry = FileEntry(shard_name(header.number), checked.digest.size, header.rows, checked.digest.sha256)
+    return entry, header.without_statistics(vars(first))
+
+
+def array_entry(store: Path, name: str, shard: CheckedShard, find: FindLocations = read_locations) -> FileEntry:
+    """Return the entry of an added array's file of a shard after a check of it.
+
+    Raises:
+        CorruptStoreError: it is missing, broken, or was made from another shard.
+    """
+    header = shard.header
+    file = array_file_name(name, header.number)
+    found = inspect_array_file(stored_file(store, file), name, header.number, header.key, shard.lengths(), find)
+    return FileEntry(file, found.digest.size, header.rows, found.digest.sha256)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import h5py
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Array, Location, locate, map_dataset, write_dataset
-from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER, TEXT
+from tts_prep.format.datasets import Array, Location, Locations, map_dataset
+from tts_prep.format.decoding import shown
+from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER, NUMBER_DTYPES, TEXT
 
 
 class TextColumn(Sequence[str]):
@@ -95,46 +95,85 @@ class CategoryColumn:
 Column: TypeAlias = "Array | TextColumn | CategoryColumn"
 
 
-def write_number(group: h5py.Group, name: str, values: npt.ArrayLike, dtype: npt.DTypeLike) -> None:
-    """Write a column of numbers."""
-    write_dataset(group, name, np.asarray(values, dtype))
-    group[name].attrs["kind"] = NUMBER
-
-
-def write_texts(group: h5py.Group, name: str, texts: Iterable[str], kind: str = TEXT) -> None:
-    """Write a column of texts, or of categories as they are."""
-    column = TextColumn.encode(texts)
-    child = group.create_group(name)
-    child.attrs["kind"] = kind
-    write_dataset(child, "bytes", column.data)
-    write_dataset(child, "offsets", column.offsets)
-
-
-def locate_column(group: h5py.Group, name: str) -> dict[str, Location]:
-    """Find the datasets of a column, by their names within it (``""`` for the one of a number column).
-
-    Raises:
-        CorruptStoreError: it is neither a dataset nor a group, or a link.
-    """
-    found = group[name] if isinstance(group.get(name, getlink=True), h5py.HardLink) else None
-    if isinstance(found, h5py.Dataset):
-        return {"": locate(group, name)}
-    if isinstance(found, h5py.Group):
-        return {part: locate(found, part) for part in ("bytes", "offsets", "codes") if part in found}
-    raise CorruptStoreError(f"{group.file.filename}: column '{name}' should be a dataset or a group in this file")
+def column_datasets(locations: Locations, group: str = "columns") -> dict[str, dict[str, Location]]:
+    """Return the columns of a file: name → datasets, by their names within it (``""`` for that of a number column)."""
+    columns: dict[str, dict[str, Location]] = {}
+    for path, location in locations.items():
+        start, _, rest = path.partition("/")
+        name, _, dataset = rest.partition("/")
+        if start == group and name:
+            columns.setdefault(name, {})[dataset] = location
+    return columns
 
 
 def column_kind(name: str, parts: Mapping[str, Location]) -> str:
-    """Return the kind of a shard's column: number, text or category.
+    """Return the kind of a column: number, text or category.
 
     As its datasets and its name tell, not its attribute: HDF5 keeps the attribute's text on a heap that has no
-    checksum, and damage there can send the library round for ever.
+    checksum. A shard has the values of a category as texts.
     """
-    return NUMBER if "" in parts else FIXED_COLUMNS.get(name, CATEGORY)
+    if "" in parts:
+        return NUMBER
+    return CATEGORY if "codes" in parts else FIXED_COLUMNS.get(name, CATEGORY)
 
 
-def map_column(path: Path, parts: dict[str, Location]) -> Column:
-    """Map a column that `locate_column` found."""
+def check_columns(
+    path: Path, columns: Mapping[str, Mapping[str, Location]], rows: int, *, in_index: bool, integers: Collection[str]
+) -> None:
+    """Check that columns have the kinds and the lengths that are due; no value is read.
+
+    Args:
+        in_index: whether categories have codes and a table of their values, as in the index; in a shard they are texts.
+        integers: columns besides the format's own that have to hold integers.
+
+    Raises:
+        CorruptStoreError: the message names the column.
+    """
+    for name, parts in columns.items():
+        kind = FIXED_COLUMNS.get(name)
+        found = NUMBER if "" in parts else CATEGORY if "codes" in parts else TEXT
+        if kind is not None and found != (kind if in_index or kind == NUMBER else TEXT):
+            raise CorruptStoreError(f"{path}: the column '{name}' is a {found}, expected a {kind}")
+        if found == NUMBER:
+            whole = name in integers or np.dtype(NUMBER_DTYPES.get(name, "<f8")).kind == "i"
+            _expect(path, name, parts[""], (rows,), "i" if whole else "f" if name in NUMBER_DTYPES else "if")
+            continue
+        if not {"bytes", "offsets"} <= set(parts) or parts["bytes"].dtype != np.uint8 or len(parts["bytes"].shape) != 1:
+            raise CorruptStoreError(f"{path}: column '{name}' should have 'bytes', uint8 [n], and 'offsets'")
+        n_values = rows
+        if found == CATEGORY:
+            _expect(path, name, parts["codes"], (rows,), "i")
+            # A value that no row has would be of no use.
+            n_values = min(rows, max(0, int(np.prod(parts["offsets"].shape, dtype=object)) - 1))
+        _expect(path, name, parts["offsets"], (n_values + 1,), "i")
+
+
+def check_texts(path: Path, columns: Mapping[str, Mapping[str, Location]]) -> None:
+    """Decode every text of columns.
+
+    Raises:
+        CorruptStoreError: offsets that do not go from 0 to the end, or a text that is not UTF-8.
+    """
+    for name, parts in columns.items():
+        if "" in parts:
+            continue
+        offsets, end = map_dataset(path, parts["offsets"]), parts["bytes"].shape[0]
+        if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
+            raise CorruptStoreError(f"{path}: the offsets of column '{name}' do not go from 0 to {end:,}")
+        for _ in TextColumn(map_dataset(path, parts["bytes"]), offsets):
+            pass
+
+
+def _expect(path: Path, name: str, location: Location, shape: tuple[int, ...], kinds: str) -> None:
+    if location.shape != shape or location.dtype.kind not in kinds:
+        raise CorruptStoreError(
+            f"{path}: column '{name}' is {location.dtype} {shown(list(location.shape))}, "
+            f"expected {shown(list(shape))} of kind {kinds!r}"
+        )
+
+
+def map_column(path: Path, parts: Mapping[str, Location]) -> Column:
+    """Map a column that `column_datasets` found."""
     arrays = {part: map_dataset(path, location) for part, location in parts.items()}
     if "" in arrays:
         return arrays[""]

@@ -8,12 +8,18 @@ from typing import Final
 STORE_FORMAT: Final = "tts-prep store"
 SHARD_FORMAT: Final = "tts-prep shard"
 OOD_FORMAT: Final = "tts-prep out-of-domain texts"
-VERSION: Final = (1, 1)
+ARRAY_FORMAT: Final = "tts-prep array"
+PLAN_FORMAT: Final = "tts-prep plan"
+VERSION: Final = (1, 2)
 
 MANIFEST: Final = "manifest.json"
 INDEX: Final = "index.h5"
 SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
+PLAN: Final = "plan.json"
+ADDED_ARRAYS: Final = "arrays"
+"""The folder of the arrays that lie in files of their own."""
+
 OOD_TEXTS: Final = "ood.h5"
 PARTIAL_SUFFIX: Final = ".partial"
 PARTS: Final = ".parts.json"
@@ -25,12 +31,34 @@ PAGE: Final = 4096
 """Every dataset starts at a multiple of this many bytes."""
 
 
+FRAME: Final = "frame"
+PHONEME: Final = "phoneme"
+SAMPLE: Final = "sample"
+UTTERANCE: Final = "utterance"
+OWN: Final = "own"
+
+AXES: Final = {
+    FRAME: ("mel_start", "n_frames"),
+    PHONEME: ("phonemes_start", "n_phonemes"),
+    SAMPLE: ("waveform_start", "n_samples"),
+    UTTERANCE: None,
+    OWN: None,
+}
+"""Axis → the index columns of start and length, where all arrays of the axis share them."""
+
+
 @dataclass(frozen=True)
 class ArrayLayout:
-    """What the format fixes of one array: which dtypes it may have, and which index columns locate a row of it."""
+    """What the format fixes of an array that lies in the shards.
+
+    Attributes:
+        dtypes: those it may have.
+        start_column, length_column: the index columns that say where an utterance's rows lie.
+    """
 
     name: str
     dtypes: tuple[str, ...]
+    axis: str
     start_column: str
     length_column: str
 
@@ -38,11 +66,18 @@ class ArrayLayout:
 ARRAYS: Final = {
     array.name: array
     for array in (
-        ArrayLayout("mel", ("float32", "float16"), "mel_start", "n_frames"),
-        ArrayLayout("phonemes", ("int32",), "phonemes_start", "n_phonemes"),
-        ArrayLayout("waveform", ("int16", "float32"), "waveform_start", "n_samples"),
+        ArrayLayout("mel", ("float32", "float16"), FRAME, "mel_start", "n_frames"),
+        ArrayLayout("phonemes", ("int32",), PHONEME, "phonemes_start", "n_phonemes"),
+        ArrayLayout("waveform", ("int16", "float32"), SAMPLE, "waveform_start", "n_samples"),
     )
 }
+"""The arrays that lie in the shards; every other one lies in files of its own."""
+
+ARRAY_DTYPES: Final = (
+    *("float16", "float32", "float64"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
+)
+"""The dtypes of added arrays."""
 
 NUMBER: Final = "number"
 TEXT: Final = "text"
@@ -91,6 +126,19 @@ def shard_number(name: str) -> int | None:
     digits = name.rpartition("/")[2].removesuffix(".h5")
     number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else -1
     return number if number >= 0 and shard_name(number) == name else None
+
+
+def array_file_name(name: str, number: int) -> str:
+    """Return the path of the file that holds an added array's rows of a shard, relative to its store."""
+    return f"{ADDED_ARRAYS}/{name}/{shard_name(number).removeprefix(f'{SHARDS}/')}"
+
+
+def array_file_number(path: str) -> tuple[str, int] | None:
+    """Return array name and shard number of an array file's path, relative to its store; None where it is another."""
+    folder, _, rest = path.partition("/")
+    name, _, rest = rest.partition("/")
+    number = shard_number(f"{SHARDS}/{rest}")
+    return (name, number) if folder == ADDED_ARRAYS and name and number is not None else None
 
 
 def version_text(version: tuple[int, int] = VERSION) -> str:

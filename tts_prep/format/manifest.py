@@ -6,29 +6,37 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
 
 from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.arrays import ArraySpec, parse_arrays
 from tts_prep.format.atomic import replacing
-from tts_prep.format.checksum import canonical_json
+from tts_prep.format.checksums import canonical_json
+from tts_prep.format.datasets import Location, Locations
+from tts_prep.format.decoding import MAX_COUNT, Record, parse_json, shown
 from tts_prep.format.files import read_text, stored_file
 from tts_prep.format.layout import (
-    ARRAYS,
     FAILURES,
     INDEX,
     MANIFEST,
     OOD_TEXTS,
+    PLAN,
     SHARDS,
     STORE_FORMAT,
-    VERSION,
+    array_file_name,
+    shard_name,
     version_text,
 )
+from tts_prep.format.version import check_version
 
 _NO_CHECKSUM = "0" * 64
-LONGEST_MANIFEST = 1 << 28
-"""Most bytes of a manifest: those of a store of more than a million shards."""
+LONGEST_MANIFEST: Final = 1 << 25
+"""Most bytes of a manifest: those of a store of more than a hundred thousand shards."""
+
+_LOCATED_SINCE = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,13 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The contents of ``manifest.json``; the keys are described in ``docs/FORMAT.md``."""
+    """The contents of ``manifest.json``; the keys are described in ``docs/FORMAT.md``.
+
+    Attributes:
+        arrays: name → entry, as in the file; ``specs`` has them as records.
+        array_files: name of an added array → its file of each shard.
+        datasets: file → where its datasets lie, of ``index.h5`` and ``ood.h5``; empty before format 1.2.
+    """
 
     configuration: Mapping[str, Any]
     fingerprint: str
@@ -60,44 +74,92 @@ class Manifest:
     ood_texts: FileEntry | None = None
     remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
+    plan_file: FileEntry | None = None
+    array_files: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict)
+    datasets: Mapping[str, Locations] = field(default_factory=dict)
+
+    @cached_property
+    def specs(self) -> Mapping[str, ArraySpec]:
+        """The arrays, those of the shards first."""
+        return parse_arrays(MANIFEST, self.arrays)
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
         """Every file that the manifest vouches for."""
-        return (self.index, self.failures, *([self.ood_texts] if self.ood_texts else []), *self.shards)
+        optional = (self.plan_file, self.ood_texts)
+        return (
+            self.index,
+            self.failures,
+            *(entry for entry in optional if entry),
+            *self.shards,
+            *(entry for entries in self.array_files.values() for entry in entries),
+        )
+
+    def file_of(self, array: str, shard: int) -> FileEntry:
+        """Return the file that holds the rows of an array of a shard."""
+        return self.array_files.get(array, self.shards)[shard]
 
 
 def write_manifest(store: Path, manifest: Manifest) -> None:
-    """Write a manifest, atomically: from then on the store is whole."""
-    value = {"format": STORE_FORMAT, "version": manifest.version, **asdict(manifest), "checksum": _NO_CHECKSUM}
+    """Write a manifest, atomically: from then on the store is whole.
+
+    Raises:
+        StoreError: it has more bytes than a reader takes.
+        WriteError: the file cannot be written.
+    """
+    value = {"format": STORE_FORMAT, "version": manifest.version, **_as_json(manifest), "checksum": _NO_CHECKSUM}
     # Keys below the first level sorted, as in the shards: it makes no difference which way they came here.
     value = {key: json.loads(canonical_json(found)) for key, found in value.items()}
-    if manifest.ood_texts is None:
-        del value["ood_texts"]
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     # The last one: before it, a setting of a corpus could hold the same text.
     head, tail = text.rsplit(_NO_CHECKSUM, 1)
+    data = f"{head}{_sha256(text)}{tail}".encode()
+    if len(data) > LONGEST_MANIFEST:
+        raise StoreError(
+            f"{store / MANIFEST}: {len(data):,} bytes for {len(manifest.files):,} files, more than the "
+            f"{LONGEST_MANIFEST:,} that a reader takes; make the store again with more utterances in a shard"
+        )
     with replacing(store / MANIFEST) as partial:
-        partial.write_text(f"{head}{_sha256(text)}{tail}", encoding="utf-8")
+        partial.write_bytes(data)
+
+
+def _as_json(manifest: Manifest) -> dict[str, Any]:
+    value = {key: found for key, found in vars(manifest).items() if key in Manifest.__dataclass_fields__}
+    for key in ("index", "failures", "ood_texts", "plan_file"):
+        value[key] = vars(value[key]) if value[key] else None
+    value["shards"] = [vars(entry) for entry in manifest.shards]
+    value["array_files"] = {name: [vars(entry) for entry in files] for name, files in manifest.array_files.items()}
+    value["datasets"] = {
+        file: {name: place.as_dict() for name, place in places.items()} for file, places in manifest.datasets.items()
+    }
+    optional = ("ood_texts", "plan_file", "array_files", "datasets")
+    return {key: found for key, found in value.items() if found or key not in optional}
 
 
 def manifest_fault(store: Path) -> str | None:
     """Return what is wrong with a manifest that can be read, by its own checksum; None where nothing is."""
     text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
-    found = json.loads(text).get("checksum")
+    found = parse_json(store / MANIFEST, text).get("checksum")
+    return _checksum_fault(text, found)
+
+
+def _checksum_fault(text: str, found: object) -> str | None:
     if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
         return "it has no checksum of its own"
     head, _, tail = text.rpartition(found)
     due = _sha256(f"{head}{_NO_CHECKSUM}{tail}")
-    return None if due == found else f"SHA-256 {due[:12]}…, its own checksum says {found[:12]}…"
+    return None if due == found else f"SHA-256 {due[:12]}…, its own checksum says {shown(found[:12])[1:-1]}…"
 
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def read_manifest(store: Path) -> Manifest:
+def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
     """Read and check the manifest of a store.
+
+    Args:
+        checked: False where a manifest is read although its own checksum does not hold; see `manifest_fault`.
 
     Raises:
         StoreError: there is no store, it is not whole, or it is of a newer major version.
@@ -107,20 +169,14 @@ def read_manifest(store: Path) -> Manifest:
     if not _exists(path):
         raise StoreError(_why_no_manifest(store))
     text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-        if "\\u" in text:
-            # Half of a surrogate pair has no UTF-8: it could not even be printed.
-            json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise CorruptStoreError(f"{path}: not JSON ({error})") from error
+    value = parse_json(path, text)
     if not isinstance(value, dict) or value.get("format") != STORE_FORMAT:
         raise StoreError(f'{path}: expected a JSON object with "format": "{STORE_FORMAT}", found something else')
-    check_version(path, value.get("version"))
-    try:
-        return _parse(value)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise CorruptStoreError(f"{path}: a key is missing or has the wrong type ({error!r})") from error
+    version = check_version(path, value.get("version"))
+    manifest = _parse(Record(path, value), located=version >= _LOCATED_SINCE)
+    if checked and version >= _LOCATED_SINCE and (fault := _checksum_fault(text, value.get("checksum"))):
+        raise CorruptStoreError(f"{path}: {fault}; run 'tts-prep reindex {store}'")
+    return manifest
 
 
 def _exists(path: Path) -> bool:
@@ -128,23 +184,6 @@ def _exists(path: Path) -> bool:
         return os.path.lexists(path)
     except ValueError:
         return False
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-def check_version(where: Path, version: object) -> None:
-    """Accept any minor version of the known major one; refuse every other."""
-    text = version if isinstance(version, str) else ""
-    major, dot, minor = text.partition(".")
-    if not (dot and major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit() and len(text) < 20):
-        raise CorruptStoreError(f'{where}: expected a version like "{version_text()}", found {str(version)[:40]!r}')
-    if int(major) != VERSION[0]:
-        raise StoreError(
-            f"{where}: format version {text}; this tts-prep reads {VERSION[0]}.x: install the release that made the "
-            "store, or make the store again"
-        )
 
 
 def _why_no_manifest(store: Path) -> str:
@@ -157,71 +196,75 @@ def _why_no_manifest(store: Path) -> str:
     return f"{store}: not a store, it has no {MANIFEST}"
 
 
-def _parse(value: Mapping[str, Any]) -> Manifest:
-    def need(key: str, kind: type) -> Any:
-        found = value[key]
-        if not isinstance(found, kind):
-            raise TypeError(f"'{key}' should be a {kind.__name__}")
-        return found
-
-    arrays = need("arrays", dict)
-    check_arrays(arrays)
-    if not all(isinstance(name, str) for name in need("speakers", list)):
-        raise TypeError("'speakers' should be texts")
-    manifest = Manifest(
-        configuration=need("configuration", dict),
-        fingerprint=need("fingerprint", str),
-        plan=need("plan", str),
-        software=need("software", dict),
-        arrays={name: array for name, array in arrays.items() if name in ARRAYS},
-        vocabulary=need("vocabulary", dict),
-        speakers=tuple(need("speakers", list)),
-        mel_statistics=need("mel_statistics", dict),
-        totals=need("totals", dict),
-        shards=tuple(_file_entry(entry) for entry in need("shards", list)),
-        index=_file_entry(need("index", dict)),
-        failures=_file_entry(need("failures", dict)),
-        ood_texts=_file_entry(need("ood_texts", dict)) if "ood_texts" in value else None,
-        remarks=need("remarks", dict) if "remarks" in value else {},
-        version=need("version", str),
+def _parse(record: Record, *, located: bool) -> Manifest:
+    where = record.where
+    arrays = record.mapping("arrays")
+    specs = parse_arrays(where, arrays)
+    shards = tuple(_file_entry(where, entry, shard_name(i)) for i, entry in enumerate(record.items("shards")))
+    rows = [entry.rows for entry in shards]
+    index = _file_entry(where, record.mapping("index"), INDEX)
+    if sum(rows) != index.rows:
+        raise record.fault("index", f"the {sum(rows):,} rows of the shards")
+    array_files = _array_files(record, specs, rows) if located else {}
+    return Manifest(
+        configuration=record.mapping("configuration"),
+        fingerprint=record.text("fingerprint"),
+        plan=record.text("plan"),
+        software=record.text_mapping("software"),
+        arrays={name: arrays[name] for name in specs if name in array_files or not specs[name].added},
+        vocabulary=record.mapping("vocabulary"),
+        speakers=tuple(record.texts("speakers")),
+        mel_statistics=record.mapping("mel_statistics"),
+        totals=record.mapping("totals"),
+        shards=shards,
+        index=index,
+        failures=_file_entry(where, record.mapping("failures"), FAILURES),
+        ood_texts=_file_entry(where, record.mapping("ood_texts"), OOD_TEXTS) if "ood_texts" in record else None,
+        remarks=record.mapping("remarks") if "remarks" in record else {},
+        version=record.text("version"),
+        plan_file=_file_entry(where, record.mapping("plan_file"), PLAN) if "plan_file" in record else None,
+        array_files=array_files,
+        datasets=_datasets(record) if located else {},
     )
-    if manifest.index.file != INDEX or manifest.failures.file != FAILURES:
-        raise ValueError(f"index and failures should be '{INDEX}' and '{FAILURES}'")
-    if manifest.ood_texts and manifest.ood_texts.file != OOD_TEXTS:
-        raise ValueError(f"the out-of-domain texts should be '{OOD_TEXTS}'")
-    if sum(entry.rows for entry in manifest.shards) != manifest.index.rows:
-        raise ValueError("the rows of the shards do not add up to those of the index")
-    return manifest
 
 
-def check_arrays(arrays: Mapping[str, Any]) -> None:
-    """Check the ``arrays`` of a manifest or a header.
+def _array_files(record: Record, specs: Mapping[str, ArraySpec], rows: list[int]) -> dict[str, tuple[FileEntry, ...]]:
+    """Return the files of all added arrays; each array has one for each shard, with as many rows."""
+    files = record.mapping("array_files") if "array_files" in record else {}
+    found = {}
+    for name, spec in specs.items():
+        if not spec.added:
+            continue
+        entries = files.get(name)
+        if not isinstance(entries, list) or len(entries) != len(rows):
+            raise record.fault("array_files", f"a list of {len(rows):,} files for '{name}'")
+        found[name] = tuple(
+            _file_entry(record.where, entry, array_file_name(name, number)) for number, entry in enumerate(entries)
+        )
+        if [entry.rows for entry in found[name]] != rows:
+            raise record.fault("array_files", f"as many rows for '{name}' as the shards have")
+    return found
 
-    Raises:
-        ValueError, TypeError, KeyError: one is missing, or cannot have such rows.
-    """
-    missing = {"mel", "phonemes"} - set(arrays)
-    if missing:
-        raise KeyError(f"no array '{min(missing)}'")
-    for name in arrays.keys() & ARRAYS.keys():
-        array, shape = arrays[name], arrays[name]["row_shape"]
-        if array["dtype"] not in ARRAYS[name].dtypes:
-            raise ValueError(f"array '{name}' cannot have the dtype {array['dtype']!r}")
-        if not isinstance(shape, list):
-            raise TypeError(f"array '{name}' cannot have rows of the shape {str(shape)[:40]!r}")
-        if len(shape) != (name == "mel") or any(type(n) is not int or not 0 < n < 1 << 20 for n in shape):
-            raise ValueError(f"array '{name}' cannot have rows of shape {shape!r}")
+
+def _datasets(record: Record) -> dict[str, Locations]:
+    found: dict[str, Locations] = {}
+    for file, places in record.mapping("datasets").items():
+        where = f"{record.where}: datasets of {shown(file)}"
+        found[file] = {
+            name: Location.from_dict(f"{where}, {shown(name)}", place)
+            for name, place in Record(where, places).values.items()
+        }
+    return found
 
 
-def _file_entry(value: Mapping[str, Any]) -> FileEntry:
-    entry = FileEntry(value["file"], value["size"], value["rows"], value["sha256"])
-    if not isinstance(entry.file, str) or len(entry.file) > 4096 or not entry.file.isprintable():
-        raise TypeError(f"file {str(entry.file)[:60]!r} is not a path")
-    path = PurePosixPath(entry.file)
-    if path.is_absolute() or ".." in path.parts or "\\" in entry.file or not path.parts:
-        raise ValueError(f"file {entry.file!r} is not a path inside the store")
-    if any(type(n) is not int or not 0 <= n < 1 << 60 for n in (entry.size, entry.rows)) or not isinstance(
-        entry.sha256, str
-    ):
-        raise TypeError(f"the entry of {entry.file!r} is not a size, a count of rows and a checksum")
-    return entry
+def _file_entry(where: Path | str, value: object, due: str) -> FileEntry:
+    """Return a file of the store; ``due`` is the name that it has to have, so that none leads out of the store."""
+    if not isinstance(value, dict):
+        raise CorruptStoreError(f"{where}: the entry of '{due}': expected an object, found {shown(value)}")
+    found: list[Any] = [value.get(key) for key in ("file", "size", "rows", "sha256")]
+    file, size, rows, sha256 = found
+    if file != due:
+        raise CorruptStoreError(f"{where}: expected the file '{due}', found {shown(file)}")
+    if any(type(n) is not int or not 0 <= n < MAX_COUNT for n in (size, rows)) or not isinstance(sha256, str):
+        raise CorruptStoreError(f"{where}: the entry of '{due}' is not a size, a count of rows and a checksum")
+    return FileEntry(due, size, rows, sha256)

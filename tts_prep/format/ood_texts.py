@@ -1,32 +1,20 @@
-"""Out-of-domain texts of a store: written once, mapped by readers."""
+"""Out-of-domain texts of a store, as a reader opens them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.atomic import replacing
-from tts_prep.format.checksum import canonical_json
-from tts_prep.format.columns import TextColumn, locate_column, map_column, write_number, write_texts
-from tts_prep.format.datasets import (
-    Array,
-    Location,
-    create_file,
-    locate,
-    map_dataset,
-    read_string,
-    reading,
-    write_dataset,
-    write_string,
-)
-from tts_prep.format.layout import NUMBER_DTYPES, OOD_FORMAT, version_text
-from tts_prep.format.manifest import check_version
+from tts_prep.format.columns import TextColumn, check_columns, column_datasets, map_column
+from tts_prep.format.datasets import Array, Location, Locations, dataset_at, map_dataset, read_string
+from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.hdf5_process import locations_apart
+from tts_prep.format.layout import OOD_FORMAT, OOD_TEXTS
+from tts_prep.format.manifest import Manifest
+from tts_prep.format.shard import FindLocations, inspect_file, require_seal
+from tts_prep.format.version import check_version
 
 _TEXTS = ("text", "phoneme_text")
 _NUMBERS = ("phonemes_start", "n_phonemes")
@@ -45,48 +33,37 @@ class OodHeader:
     key: str
     rows: int
     failures: tuple[Mapping[str, str], ...]
+    version: str
 
 
-def write_ood_texts(
-    path: Path,
-    key: str,
-    texts: Sequence[str],
-    phoneme_texts: Sequence[str],
-    phonemes: Sequence[Array],
-    failures: Sequence[Mapping[str, str]],
-) -> None:
-    """Write the file, atomically.
+def check_ood_texts(path: Path, find: FindLocations = locations_apart) -> OodHeader:
+    """Check the seal of the file, and return its header.
 
-    Args:
-        phonemes: one array [n_phonemes] of ids a text.
+    Raises:
+        CorruptStoreError: the file is missing, broken, or has no such header.
     """
-    starts = np.cumsum([0, *map(len, phonemes)])
-    header = {"format": OOD_FORMAT, "version": version_text(), "key": key, "rows": len(texts)}
-    with replacing(path) as partial, create_file(partial) as file:
-        write_string(file, "header", canonical_json({**header, "failures": list(failures)}))
-        write_dataset(file, "phonemes", np.concatenate([np.empty(0, np.int32), *phonemes]).astype("<i4"))
-        columns = file.create_group("columns")
-        write_texts(columns, "text", texts)
-        write_texts(columns, "phoneme_text", phoneme_texts)
-        write_number(columns, "phonemes_start", starts[:-1], NUMBER_DTYPES["phonemes_start"])
-        write_number(columns, "n_phonemes", np.diff(starts), NUMBER_DTYPES["n_phonemes"])
+    digest, locations = inspect_file(path, find)
+    header = read_ood_header(path, locations)
+    require_seal(path, digest, header.version)
+    return header
 
 
-def read_ood_header(path: Path) -> OodHeader:
+def read_ood_header(path: Path, locations: Locations) -> OodHeader:
     """Read the header.
 
     Raises:
-        CorruptStoreError: the file is missing or has no such header.
+        CorruptStoreError: the file has no such header.
     """
-    with reading(path) as file:
-        try:
-            value = json.loads(read_string(file, "header"))
-            if value["format"] != OOD_FORMAT:
-                raise CorruptStoreError(f"{path}: expected {OOD_FORMAT}, found {str(value['format'])[:40]!r}")
-            check_version(path, value["version"])
-            return OodHeader(str(value["key"]), int(value["rows"]), tuple(value["failures"]))
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise CorruptStoreError(f"{path}: the header is not that of out-of-domain texts ({error!r})") from error
+    where = f"{path}: header"
+    record = Record(where, parse_json(where, read_string(path, locations, "header")))
+    if record.text("format") != OOD_FORMAT:
+        raise record.fault("format", f"'{OOD_FORMAT}'")
+    check_version(path, record.values.get("version"))
+    failures = record.items("failures")
+    for failure in failures:
+        if not isinstance(failure, dict) or not all(isinstance(text, str) for text in failure.values()):
+            raise record.fault("failures", "a list of objects of texts")
+    return OodHeader(record.text("key"), record.integer("rows", 0, 1 << 40), tuple(failures), record.text("version"))
 
 
 @dataclass(frozen=True)
@@ -106,7 +83,7 @@ class OodLocations:
 
     def text(self, name: str) -> TextColumn:
         """Map ``text`` or ``phoneme_text``."""
-        column = map_column(self.path, dict(self.columns[name]))
+        column = map_column(self.path, self.columns[name])
         assert isinstance(column, TextColumn)
         return column
 
@@ -119,8 +96,13 @@ class OodLocations:
         return map_dataset(self.path, self.phonemes)
 
 
-def open_ood_texts(path: Path, rows: int) -> OodLocations:
-    """Locate every dataset and check its length; no array is read.
+def ood_locations(store: Path, manifest: Manifest) -> Locations:
+    """Return where the datasets lie, from the manifest; of stores of format 1.1 another process finds out by HDF5."""
+    return manifest.datasets.get(OOD_TEXTS) or locations_apart(store / OOD_TEXTS)
+
+
+def open_ood_texts(path: Path, locations: Locations, rows: int) -> OodLocations:
+    """Check the length of every dataset; no array is read.
 
     Args:
         rows: the number of texts that the manifest says.
@@ -128,18 +110,12 @@ def open_ood_texts(path: Path, rows: int) -> OodLocations:
     Raises:
         CorruptStoreError: a dataset is missing, or not as long as the manifest says.
     """
-    with reading(path) as file:
-        group = file.get("columns")
-        columns = {name: locate_column(group, name) for name in (*_TEXTS, *_NUMBERS) if group and name in group}
-        phonemes = locate(file, "phonemes")
-    expected: dict[str, Any] = {
-        **{f"{name}/offsets": ((rows + 1,), columns.get(name, {}).get("offsets")) for name in _TEXTS},
-        **{name: ((rows,), columns.get(name, {}).get("")) for name in _NUMBERS},
-    }
-    for name, (shape, location) in expected.items():
-        if location is None or location.shape != shape or location.dtype.kind != "i":
-            found = "none" if location is None else f"{location.dtype} {list(location.shape)}"
-            raise CorruptStoreError(f"{path}: column '{name}' should be integers {list(shape)}, found {found}")
+    columns = column_datasets(locations)
+    for name in (*_TEXTS, *_NUMBERS):
+        if name not in columns:
+            raise CorruptStoreError(f"{path}: the column '{name}' is missing")
+    check_columns(path, columns, rows, in_index=True, integers=())
+    phonemes = dataset_at(path, locations, "phonemes")
     if len(phonemes.shape) != 1 or phonemes.dtype.str != "<i4":
         raise CorruptStoreError(f"{path}: 'phonemes' should be int32 [n], found {phonemes.dtype} {phonemes.shape}")
     return OodLocations(path, rows, columns, phonemes)

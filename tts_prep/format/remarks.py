@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.decoding import MAX_COUNT, shown
 
 _MOST_EXAMPLES = 20
 
@@ -49,13 +53,21 @@ class Remarks:
         }
 
 
-def check_remarks(value: Mapping[str, Any]) -> None:
+def check_remarks(where: Path | str, value: Mapping[str, Any]) -> None:
     """Check the ``remarks`` of a header.
 
     Raises:
-        ValueError, TypeError: they are not counts and ids.
+        CorruptStoreError: they are not counts and ids.
     """
-    for symbols in value.values():
-        for count, identifier in symbols.values():
-            if type(count) is not int or count < 0 or not isinstance(identifier, str):
-                raise ValueError("a remark should be a count and an id")
+    for kind, symbols in value.items():
+        for symbol, found in symbols.items() if isinstance(symbols, dict) else [("", None)]:
+            if not (
+                isinstance(found, list)
+                and len(found) == 2
+                and type(found[0]) is int
+                and 0 <= found[0] <= MAX_COUNT
+                and isinstance(found[1], str)
+            ):
+                raise CorruptStoreError(
+                    f"{where}: remarks {shown(kind)}, {shown(symbol)}: expected a count and an id, found {shown(found)}"
+                )

@@ -1,39 +1,29 @@
-"""The header of a shard: what makes it complete without index and manifest."""
+"""The header of a shard, and checks of a shard on its own: it is complete without index and manifest."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import h5py
-import numpy as np
+from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.checksum import canonical_json
-from tts_prep.format.columns import TextColumn, locate_column
-from tts_prep.format.datasets import Array, Location, locate, map_dataset, read_string, reading, write_string
-from tts_prep.format.layout import ARRAYS, SHARD_FORMAT, VERSION, version_text
-from tts_prep.format.manifest import check_arrays, check_version
+from tts_prep.format.arrays import parse_arrays
+from tts_prep.format.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
+from tts_prep.format.columns import check_columns, check_texts, column_datasets
+from tts_prep.format.datasets import Array, Location, Locations, dataset_at, location_crc32, map_dataset, read_string
+from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.hdf5_process import locations_apart
+from tts_prep.format.layout import ARRAYS, SHARD_FORMAT, UTTERANCE, version_text
 from tts_prep.format.remarks import check_remarks
-from tts_prep.format.seals import broken_datasets
+from tts_prep.format.tiling import check_tiling
+from tts_prep.format.version import check_version
 
-_HEADER = "header"
+HEADER: Final = "header"
 _FAILURE = {"id", "where", "stage", "reason"}
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "number": int,
-    "key": str,
-    "configuration": dict,
-    "software": dict,
-    "arrays": dict,
-    "vocabulary": dict,
-    "rows": int,
-    "seconds": (float, int),
-    "mel_statistics": dict,
-    "failures": list,
-}
+_SEALED_SINCE = (1, 2)
+
+FindLocations: TypeAlias = Callable[[Path], Locations]
 
 
 @dataclass(frozen=True)
@@ -51,6 +41,7 @@ class ShardHeader:
     mel_statistics: Mapping[str, Mapping[str, Any]]
     failures: tuple[Mapping[str, str], ...]
     remarks: Mapping[str, Any] = field(default_factory=dict)
+    version: str = version_text()
 
     def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
         """Return the header in little memory, for those who hold thousands of them.
@@ -64,137 +55,183 @@ class ShardHeader:
         return replace(self, mel_statistics={}, **same)
 
 
-def write_header(file: h5py.File, header: ShardHeader) -> None:
-    """Write the header into an open shard."""
-    write_string(
-        file, _HEADER, canonical_json({"format": SHARD_FORMAT, "version": version_text(VERSION), **asdict(header)})
-    )
+def header_text(header: ShardHeader) -> str:
+    """Return a header as it stands in a shard."""
+    return canonical_json({"format": SHARD_FORMAT, **vars(header)})
 
 
-def read_header(file: h5py.File) -> ShardHeader:
-    """Read the header of an open shard.
+def read_header(path: Path, locations: Locations) -> ShardHeader:
+    """Read the header of a shard.
 
     Raises:
         CorruptStoreError: the file has no header, or not one of a shard.
     """
-    path = Path(file.filename)
-    try:
-        value = json.loads(read_string(file, _HEADER))
-        if value["format"] != SHARD_FORMAT:
-            raise CorruptStoreError(f"{path}: expected a {SHARD_FORMAT}, found {str(value['format'])[:40]!r}")
-        check_version(path, value["version"])
-        _check_types(value)
-        return ShardHeader(
-            **{name: value[name] for name in _TYPES if name != "failures"},
-            failures=tuple(value["failures"]),
-            remarks=value.get("remarks", {}),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise CorruptStoreError(f"{path}: the header is not that of a shard ({error!r})") from error
+    where = f"{path}: {HEADER}"
+    record = Record(where, parse_json(where, read_string(path, locations, HEADER)))
+    if record.text("format") != SHARD_FORMAT:
+        raise record.fault("format", f"'{SHARD_FORMAT}'")
+    check_version(path, record.values.get("version"))
+    arrays = record.mapping("arrays")
+    n_mels = parse_arrays(where, arrays)["mel"].row_shape[0]
+    failures = record.items("failures")
+    for failure in failures:
+        if not isinstance(failure, dict) or set(failure) != _FAILURE or not _are_texts(failure.values()):
+            raise record.fault("failures", f"objects with the texts {', '.join(sorted(_FAILURE))}")
+    statistics = record.mapping("mel_statistics")
+    for speaker in statistics:
+        part = Record(f"{where}: mel_statistics", statistics[speaker])
+        part.integer("count", 0, 1 << 48)
+        part.numbers("mean", n_mels)
+        part.numbers("m2", n_mels, 0, 1e250)
+    remarks = record.mapping("remarks") if "remarks" in record else {}
+    check_remarks(where, remarks)
+    return ShardHeader(
+        number=record.integer("number", 0, 10**9),
+        key=record.text("key"),
+        configuration=record.mapping("configuration"),
+        software=record.text_mapping("software"),
+        arrays=arrays,
+        vocabulary=record.mapping("vocabulary"),
+        rows=record.integer("rows", 0, 1 << 40),
+        seconds=record.number("seconds", 0),
+        mel_statistics=statistics,
+        failures=tuple(failures),
+        remarks=remarks,
+        version=record.text("version"),
+    )
 
 
-def _check_types(value: Mapping[str, Any]) -> None:
-    for key, kind in _TYPES.items():
-        if not isinstance(value[key], kind) or isinstance(value[key], bool):
-            raise TypeError(f"'{key}' cannot be of type {type(value[key]).__name__}")
-    check_arrays(value["arrays"])
-    check_remarks(value.get("remarks", {}))
-    if not 0 <= value["rows"] < 1 << 40 or not 0 <= value["seconds"] < float("inf") or not 0 <= value["number"] < 1e9:
-        raise ValueError("'number', 'rows' and 'seconds' should be counts")
-    for failure in value["failures"]:
-        if set(failure) != _FAILURE or not all(isinstance(text, str) for text in failure.values()):
-            raise ValueError(f"a failure should have the texts {', '.join(sorted(_FAILURE))}")
-    n_mels = value["arrays"]["mel"]["row_shape"][0]
-    for part in value["mel_statistics"].values():
-        numbers = [*part["mean"], *part["m2"]]
-        if len(part["mean"]) != n_mels or len(part["m2"]) != n_mels or not _are_numbers(numbers):
-            raise ValueError("the mel statistics should be a count and two numbers a mel bin")
-        if type(part["count"]) is not int or not 0 <= part["count"] < 1 << 48 or min(part["m2"]) < 0:
-            raise ValueError("the mel statistics should be those of some frames")
+def _are_texts(values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
-def _are_numbers(values: list[Any]) -> bool:
-    # Squares of them, times a count, have to be numbers too.
-    return all(type(value) in (int, float) and abs(value) < 1e100 for value in values)
+def read_shard_header(path: Path, find: FindLocations = locations_apart) -> ShardHeader:
+    """Open a shard and read its header.
+
+    Args:
+        find: finds the datasets of an HDF5 file.
+    """
+    return read_header(path, find(path))
 
 
-def read_shard_header(path: Path) -> ShardHeader:
-    """Open a shard and read its header."""
-    with reading(path) as file:
-        return read_header(file)
+@dataclass(frozen=True)
+class CheckedShard:
+    """A shard that is whole.
+
+    Attributes:
+        locations: where its datasets lie.
+    """
+
+    header: ShardHeader
+    digest: FileDigest
+    locations: Locations
+
+    def lengths(self) -> dict[str, int]:
+        """Return axis → rows that the shard's utterances have of that axis all together."""
+        shared = {layout.axis: name for name, layout in ARRAYS.items() if name in self.header.arrays}
+        return {UTTERANCE: self.header.rows, **{axis: self.locations[name].shape[0] for axis, name in shared.items()}}
 
 
-def check_shard(path: Path, number: int) -> ShardHeader:
-    """Check a shard on its own: every checksum, and that its rows tile its arrays; return its header.
+def check_shard(path: Path, number: int, find: FindLocations = locations_apart) -> ShardHeader:
+    """Check a shard as `inspect_shard` does, and return its header."""
+    return inspect_shard(path, number, find).header
+
+
+def inspect_shard(
+    path: Path, number: int, find: FindLocations = locations_apart, digest: FileDigest | None = None
+) -> CheckedShard:
+    """Check a shard on its own: its seal, and that its rows tile its arrays.
+
+    A shard of format 1.0 or 1.1 has no seal: there the checksums of its datasets are compared.
+
+    Args:
+        find: finds the datasets of an HDF5 file; of one that may come from anywhere, in another process.
+        digest: of the file, where it is known.
 
     Raises:
         CorruptStoreError: the message names the shard and what of it is broken.
     """
-    broken = broken_datasets(path)
-    if broken:
-        raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the shard again")
-    with reading(path) as file:
-        header = read_header(file)
-        if header.number != number:
-            raise CorruptStoreError(f"{path}: is shard {header.number}, expected shard {number}")
-        places = {name: locate(file, name) for name in header.arrays}
-        columns = file.get("columns")
-        if not isinstance(columns, h5py.Group):
-            raise CorruptStoreError(f"{path}: expected the group 'columns'")
-        parts = {name: locate_column(columns, name) for name in columns}
-    for name, place in places.items():
-        spec = header.arrays[name]
-        if place.dtype != np.dtype(spec["dtype"]) or list(place.shape[1:]) != spec["row_shape"]:
+    digest, locations = inspect_file(path, find, digest)
+    header = read_header(path, locations)
+    require_seal(path, digest, header.version)
+    if header.number != number:
+        raise CorruptStoreError(f"{path}: is shard {header.number}, expected shard {number}")
+    columns = column_datasets(locations)
+    for name, spec in parse_arrays(f"{path}: {HEADER}", header.arrays).items():
+        if spec.added:
+            raise CorruptStoreError(f"{path}: the header has the array '{name}', which does not belong into a shard")
+        place = dataset_at(path, locations, name)
+        if place.dtype != spec.numpy_dtype or not place.shape or place.shape[1:] != spec.row_shape:
             raise CorruptStoreError(f"{path}: '{name}' is {place.dtype} {list(place.shape)}, not as the header says")
         layout = ARRAYS[name]
-        starts, lengths = (_numbers(path, parts, column) for column in (layout.start_column, layout.length_column))
+        starts, lengths = (_numbers(path, columns, column) for column in (layout.start_column, layout.length_column))
         check_tiling(path, name, starts, lengths, place.shape[0])
-    for name, found in parts.items():
-        _check_column(path, name, found, header.rows)
-    return header
+    check_columns(path, columns, header.rows, in_index=False, integers=())
+    check_texts(path, columns)
+    return CheckedShard(header, digest, locations)
+
+
+def inspect_file(
+    path: Path, find: FindLocations = locations_apart, digest: FileDigest | None = None
+) -> tuple[FileDigest, Locations]:
+    """Return digest and datasets of an HDF5 file of a store whose seal, or else the checksums of its datasets, hold.
+
+    Raises:
+        CorruptStoreError: they do not hold, or the file cannot be read.
+    """
+    try:
+        digest = digest or digest_file(path)
+    except OSError as error:
+        raise CorruptStoreError(f"{path}: cannot be read ({error.strerror})") from error
+    if digest.sealed is False:
+        # Before HDF5 sees it: what is broken by accident cannot crash it.
+        raise CorruptStoreError(f"{path}: its bytes are not those that its seal was made of; make the file again")
+    locations = find(path)
+    if digest.sealed is None:
+        broken = broken_datasets(path, locations)
+        if broken:
+            raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the file again")
+    return digest, {name: place for name, place in locations.items() if name != CHECKSUMS}
+
+
+def require_seal(path: Path, digest: FileDigest, version: str) -> None:
+    """Make sure that a file has a seal, as all have since format 1.2.
+
+    Raises:
+        CorruptStoreError: it has none.
+    """
+    if digest.sealed is None and check_version(path, version) >= _SEALED_SINCE:
+        raise CorruptStoreError(f"{path}: does not end with its seal; make the file again")
+
+
+def broken_datasets(path: Path, locations: Locations) -> list[str]:
+    """Return the names of a file's datasets that are not what its checksums say, or are missing.
+
+    Raises:
+        CorruptStoreError: the file has no checksums.
+    """
+    where = f"{path}: {CHECKSUMS}"
+    checksums = Record(where, parse_json(where, read_string(path, locations, CHECKSUMS))).values
+    found = {name: place for name, place in locations.items() if name != CHECKSUMS}
+    size = path.stat().st_size
+    return sorted(
+        name
+        for name in {*checksums, *found}
+        if name not in found
+        or name not in checksums
+        or not found[name].within(size)
+        or location_crc32(path, found[name]) != checksums[name]
+    )
 
 
 def broken_text(names: list[str]) -> str:
-    """Return which datasets are broken, in words."""
-    shown = ", ".join(f"'{name}'" for name in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{shown} {'is' if len(names) == 1 else 'are'} not what the checksums in the file say"
+    """Return which datasets are broken, as a sentence."""
+    text = ", ".join(f"'{name}'" for name in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"{text} {'is' if len(names) == 1 else 'are'} not what the checksums in the file say"
 
 
-def check_tiling(path: Path, name: str, starts: Array, lengths: Array, end: int) -> None:
-    """Make sure that rows lie one behind the other in an array, from its start to its end.
-
-    Raises:
-        CorruptStoreError: rows overlap, or leave a gap, or go beyond the end.
-    """
-    # Each of at most 2**31 and at least 0, so the sums below cannot wrap around.
-    if len(lengths) and (lengths.min() < 0 or lengths.max() >= 1 << 31 or len(lengths) >= 1 << 31):
-        raise CorruptStoreError(f"{path}: '{name}' has a row of a negative or enormous length")
-    ends = np.cumsum(lengths, dtype=np.int64)
-    if len(starts) != len(lengths) or not np.array_equal(starts[1:], ends[:-1]) or starts[:1].any():
-        raise CorruptStoreError(f"{path}: the rows of '{name}' overlap or leave gaps; run 'tts-prep verify'")
-    if (int(ends[-1]) if len(ends) else 0) != end:
-        raise CorruptStoreError(f"{path}: the rows of '{name}' end at {int(ends[-1:].sum()):,}, the array at {end:,}")
-
-
-def _numbers(path: Path, parts: Mapping[str, Mapping[str, Location]], name: str) -> Array:
-    if name not in parts or "" not in parts[name] or parts[name][""].dtype.kind != "i":
+def _numbers(path: Path, columns: Mapping[str, Mapping[str, Location]], name: str) -> Array:
+    place = columns.get(name, {}).get("")
+    if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
         raise CorruptStoreError(f"{path}: the column '{name}' is missing or holds no integers")
-    return map_dataset(path, parts[name][""])
-
-
-def _check_column(path: Path, name: str, parts: Mapping[str, Location], rows: int) -> None:
-    if "" in parts:
-        if parts[""].shape != (rows,):
-            raise CorruptStoreError(f"{path}: column '{name}' has the shape {list(parts[''].shape)}, expected [{rows}]")
-        return
-    if set(parts) != {"bytes", "offsets"} or parts["bytes"].dtype != np.uint8 or len(parts["bytes"].shape) != 1:
-        raise CorruptStoreError(f"{path}: column '{name}' should have 'bytes', uint8 [n], and 'offsets'")
-    if parts["offsets"].shape != (rows + 1,) or parts["offsets"].dtype.kind != "i":
-        raise CorruptStoreError(f"{path}: column '{name}' should have {rows + 1} offsets")
-    offsets = map_dataset(path, parts["offsets"])
-    end = parts["bytes"].shape[0]
-    if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
-        raise CorruptStoreError(f"{path}: the offsets of column '{name}' do not go from 0 to {end:,}")
-    texts = TextColumn(map_dataset(path, parts["bytes"]), offsets)
-    for _ in texts:  # each is decoded, and refused where it is not UTF-8
-        pass
+    return map_dataset(path, place)

@@ -1,4 +1,4 @@
-"""Mean and spread of every mel bin, in one pass and in any number of parts."""
+"""Statistics of arrays, in one pass, merged from any number of pieces."""
 
 from __future__ import annotations
 
@@ -55,3 +55,56 @@ class MelStatistics:
     def std(self) -> npt.NDArray[np.float64]:
         """Population standard deviation, [n_mels] float64."""
         return np.sqrt(self.m2 / max(1, self.count))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayStatistics:
+    """Running statistics of an array's rows; each number of a row is counted for itself.
+
+    Attributes:
+        moments: [n] of the flattened row.
+        low: [n] float64, the smallest values; 0 where nothing was counted.
+        high: [n] float64, the largest values; 0 where nothing was counted.
+    """
+
+    moments: MelStatistics
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n: int) -> ArrayStatistics:
+        """Return the statistics of no rows of ``n`` numbers."""
+        return cls(MelStatistics.empty(n), np.zeros(n), np.zeros(n))
+
+    @classmethod
+    def of(cls, rows: npt.NDArray[Any], n: int) -> ArrayStatistics:
+        """Return the statistics of rows [n_rows, …] of ``n`` finite numbers each."""
+        if not len(rows):
+            return cls.empty(n)
+        values = rows.reshape(len(rows), n).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = values.mean(axis=0)
+            m2 = ((values - mean) ** 2).sum(axis=0)
+        return cls(MelStatistics(len(values), mean, m2), values.min(axis=0), values.max(axis=0))
+
+    def merged(self, other: ArrayStatistics) -> ArrayStatistics:
+        """Return the statistics of both sets of rows together."""
+        if self.moments.count == 0 or other.moments.count == 0:
+            return self if other.moments.count == 0 else other
+        moments = self.moments.merged(other.moments)
+        return ArrayStatistics(moments, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the statistics as they stand in the header of an array file."""
+        return {**self.moments.as_dict(), "min": self.low.tolist(), "max": self.high.tolist()}
+
+    def summary(self) -> dict[str, Any]:
+        """Return ``count``, ``mean``, ``std`` (population), ``min`` and ``max``, as they stand in the manifest."""
+        values = {"mean": self.moments.mean, "std": self.moments.std, "min": self.low, "max": self.high}
+        return {"count": self.moments.count, **{key: found.tolist() for key, found in values.items()}}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> ArrayStatistics:
+        """Read what `as_dict` wrote."""
+        low, high = np.array(value["min"], float), np.array(value["max"], float)
+        return cls(MelStatistics.from_dict(value), low, high)

@@ -8,38 +8,41 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
-from tts_prep.format.checksum import file_sha256
-from tts_prep.format.datasets import locate, reading
+from tts_prep.format.array_file import inspect_array_file
+from tts_prep.format.checksums import FileDigest, digest_file
+from tts_prep.format.datasets import Locations, location_crc32
 from tts_prep.format.files import stored_file
-from tts_prep.format.index import Index, array_row_bytes, check_places, open_index
-from tts_prep.format.layout import ARRAYS, INDEX, MANIFEST
+from tts_prep.format.hdf5_process import hdf5_process
+from tts_prep.format.index import Index, check_places, open_index
+from tts_prep.format.layout import FAILURES, INDEX, MANIFEST, OOD_TEXTS
 from tts_prep.format.manifest import FileEntry, Manifest, manifest_fault, read_manifest
-from tts_prep.format.ood_texts import open_ood_texts
-from tts_prep.format.seals import broken_datasets
-from tts_prep.format.shard import broken_text, check_shard, check_tiling, read_shard_header
+from tts_prep.format.ood_texts import check_ood_texts, open_ood_texts
+from tts_prep.format.shard import (
+    CheckedShard,
+    FindLocations,
+    broken_datasets,
+    broken_text,
+    inspect_shard,
+    read_shard_header,
+)
+from tts_prep.format.store_plan import read_plan
+from tts_prep.format.tiling import check_tiling
 
 
 def verify_store(store: Path, manifest: Manifest | None = None) -> Iterator[tuple[FileEntry, str | None]]:
     """Yield every file of a store with what is wrong with it, or None.
 
-    Size and checksum of every file; the checksum of every dataset, by which a broken file's arrays are named; the
-    row counts of shards, index and failure list; that the rows of the index tile the arrays of the shards.
+    Size and checksum of every file; the seal of every HDF5 file; of a broken one, the names of the datasets that are;
+    the row counts; that the rows of the index tile the arrays; that HDF5 finds the datasets where the manifest and the
+    index say. HDF5 files are parsed in another process.
 
     Raises:
         StoreError: there is no store or its manifest cannot be read: ``tts-prep reindex`` makes it from the shards.
     """
-    manifest = manifest or read_manifest(store)
+    manifest = manifest or read_manifest(store, checked=False)
     yield FileEntry(MANIFEST, (store / MANIFEST).stat().st_size, 0, ""), manifest_fault(store)
-    index = _open_index(store, manifest)
-    yield manifest.index, _fault(store, manifest.index) or _index_fault(store, manifest)
-    yield manifest.failures, _fault(store, manifest.failures)
-    if manifest.ood_texts:
-        yield manifest.ood_texts, _fault(store, manifest.ood_texts) or _ood_fault(store, manifest.ood_texts)
-    for number, entry in enumerate(manifest.shards):
-        fault = _fault(store, entry)
-        if fault:
-            fault += _where(store / entry.file, number, index, manifest)
-        yield entry, fault or _shard_fault(store, number, index, manifest)
+    with hdf5_process() as find:
+        yield from _Verification(store, manifest, find).files()
 
 
 def require_whole(store: Path, manifest: Manifest | None = None) -> None:
@@ -53,59 +56,178 @@ def require_whole(store: Path, manifest: Manifest | None = None) -> None:
             raise CorruptStoreError(f"{store / entry.file}: {fault}; 'tts-prep verify' lists all such files")
 
 
-def _fault(store: Path, entry: FileEntry) -> str | None:
-    path = store / entry.file
-    try:
-        if not path.exists():
-            return "no such file"
-        stored_file(store, entry.file)
-        size = path.stat().st_size
-        if size != entry.size:
-            return f"{size:,} bytes, the manifest says {entry.size:,}"
-        found = file_sha256(path)
-        if found != entry.sha256:
-            return f"SHA-256 {found[:12]}…, the manifest says {entry.sha256[:12]}…"
-        if path.suffix == ".jsonl" and (rows := path.read_bytes().count(b"\n")) != entry.rows:
-            return f"{rows:,} rows, the manifest says {entry.rows:,}"
-    except TtsPrepError as error:
-        return str(error)
-    except OSError as error:
-        return f"cannot be read ({error.strerror})"
-    return None
+class _Verification:
+    """One pass over the files of a store."""
 
+    def __init__(self, store: Path, manifest: Manifest, find: FindLocations) -> None:
+        self._store = store
+        self._manifest = manifest
+        self._find = find
+        self._index: Index | None = None
 
-def _open_index(store: Path, manifest: Manifest) -> Index | None:
-    try:
-        path = stored_file(store, INDEX)
-        return open_index(path, manifest.index.rows, list(manifest.arrays), len(manifest.shards))
-    except CorruptStoreError:
+    def files(self) -> Iterator[tuple[FileEntry, str | None]]:
+        manifest = self._manifest
+        yield manifest.index, self._index_fault()
+        yield manifest.failures, self._file(manifest.failures)[1]
+        if manifest.plan_file:
+            yield manifest.plan_file, self._plan_fault(manifest.plan_file)
+        if manifest.ood_texts:
+            yield manifest.ood_texts, self._ood_fault(manifest.ood_texts)
+        for number, entry in enumerate(manifest.shards):
+            shard, fault = self._shard(number, entry)
+            yield entry, fault
+            for name, files in manifest.array_files.items():
+                yield files[number], self._array_fault(name, number, files[number], shard)
+
+    def _file(self, entry: FileEntry) -> tuple[FileDigest | None, str | None]:
+        """Return the digest of a file, and what is wrong with its size or checksum."""
+        path = self._store / entry.file
+        try:
+            if not path.exists():
+                return None, "no such file"
+            stored_file(self._store, entry.file)
+            size = path.stat().st_size
+            if size != entry.size:
+                return None, f"{size:,} bytes, the manifest says {entry.size:,}"
+            digest = digest_file(path)
+            if digest.sha256 != entry.sha256:
+                return None, f"SHA-256 {digest.sha256[:12]}…, the manifest says {entry.sha256[:12]}…"
+            if entry.file == FAILURES and (rows := _count_lines(path)) != entry.rows:
+                return None, f"{rows:,} rows, the manifest says {entry.rows:,}"
+        except TtsPrepError as error:
+            return None, str(error)
+        except OSError as error:
+            return None, f"cannot be read ({error.strerror})"
+        return digest, None
+
+    def _index_fault(self) -> str | None:
+        manifest, path = self._manifest, self._store / INDEX
+        _, fault = self._file(manifest.index)
+        try:
+            places = manifest.datasets.get(INDEX) or self._find(stored_file(self._store, INDEX))
+            index = open_index(path, places, manifest.index.rows, manifest.specs, len(manifest.shards))
+            check_places(index, manifest)
+            self._index = index
+            if fault:
+                return fault + self._broken_part(path)
+            self._check_datasets(path, INDEX)
+            _check_rows(index, manifest)
+        except (TtsPrepError, OSError) as error:
+            return fault or str(error)
         return None
 
+    def _check_datasets(self, path: Path, file: str) -> None:
+        """Make sure that HDF5 finds what the manifest says, and that its checksums hold."""
+        found = self._find(path)
+        for name, place in self._manifest.datasets.get(file, {}).items():
+            there = found.get(name)
+            if there is None or (there.offset, there.shape, there.dtype) != (place.offset, place.shape, place.dtype):
+                raise CorruptStoreError(f"{path}: HDF5 does not find '{name}' where the manifest says")
+            if location_crc32(path, place) != place.crc32:
+                raise CorruptStoreError(f"{path}: '{name}' is not what the manifest says")
+        if not self._manifest.datasets.get(file) and (broken := broken_datasets(path, found)):
+            raise CorruptStoreError(f"{path}: {broken_text(broken)}")
 
-def _index_fault(store: Path, manifest: Manifest) -> str | None:
-    try:
-        path = stored_file(store, INDEX)
-        broken = broken_datasets(path)
-        if broken:
-            return broken_text(broken)
-        index = open_index(path, manifest.index.rows, list(manifest.arrays), len(manifest.shards))
-        check_places(index, manifest)
-        _check_rows(index, manifest)
-    except (TtsPrepError, OSError) as error:
-        return str(error)
-    return None
+    def _plan_fault(self, entry: FileEntry) -> str | None:
+        _, fault = self._file(entry)
+        try:
+            plan = read_plan(self._store)
+        except (TtsPrepError, OSError) as error:
+            return fault or str(error)
+        if (
+            not fault
+            and plan
+            and (plan.sha256 != self._manifest.plan or len(plan.shards) != len(self._manifest.shards))
+        ):
+            return f"its shards are not those of {MANIFEST}"
+        return fault
+
+    def _ood_fault(self, entry: FileEntry) -> str | None:
+        path = self._store / OOD_TEXTS
+        _, fault = self._file(entry)
+        if fault:
+            return fault + self._broken_part(path)
+        try:
+            header = check_ood_texts(path, self._find)
+            self._check_datasets(path, OOD_TEXTS)
+            places = self._manifest.datasets.get(OOD_TEXTS) or self._find(path)
+            open_ood_texts(path, places, entry.rows)
+        except (TtsPrepError, OSError) as error:
+            return str(error)
+        return None if header.rows == entry.rows else f"{header.rows:,} rows, the manifest says {entry.rows:,}"
+
+    def _shard(self, number: int, entry: FileEntry) -> tuple[CheckedShard | None, str | None]:
+        path = self._store / entry.file
+        digest, fault = self._file(entry)
+        if fault:
+            return None, fault + self._broken_arrays(path, number)
+        try:
+            shard = inspect_shard(path, number, self._find, digest)
+            if shard.header.rows != entry.rows:
+                return shard, f"{shard.header.rows:,} rows, the manifest says {entry.rows:,}"
+            self._check_places(shard.locations, number, added=None)
+        except (TtsPrepError, OSError) as error:
+            return None, str(error)
+        return shard, None
+
+    def _array_fault(self, name: str, number: int, entry: FileEntry, shard: CheckedShard | None) -> str | None:
+        path = self._store / entry.file
+        digest, fault = self._file(entry)
+        if fault:
+            return fault + self._broken_part(path)
+        if shard is None:
+            # It cannot be compared with its shard; its bytes are those that were made.
+            return None
+        try:
+            found = inspect_array_file(path, name, number, shard.header.key, shard.lengths(), self._find, digest)
+            if found.header.spec != self._manifest.specs[name]:
+                return "made with other settings than the manifest says"
+            self._check_places(found.locations, number, added=name)
+        except (TtsPrepError, OSError) as error:
+            return str(error)
+        return None
+
+    def _check_places(self, locations: Locations, number: int, added: str | None) -> None:
+        """Make sure that the arrays of a file lie where the index says."""
+        for name, (offsets, rows) in self._index.arrays.items() if self._index else ():
+            if (name if self._manifest.specs[name].added else None) != added:
+                continue
+            place = locations.get(name)
+            if place is None or (place.offset, place.shape[0]) != (offsets[number], rows[number]):
+                raise CorruptStoreError(f"'{name}' does not lie where the index says")
+
+    def _broken_arrays(self, path: Path, number: int) -> str:
+        """Return which part of a broken shard is broken, as the end of a sentence."""
+        try:
+            size = path.stat().st_size
+            lost = [
+                f"'{name}'"
+                for name, (offsets, rows) in (self._index.arrays.items() if self._index else ())
+                if not (spec := self._manifest.specs[name]).added
+                and int(offsets[number]) + int(rows[number]) * spec.row_bytes > size
+            ]
+        except OSError:
+            return ""
+        return f": {', '.join(lost)} cut off" if lost else self._broken_part(path, number)
+
+    def _broken_part(self, path: Path, number: int | None = None) -> str:
+        """Return which dataset of a broken file is broken, as the end of a sentence."""
+        if not path.is_file():
+            return ""
+        try:
+            broken = broken_datasets(path, self._find(path))
+            if broken:
+                return f": {broken_text(broken)}"
+            if number is not None and (found := read_shard_header(path, self._find).number) != number:
+                return f": it is shard {found}"
+        except (TtsPrepError, OSError):
+            return ": its structure is broken, and its arrays cannot be reached"
+        return ": outside of every array"
 
 
-def _ood_fault(store: Path, entry: FileEntry) -> str | None:
-    try:
-        path = stored_file(store, entry.file)
-        broken = broken_datasets(path)
-        if broken:
-            return broken_text(broken)
-        open_ood_texts(path, entry.rows)
-    except (TtsPrepError, OSError) as error:
-        return str(error)
-    return None
+def _count_lines(path: Path) -> int:
+    with path.open("rb", buffering=0) as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
 
 
 def _check_rows(index: Index, manifest: Manifest) -> None:
@@ -115,48 +237,11 @@ def _check_rows(index: Index, manifest: Manifest) -> None:
     if not np.array_equal(shards, np.repeat(np.arange(len(counts)), counts)):
         raise CorruptStoreError(f"{index.path}: the column 'shard' is not that of shards with {counts[:5]}… rows")
     ends = np.cumsum([0, *counts])
-    for name, (_, rows) in index.arrays.items():
-        starts, lengths = (
-            np.asarray(index.column(column)) for column in (ARRAYS[name].start_column, ARRAYS[name].length_column)
-        )
+    for name, spec in manifest.specs.items():
+        if spec.columns is None:
+            continue
+        starts, lengths = (np.asarray(index.column(column)) for column in spec.columns)
+        rows = index.arrays[name][1]
         for number in range(len(counts)):
             part = slice(ends[number], ends[number + 1])
             check_tiling(index.path, f"{name} of shard {number}", starts[part], lengths[part], int(rows[number]))
-
-
-def _shard_fault(store: Path, number: int, index: Index | None, manifest: Manifest) -> str | None:
-    entry = manifest.shards[number]
-    path = store / entry.file
-    try:
-        header = check_shard(path, number)
-        if header.rows != entry.rows:
-            return f"{header.rows:,} rows, the manifest says {entry.rows:,}"
-        with reading(path) as file:
-            for name, (offsets, rows) in index.arrays.items() if index else ():
-                place = locate(file, name)
-                if (place.offset, place.shape[0]) != (offsets[number], rows[number]):
-                    return f"'{name}' does not lie where the index says"
-    except (TtsPrepError, OSError) as error:
-        return str(error)
-    return None
-
-
-def _where(path: Path, number: int, index: Index | None, manifest: Manifest) -> str:
-    """Return which part of a broken shard is broken, as the end of a sentence."""
-    try:
-        size = path.stat().st_size
-        lost = [
-            f"'{name}'"
-            for name, (offsets, rows) in (index.arrays.items() if index else ())
-            if int(offsets[number]) + int(rows[number]) * array_row_bytes(manifest, name) > size
-        ]
-        if lost:
-            return f": {', '.join(lost)} cut off"
-        broken = broken_datasets(path)
-        if broken:
-            return f": {broken_text(broken)}"
-        found = read_shard_header(path).number
-    except (TtsPrepError, OSError) as error:
-        arrays = ", ".join(f"'{name}'" for name in manifest.arrays)
-        return f": its structure is broken, and {arrays} cannot be reached" if path.is_file() else f": {error}"
-    return f": it is shard {found}" if found != number else ": outside of every array"

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import map_dataset
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.datasets import dataset_at, map_dataset
+from tts_prep.format.decoding import Record
 from tts_prep.format.index import Index
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.manifest import Manifest
@@ -55,6 +57,56 @@ class StoreMetadata:
     speaker_mel_mean: npt.NDArray[np.float64]
     speaker_mel_std: npt.NDArray[np.float64]
     audio_settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowStatistics:
+    """Statistics of the rows of an added array that are counted: of pitch, the voiced frames.
+
+    Where nothing is counted, all values are 0.
+
+    Attributes:
+        count: rows.
+        mean, std, min, max: [*row_shape] float64; ``std`` is the population standard deviation.
+        speaker_count: [n_speakers] int64.
+        speaker_mean, speaker_std, speaker_min, speaker_max: [n_speakers, *row_shape] float64.
+    """
+
+    count: int
+    mean: npt.NDArray[np.float64]
+    std: npt.NDArray[np.float64]
+    min: npt.NDArray[np.float64]
+    max: npt.NDArray[np.float64]
+    speaker_count: npt.NDArray[np.int64]
+    speaker_mean: npt.NDArray[np.float64]
+    speaker_std: npt.NDArray[np.float64]
+    speaker_min: npt.NDArray[np.float64]
+    speaker_max: npt.NDArray[np.float64]
+
+
+def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArraySpec) -> RowStatistics:
+    """Return the statistics of an added array.
+
+    Raises:
+        CorruptStoreError: the manifest or the index does not have them as the format says.
+    """
+    record = Record(f"{store / MANIFEST}: array '{spec.name}'", manifest.arrays[spec.name]).record("statistics")
+    n = int(np.prod(spec.row_shape, dtype=np.int64))
+    n_speakers = len(manifest.speakers)
+    values: dict[str, npt.NDArray[Any]] = {}
+    for key in ("mean", "std", "min", "max"):
+        values[key] = np.array(record.numbers(key, n), np.float64).reshape(spec.row_shape)
+        by_speaker = _speaker_values(index, f"{spec.name}_{key}", (n_speakers, n), "f")
+        values[f"speaker_{key}"] = by_speaker.reshape(n_speakers, *spec.row_shape)
+    counts = _speaker_values(index, f"{spec.name}_count", (n_speakers,), "i")
+    return RowStatistics(count=record.integer("count"), speaker_count=counts, **values)
+
+
+def _speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
+    place = dataset_at(index.path, index.speaker_statistics, name)
+    if place.shape != shape or place.dtype.kind != kind:
+        raise CorruptStoreError(f"{index.path}: '{name}' by speaker is {place.dtype} {list(place.shape)}")
+    return map_dataset(index.path, place)
 
 
 def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetadata:

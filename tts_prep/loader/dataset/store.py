@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.checksum import file_sha256
+from tts_prep.format.checksums import file_sha256
 from tts_prep.format.columns import CategoryColumn, Column
 from tts_prep.format.datasets import Array, Location, map_dataset
 from tts_prep.format.files import stored_file
-from tts_prep.format.index import Index, check_places, open_index
-from tts_prep.format.layout import ARRAYS, MANIFEST
+from tts_prep.format.index import Index, check_places, index_locations, open_index
+from tts_prep.format.layout import MANIFEST
 from tts_prep.format.manifest import LONGEST_MANIFEST, Manifest, read_manifest
-from tts_prep.format.ood_texts import open_ood_texts
+from tts_prep.format.ood_texts import ood_locations, open_ood_texts
 from tts_prep.format.verification import require_whole
-from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
+from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata, parse_metadata, parse_statistics
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 
 _MOST_ARRAYS = 20_000
@@ -30,7 +30,8 @@ class Store:
 
     Columns and arrays are mapped when they are first asked for, once each. Pickling drops the maps and the manifest;
     the copy opens the store again at its first use and refuses it when it is another one by then. Safe to use from
-    several threads and after a fork: there is no lock and no open HDF5 file.
+    several threads and after a fork: there is no lock. Only for stores of format 1.0 and 1.1 is
+    HDF5 used, in another process.
 
     Args:
         path: the store's folder.
@@ -64,6 +65,7 @@ class Store:
         self._columns: dict[str, Column] = {}
         self._arrays: dict[str, dict[int, Array]] = {}
         self._ood_texts: OutOfDomainTexts | None = None
+        self._shard_starts: Array | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -121,6 +123,21 @@ class Store:
             array = arrays.setdefault(shard, array)
         return array
 
+    def statistics(self, name: str) -> RowStatistics:
+        """Return the statistics of an added array.
+
+        Raises:
+            ConfigurationError: the store has no such added array.
+            CorruptStoreError: the manifest or the index does not have them as the format says.
+        """
+        spec = self.manifest.specs.get(name)
+        if spec is None or not spec.added:
+            added = [other for other, found in self.manifest.specs.items() if found.added]
+            raise ConfigurationError(f"{self.path}: no added array '{name}'; there are {', '.join(added) or 'none'}")
+        found = parse_statistics(self.path, self.manifest, self.index, spec)
+        self._check_unchanged()
+        return found
+
     def ood_texts(self) -> OutOfDomainTexts | None:
         """Map the out-of-domain texts; None where the store has none.
 
@@ -135,10 +152,23 @@ class Store:
                 raise CorruptStoreError(
                     f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify'"
                 )
-            texts = OutOfDomainTexts(open_ood_texts(path, entry.rows))
+            texts = OutOfDomainTexts(open_ood_texts(path, ood_locations(self.path, self.manifest), entry.rows))
             self._check_unchanged()
             self._ood_texts = texts
         return self._ood_texts
+
+    def first_rows(self, shards: Array) -> Array:
+        """Return for each shard number the row of the index with which the shard begins."""
+        if self._shard_starts is None:
+            counts = [entry.rows for entry in self.manifest.shards]
+            self._shard_starts = np.cumsum([0, *counts])[:-1]
+        bad = (shards < 0) | (shards >= len(self._shard_starts))
+        if bad.any():
+            raise CorruptStoreError(
+                f"{self.index.path}: a row is in shard {int(shards[bad][0])}, but there are {len(self._shard_starts)}; "
+                "run 'tts-prep verify'"
+            )
+        return self._shard_starts[shards]
 
     def slices(self, name: str, shards: Array, starts: Array, lengths: Array) -> list[Array]:
         """Return views of rows of an array, read-only.
@@ -164,8 +194,9 @@ class Store:
         for view, (shard, start, length) in zip(views, places, strict=True):
             if start < 0 or len(view) != length:
                 raise CorruptStoreError(
-                    f"{self.path / self.manifest.shards[shard].file}: '{name}' has {len(self.array(name, shard)):,} "
-                    f"rows, the index says {start:,} + {length:,}; run 'tts-prep verify'"
+                    f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has "
+                    f"{len(self.array(name, shard)):,} rows, the index says {start:,} + {length:,}; "
+                    "run 'tts-prep verify'"
                 )
         return views
 
@@ -184,7 +215,7 @@ class Store:
             raise CorruptStoreError(
                 f"{self.index.path}: a row is in shard {shard}, but there are {len(rows)}; run 'tts-prep verify'"
             )
-        entry = manifest.shards[shard]
+        entry = manifest.file_of(name, shard)
         path, size = self._file(entry.file)
         if size != entry.size:
             raise CorruptStoreError(
@@ -192,9 +223,8 @@ class Store:
             )
         if rows[shard] < 0:
             raise CorruptStoreError(f"{self.index.path}: '{name}' of shard {shard} has {rows[shard]} rows")
-        shape = (int(rows[shard]), *manifest.arrays[name]["row_shape"])
-        dtype = np.dtype(manifest.arrays[name]["dtype"]).newbyteorder("<")
-        return map_dataset(path, Location(int(offsets[shard]), shape, dtype))
+        spec = manifest.specs[name]
+        return map_dataset(path, Location(int(offsets[shard]), (int(rows[shard]), *spec.row_shape), spec.numpy_dtype))
 
     def _open(self) -> tuple[Manifest, Index, StoreMetadata]:
         if self._parts is None:
@@ -204,9 +234,14 @@ class Store:
             if self._verify:
                 require_whole(self.path, manifest)
                 self._verify = False
-            arrays = [name for name in ARRAYS if name in manifest.arrays]
             path = stored_file(self.path, manifest.index.file)
-            index = open_index(path, manifest.index.rows, arrays, len(manifest.shards))
+            if manifest.datasets and path.stat().st_size != manifest.index.size:
+                raise CorruptStoreError(
+                    f"{path}: {path.stat().st_size:,} bytes, the manifest says {manifest.index.size:,}; "
+                    "run 'tts-prep verify'"
+                )
+            places = index_locations(self.path, manifest)
+            index = open_index(path, places, manifest.index.rows, manifest.specs, len(manifest.shards))
             check_places(index, manifest)
             metadata = parse_metadata(self.path, manifest, index)
             self._check_unchanged()

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.checksum import json_sha256
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.checksums import json_sha256
 from tts_prep.format.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
-from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
 from tts_prep.loader.dataset.splitting import split_positions
@@ -41,7 +42,8 @@ class Utterance:
         seconds: length of the audio that the mel was made from.
         mel: [n_frames, n_mels] float32, as the preset scales it.
         phonemes: [n_phonemes] int32, ids into the vocabulary.
-        waveform: [n_samples] int16 (the sample × 32,768) or float32; None where the store keeps none.
+        waveform: [n_samples] int16 (the sample × 32,768, +1.0 as 32,767) or float32; None where the store keeps none.
+        arrays: all arrays of the store by name, each mapped when it is first asked for.
         meta: the corpus's own columns: gender, language, accent, …
         store: what holds for every utterance of the store; of a `ChainDataset`, with its common table of speakers.
     """
@@ -58,6 +60,7 @@ class Utterance:
     waveform: Array | None = field(repr=False)
     meta: Mapping[str, str | float]
     store: StoreMetadata = field(repr=False)
+    arrays: Mapping[str, Array] = field(repr=False)
 
     @property
     def audio(self) -> npt.NDArray[np.float32]:
@@ -74,6 +77,24 @@ class Utterance:
         if self.waveform.dtype == np.int16:
             samples *= np.float32(1 / 32768)
         return samples
+
+
+class _Arrays(Mapping[str, Array]):
+    """The arrays of one utterance, as `UtteranceDataset.views` gives them."""
+
+    def __init__(self, dataset: UtteranceDataset) -> None:
+        self._dataset = dataset
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._dataset.arrays:
+            raise KeyError(name)
+        return self._dataset.views(name)[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dataset.arrays)
+
+    def __len__(self) -> int:
+        return len(self._dataset.arrays)
 
 
 class UtteranceDataset:
@@ -180,6 +201,19 @@ class UtteranceDataset:
     def has_waveform(self) -> bool:
         """Whether the store keeps waveforms."""
         return self.metadata.has_waveform
+
+    @property
+    def arrays(self) -> Mapping[str, ArraySpec]:
+        """The arrays of the store by name: ``mel``, ``phonemes``, ``waveform`` where it is kept, and the added ones."""
+        return self._store.manifest.specs
+
+    def statistics(self, name: str) -> RowStatistics:
+        """Return the statistics of an added array, of the whole store and by speaker.
+
+        Raises:
+            ConfigurationError: the store has no such added array.
+        """
+        return self._store.statistics(name)
 
     @property
     def ood_texts(self) -> OutOfDomainTexts | None:
@@ -318,7 +352,7 @@ class UtteranceDataset:
         """Return one read-only view of the map an utterance; of mels stored as float16, a float32 copy.
 
         Args:
-            name: ``"mel"``, ``"phonemes"`` or ``"waveform"``.
+            name: one of ``arrays``. Of an array with the axis ``utterance``, a view has no axis of rows.
 
         Raises:
             ConfigurationError: the store does not keep this array.
@@ -333,18 +367,20 @@ class UtteranceDataset:
         return views
 
     def _maps(self, name: str) -> list[Array]:
-        if name not in self._store.index.arrays:
-            raise ConfigurationError(f"{self.path}: no array '{name}'; there are {', '.join(self._store.index.arrays)}")
-        layout = ARRAYS[name]
-        shards, starts, lengths = (
-            np.asarray(self.columns[column]) for column in ("shard", layout.start_column, layout.length_column)
-        )
+        spec = self.arrays.get(name)
+        if spec is None:
+            raise ConfigurationError(f"{self.path}: no array '{name}'; there are {', '.join(self.arrays)}")
+        shards = np.asarray(self.columns["shard"])
+        if spec.columns is None:
+            starts = self.indices - self._store.first_rows(shards)
+            return [view[0] for view in self._store.slices(name, shards, starts, np.ones(len(self), np.int64))]
+        starts, lengths = (np.asarray(self.columns[column]) for column in spec.columns)
         return self._store.slices(name, shards, starts, lengths)
 
     def read_ahead(self, positions: Positions) -> None:
-        """Ask the system to read what the utterances at positions need; returns at once."""
+        """Ask the system to read mel, phonemes and waveform of the utterances at positions; returns at once."""
         chosen = self._selected(select_rows(self._rows, positions))
-        for name in self._store.index.arrays:
+        for name in ARRAYS.keys() & self.arrays.keys():
             for view in chosen._maps(name):
                 ask_for(view)
 
@@ -364,6 +400,7 @@ class UtteranceDataset:
             waveform=one.views("waveform")[0] if self.has_waveform else None,
             meta={name: _plain(columns[name][0]) for name in columns if name not in FIXED_COLUMNS},
             store=self.metadata,
+            arrays=_Arrays(one),
         )
 
 

@@ -20,6 +20,7 @@ from tts_prep.format.layout import (
     OOD_TEXTS,
     PARTIAL_SUFFIX,
     PARTS,
+    PLAN,
     SHARDS,
     shard_name,
     shard_number,
@@ -29,7 +30,7 @@ from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.runs.shards import existing_header
 
-_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PARTS)))
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PARTS, PLAN)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
 _STORE_FILE = re.compile(rf"{re.escape(LOCK)}|({_FILES}){_PARTIAL}")
 _SHARD_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
-from tts_prep.format.checksum import file_sha256, json_sha256
+from tts_prep.format.checksums import file_sha256, json_sha256
+from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
-from tts_prep.format.ood_texts import OodHeader, read_ood_header, write_ood_texts
+from tts_prep.format.ood_texts import OodHeader, check_ood_texts
+from tts_prep.format.ood_writer import write_ood_texts
 from tts_prep.format.remarks import Remarks
-from tts_prep.format.seals import broken_datasets
 from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure
@@ -90,7 +91,7 @@ def make_ood_texts(
 def existing_ood_header(path: Path) -> OodHeader | None:
     """Return the header of the texts that an earlier run finished, None where there are none or they are broken."""
     try:
-        return read_ood_header(path) if path.exists() and not broken_datasets(path) else None
+        return check_ood_texts(path, read_locations) if path.exists() else None
     except CorruptStoreError:
         return None
 

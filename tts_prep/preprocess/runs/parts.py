@@ -12,11 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.assembly import assemble_store, checked_shards, plan_sha256
+from tts_prep.format.assembly import assemble_store, checked_shards
 from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.files import read_text
 from tts_prep.format.layout import MANIFEST, PARTS, SHARDS, shard_name
 from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.format.store_plan import plan_sha256, write_plan
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.runs.folder import locked_folder, open_folder, tidied
@@ -107,7 +108,9 @@ def prepare_part(
         if open_folder(store, recipe.settings) is not None:
             raise StoreError(f"{store}: whole already; there is no part to make")
         plans = make_plan(first_rows(items, config.limit), root, config.store)
-        _agree(store, _Agreement(part.count, len(plans), plan_sha256(recipe.key(plan) for plan in plans)))
+        keys = [recipe.key(plan) for plan in plans]
+        _agree(store, _Agreement(part.count, len(plans), plan_sha256(keys)))
+        write_plan(store, keys)
         with writing(store):
             (store / SHARDS).mkdir(exist_ok=True)
         if config.ood_texts:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooManyFailuresError
-from tts_prep.format.assembly import assemble_store, plan_sha256, write_failures
-from tts_prep.format.layout import FAILURES, MANIFEST, shard_name
+from tts_prep.format.assembly import assemble_store, write_failures
+from tts_prep.format.layout import FAILURES, FRAME, MANIFEST, PHONEME, SAMPLE, shard_name
 from tts_prep.format.manifest import Manifest
 from tts_prep.format.shard import ShardHeader
+from tts_prep.format.store_plan import plan_sha256, write_plan
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend
 from tts_prep.preprocess.configuration.software import software_versions
@@ -115,10 +116,11 @@ def prepare(
         plans = make_plan(first_rows(items, config.limit), root, config.store)
         if not plans:
             raise CorpusError(f"{root}: no rows, expected one a recording")
+        keys = [recipe.key(plan) for plan in plans]
         if check_plan:
-            check_plan([recipe.key(plan) for plan in plans])
+            check_plan(keys)
         if manifest:
-            if manifest.plan != plan_sha256(recipe.key(plan) for plan in plans):
+            if manifest.plan != plan_sha256(keys):
                 raise StoreError(
                     f"{store}: a whole store, but the corpus has changed since it was made; give another path, or "
                     "--overwrite to replace it"
@@ -130,6 +132,7 @@ def prepare(
             remove_broken(store, broken)
         with tidied(store):
             remove_extra_shards(store, len(plans))
+            write_plan(store, keys)
             if config.ood_texts:
                 make_ood_texts(config.ood_texts, config.text, recipe.settings, store, pool)
             summaries = make_shards(plans, recipe, store, pool, allowed, progress)
@@ -186,14 +189,15 @@ def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
             "mel": {
                 "dtype": config.store.mel_dtype,
                 "row_shape": [config.mel.n_mels],
+                "axis": FRAME,
                 "sample_rate": config.mel.sample_rate,
                 "hop_length": config.mel.hop_length,
                 "silence": extractor.silence().tolist(),
                 **({"offset": extractor.half_precision_offset()} if config.store.mel_dtype == "float16" else {}),
             },
-            "phonemes": {"dtype": "int32", "row_shape": []},
+            "phonemes": {"dtype": "int32", "row_shape": [], "axis": PHONEME},
             **(
-                {"waveform": {"dtype": config.store.waveform_dtype, "row_shape": []}}
+                {"waveform": {"dtype": config.store.waveform_dtype, "row_shape": [], "axis": SAMPLE}}
                 if config.store.waveform_dtype
                 else {}
             ),

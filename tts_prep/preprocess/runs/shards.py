@@ -14,15 +14,22 @@ import h5py
 import numpy as np
 
 from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
-from tts_prep.format.assembly import file_entry
 from tts_prep.format.atomic import replacing, syncing, writing
-from tts_prep.format.checksum import json_sha256
-from tts_prep.format.columns import write_number, write_texts
-from tts_prep.format.datasets import Array, create_dataset, create_file, write_rows
+from tts_prep.format.checksums import json_sha256, seal_file
+from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.hdf5_writer import (
+    create_dataset,
+    create_file,
+    write_number,
+    write_rows,
+    write_string,
+    write_texts,
+)
 from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
 from tts_prep.format.remarks import Remarks
-from tts_prep.format.shard import ShardHeader, check_shard, read_shard_header, write_header
+from tts_prep.format.shard import HEADER, CheckedShard, ShardHeader, header_text, inspect_shard, read_shard_header
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
@@ -103,18 +110,19 @@ def make_shard(
     name = shard_name(plan.number)
     path = store / name
     key = recipe.key(plan)
-    header = finished_header(path, plan.number, key)
-    if header is not None:
-        with writing(path):
-            entry = file_entry(path, name, header.rows)
+    finished = finished_shard(path, plan.number, key)
+    if finished is not None:
+        header, digest = finished.header, finished.digest
+        entry = FileEntry(name, digest.size, header.rows, digest.sha256)
         return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
     header, examples = _make_examples(plan, key, recipe, report)
-    with replacing(path, synced=True) as partial:
+    with replacing(path) as partial:
         _write(plan, header, examples, partial)
         with syncing(partial):
-            entry = file_entry(partial, name, header.rows)
+            digest = seal_file(partial)
+    entry = FileEntry(name, digest.size, header.rows, digest.sha256)
     return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True)
 
 
@@ -131,15 +139,15 @@ def get_ready(config: Configuration, scratch: Path) -> None:
         frontend_of(config.text).software()
 
 
-def finished_header(path: Path, number: int, key: str) -> ShardHeader | None:
-    """Return the header of a shard that was made before with this key, None where there is none or it is broken."""
-    header = existing_header(path)
-    if header is None or header.key != key:
+def finished_shard(path: Path, number: int, key: str) -> CheckedShard | None:
+    """Return a shard that was made before with this key, None where there is none or it is broken."""
+    if not path.exists():
         return None
     try:
-        return check_shard(path, number)
+        shard = inspect_shard(path, number, read_locations)
     except CorruptStoreError:
         return None
+    return shard if shard.header.key == key else None
 
 
 def existing_header(path: Path) -> ShardHeader | None:
@@ -147,7 +155,7 @@ def existing_header(path: Path) -> ShardHeader | None:
     if not path.exists():
         return None
     try:
-        return read_shard_header(path)
+        return read_shard_header(path, read_locations)
     except CorruptStoreError:
         return None
 
@@ -197,8 +205,8 @@ def _make_examples(
 
 
 def _write(plan: ShardPlan, header: ShardHeader, examples: list[_Example], path: Path) -> None:
-    with create_file(path) as file:
-        write_header(file, header)
+    with create_file(path, sealed=False) as file:
+        write_string(file, HEADER, header_text(header))
         starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
         _write_columns(file.create_group("columns"), plan.columns, examples, starts)
 

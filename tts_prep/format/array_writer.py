@@ -1,0 +1,105 @@
+"""Write the file that holds an added array's rows of one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, FeatureError
+from tts_prep.format.array_file import HEADER, ArrayHeader, checked_values, header_text
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.atomic import replacing, syncing, writing
+from tts_prep.format.checksums import seal_file
+from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5_writer import create_dataset, create_file, write_number, write_rows, write_string
+from tts_prep.format.layout import OWN, array_file_name
+from tts_prep.format.manifest import FileEntry
+from tts_prep.format.statistics import ArrayStatistics
+
+
+def write_array_file(
+    store: Path,
+    spec: ArraySpec,
+    number: int,
+    shard: str,
+    key: str,
+    values: Sequence[Array],
+    *,
+    speakers: Sequence[str],
+    lengths: Sequence[int] | None = None,
+    counted: Sequence[npt.NDArray[np.bool_]] | None = None,
+    remarks: Mapping[str, Any] | None = None,
+) -> FileEntry:
+    """Write ``arrays/NAME/NNNNN.h5``, atomically; return its entry for the manifest.
+
+    Args:
+        store: the folder.
+        spec: of the array.
+        number, shard: number and key of the shard.
+        key: `tts_prep.format.array_file.array_key` of what the values were made from.
+        values: for each utterance of the shard, in its order, [length, *row_shape], or [*row_shape] with the axis
+            ``utterance``; finite.
+        speakers: the speaker of each utterance, for the statistics.
+        lengths: for each utterance the rows that are due: its frames, phonemes or samples. None with the axes
+            ``own`` and ``utterance``.
+        counted: for each utterance, [length] booleans: the rows that the statistics count; None for all.
+        remarks: as `tts_prep.format.remarks.Remarks.as_dict` has them.
+
+    Raises:
+        FeatureError: values that the array cannot hold; the message begins with the utterance's position in the shard.
+        WriteError: the file cannot be written.
+    """
+    spec.checked()
+    if len(speakers) != len(values) or (lengths is not None and len(lengths) != len(values)):
+        raise ConfigurationError(f"array '{spec.name}': as many speakers and lengths as utterances are needed")
+    rows = []
+    statistics: dict[str, ArrayStatistics] = {}
+    n = int(np.prod(spec.row_shape, dtype=np.int64))
+    for position, (value, speaker) in enumerate(zip(values, speakers, strict=True)):
+        try:
+            found = checked_values(spec, value, None if lengths is None else lengths[position])
+            chosen = found if counted is None else found[counted[position]]
+            part = ArrayStatistics.of(chosen, n)
+            if not (np.abs(part.moments.mean) < 1e100).all() or not (part.moments.m2 < 1e200).all():
+                raise FeatureError(f"array '{spec.name}': values too large for their mean and deviation")
+        except FeatureError as error:
+            raise FeatureError(f"utterance {position} of shard {number}: {error}") from error
+        statistics[speaker] = statistics[speaker].merged(part) if speaker in statistics else part
+        rows.append(found)
+    header = ArrayHeader(
+        spec,
+        number,
+        shard,
+        key,
+        len(rows),
+        {speaker: part.as_dict() for speaker, part in statistics.items()},
+        remarks or {},
+    )
+    name = array_file_name(spec.name, number)
+    path = store / name
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as partial:
+        _write(partial, header, rows)
+        with syncing(partial):
+            digest = seal_file(partial)
+    return FileEntry(name, digest.size, len(rows), digest.sha256)
+
+
+def _write(path: Path, header: ArrayHeader, rows: Sequence[Array]) -> None:
+    spec = header.spec
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(value) for value in rows], out=starts[1:])
+    with create_file(path, sealed=False) as file:
+        write_string(file, HEADER, header_text(header))
+        dataset = create_dataset(file, spec.name, (int(starts[-1]), *spec.row_shape), spec.numpy_dtype)
+        for value, start in zip(rows, starts.tolist(), strict=False):
+            write_rows(dataset, start, value)
+        if spec.axis == OWN:
+            columns = file.create_group("columns")
+            write_number(columns, "start", starts[:-1], "<i8")
+            write_number(columns, "length", np.diff(starts), "<i4")

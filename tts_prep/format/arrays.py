@@ -1,0 +1,160 @@
+"""What an array of a store is: name, dtype, shape of a row, axis, and what it was computed with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep.format.decoding import Record
+from tts_prep.format.layout import ARRAY_DTYPES, ARRAYS, AXES, FIXED_COLUMNS, OWN
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_RESERVED = {*FIXED_COLUMNS, "header", "columns", "checksums", "shards", "speakers"}
+_MAX_ROW = 1 << 20
+_MAX_RATE = 1e9
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """An array of a store.
+
+    ``mel``, ``phonemes`` and ``waveform`` lie in the shards. Every other array is an *added array*: it lies in files of
+    its own, one for each shard, whether it is made together with the shards or later.
+
+    Attributes:
+        name: lower-case letters, digits and underscores, a letter first.
+        dtype: a numpy name, such as ``"float32"``.
+        row_shape: the shape of one row: ``()`` for numbers, ``(513,)`` for frames of a spectrogram.
+        axis: how many rows an utterance has: ``frame`` (as its mel), ``phoneme`` (as its phonemes), ``sample`` (as its
+            waveform), ``utterance`` (one row), ``own`` (a number of its own).
+        rate: with the axis ``own``, rows for each second, Hz; None where they have no fixed rate.
+        settings: everything else that the values depend on, JSON: algorithm, parameters, checksums of sources.
+        software: name → version of what computed them.
+        extra: of ``mel``, its further keys in the manifest: ``sample_rate``, ``hop_length``, ``silence``, ``offset``.
+    """
+
+    name: str
+    dtype: str
+    row_shape: tuple[int, ...]
+    axis: str
+    rate: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def added(self) -> bool:
+        """Whether the array lies in files of its own."""
+        return self.name not in ARRAYS
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The dtype as it is stored, little-endian."""
+        return np.dtype(self.dtype).newbyteorder("<")
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of one row."""
+        return int(np.dtype(self.dtype).itemsize * np.prod(self.row_shape, dtype=object))
+
+    @property
+    def columns(self) -> tuple[str, str] | None:
+        """The index columns of start and length; None for the axis ``utterance``, which needs none."""
+        return (f"{self.name}_start", f"n_{self.name}") if self.axis == OWN else AXES[self.axis]
+
+    def checked(self) -> ArraySpec:
+        """Return the same, after a check that a store can have such an added array.
+
+        Raises:
+            ConfigurationError: it cannot; the message says what is wrong.
+        """
+        fault = self._fault() or ("lies in the shards, give another name" if not self.added else None)
+        if fault:
+            raise ConfigurationError(f"array '{self.name[:64]}': {fault}")
+        return self
+
+    def _fault(self) -> str | None:
+        layout = ARRAYS.get(self.name)
+        if not _NAME.fullmatch(self.name) or self.name in _RESERVED:
+            return "expected a name of lower-case letters, digits and underscores that the format does not use itself"
+        if self.axis not in AXES or (layout and self.axis != layout.axis):
+            return f"cannot have the axis '{self.axis[:20]}'"
+        if self.dtype not in (layout.dtypes if layout else ARRAY_DTYPES):
+            return f"cannot have the dtype '{self.dtype[:20]}'; expected one of {', '.join(ARRAY_DTYPES)}"
+        if layout and len(self.row_shape) != (self.name == "mel"):
+            return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
+        if len(self.row_shape) > 4 or any(type(n) is not int or not 0 < n <= _MAX_ROW for n in self.row_shape):
+            return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
+        if self.row_bytes > 8 * _MAX_ROW:
+            return f"rows of {self.row_bytes:,} bytes are more than any store has"
+        if self.rate is not None and (self.axis != OWN or not 0 < self.rate <= _MAX_RATE):
+            return "only an array with the axis 'own' has a rate, in Hz"
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the array as it stands in manifests and headers, under its name."""
+        shape = list(self.row_shape)
+        value: dict[str, Any] = {"dtype": self.dtype, "row_shape": shape, "axis": self.axis, **self.extra}
+        if self.axis == OWN:
+            value["rate"] = self.rate
+        if self.added:
+            value.update(settings=dict(self.settings), software=dict(self.software))
+        return value
+
+    @classmethod
+    def from_dict(cls, where: Path | str, name: str, value: object) -> ArraySpec:
+        """Read what `as_dict` wrote; the arrays of formats 1.0 and 1.1 have no axis.
+
+        Raises:
+            CorruptStoreError: no store can have such an array.
+        """
+        record = Record(f"{where}: array '{name[:64]}'", value)
+        layout = ARRAYS.get(name)
+        axis = record.text("axis") if "axis" in record else layout.axis if layout else ""
+        shape = record.items("row_shape")
+        if not all(type(n) is int for n in shape):
+            raise record.fault("row_shape", "a list of integers")
+        rate = None if record.values.get("rate") is None else record.number("rate", 0, _MAX_RATE)
+        known = {"dtype", "row_shape", "axis", "rate", "settings", "software", "statistics", "remarks"}
+        spec = cls(
+            name=name,
+            dtype=record.text("dtype"),
+            row_shape=tuple(shape),
+            axis=axis,
+            rate=rate,
+            settings={} if layout else record.mapping("settings"),
+            software={} if layout else record.text_mapping("software"),
+            extra={key: found for key, found in record.values.items() if key not in known} if layout else {},
+        )
+        if fault := spec._fault():
+            raise CorruptStoreError(f"{record.where}: {fault}")
+        return spec
+
+
+def parse_arrays(where: Path | str, values: Mapping[str, Any]) -> dict[str, ArraySpec]:
+    """Return the arrays of a manifest or a shard's header, ``mel`` and ``phonemes`` first.
+
+    An array whose axis only a later minor version of the format knows is left out.
+
+    Raises:
+        CorruptStoreError: ``mel`` or ``phonemes`` is missing, or no store can have such an array.
+    """
+    for name in ("mel", "phonemes"):
+        if name not in values:
+            raise CorruptStoreError(f"{where}: a key is missing: no array '{name}'")
+    specs = {}
+    for name in sorted(values, key=lambda name: (list(ARRAYS).index(name) if name in ARRAYS else len(ARRAYS), name)):
+        value = values[name]
+        axis = value.get("axis") if isinstance(value, dict) else None
+        if name not in ARRAYS and isinstance(axis, str) and axis not in AXES:
+            continue
+        specs[name] = ArraySpec.from_dict(where, name, value)
+        if specs[name].axis == "sample" and "waveform" not in values:
+            raise CorruptStoreError(f"{where}: array '{name}' has the axis 'sample', but there is no waveform")
+    return specs

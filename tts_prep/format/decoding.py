@@ -1,0 +1,133 @@
+"""Decode the JSON records of a store: the one place that answers a value that is missing or of the wrong type."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tts_prep.errors import CorruptStoreError
+
+MAX_COUNT: Final = 1 << 60
+"""No size, number of rows or offset in a store is larger."""
+
+_MAX_SHOWN = 60
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, in at most 60 characters."""
+    try:
+        text = ascii(value) if isinstance(value, str) and len(value) <= _MAX_SHOWN else ascii(reprlib.repr(value))[1:-1]
+    except ValueError:  # an integer of more digits than Python writes
+        text = f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else "a value"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+
+
+def parse_json(where: Path | str, text: str) -> Any:
+    """Parse a JSON text as the standard has it, without NaN and infinities.
+
+    Raises:
+        CorruptStoreError: it is not JSON, or holds half of a surrogate pair, which has no UTF-8.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise CorruptStoreError(f"{where}: not JSON ({error})") from error
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+class Record:
+    """A JSON object whose values are checked when they are taken out.
+
+    Args:
+        where: the file, and what in it, for messages: ``"store/manifest.json"``, ``"shards/00000.h5: header"``.
+        value: what the JSON text holds.
+
+    Raises:
+        CorruptStoreError: it is not an object; from every method: the key is missing or has another type or range.
+    """
+
+    def __init__(self, where: Path | str, value: object) -> None:
+        if not isinstance(value, dict):
+            raise CorruptStoreError(f"{where}: expected a JSON object, found {shown(value)}")
+        self.where = where
+        self.values: Mapping[str, Any] = value
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def fault(self, key: str, expected: str) -> CorruptStoreError:
+        """Return the error for a key whose value is not what is expected."""
+        found = shown(self.values[key]) if key in self.values else "a key is missing"
+        return CorruptStoreError(f"{self.where}: '{shown(key)[1:-1]}': expected {expected}, found {found}")
+
+    def text(self, key: str, *, limit: int = 1 << 20) -> str:
+        """Return a text."""
+        value = self.values.get(key)
+        if not isinstance(value, str) or len(value) > limit:
+            raise self.fault(key, f"a text of at most {limit:,} characters")
+        return value
+
+    def integer(self, key: str, low: int = 0, high: int = MAX_COUNT) -> int:
+        """Return an integer from ``low`` to ``high``."""
+        value = self.values.get(key)
+        if type(value) is not int or not low <= value <= high:
+            raise self.fault(key, f"an integer from {low:,} to {high:,}")
+        return value
+
+    def number(self, key: str, low: float = -1e300, high: float = 1e300) -> float:
+        """Return a finite number from ``low`` to ``high``, as a float."""
+        value = self.values.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+            raise self.fault(key, f"a number from {low:g} to {high:g}")
+        return float(value)
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Return an object as it is."""
+        value = self.values.get(key)
+        if not isinstance(value, dict):
+            raise self.fault(key, "an object")
+        return value
+
+    def record(self, key: str) -> Record:
+        """Return an object as a record."""
+        return Record(f"{self.where}: '{shown(key)[1:-1]}'", self.mapping(key))
+
+    def items(self, key: str) -> list[Any]:
+        """Return a list as it is."""
+        value = self.values.get(key)
+        if not isinstance(value, list):
+            raise self.fault(key, "a list")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of texts."""
+        value = self.items(key)
+        if not all(isinstance(item, str) for item in value):
+            raise self.fault(key, "a list of texts")
+        return value
+
+    def numbers(self, key: str, n: int, low: float = -1e100, high: float = 1e100) -> list[float]:
+        """Return a list of ``n`` finite numbers from ``low`` to ``high``.
+
+        The bounds leave room for squares of the values, times a count.
+        """
+        value = self.items(key)
+        if len(value) != n or not all(type(item) in (int, float) and low <= item <= high for item in value):
+            raise self.fault(key, f"a list of {n:,} numbers from {low:g} to {high:g}")
+        return value
+
+    def text_mapping(self, key: str) -> dict[str, str]:
+        """Return an object whose values are texts."""
+        value = self.mapping(key)
+        if not all(isinstance(item, str) for item in value.values()):
+            raise self.fault(key, "an object whose values are texts")
+        return value

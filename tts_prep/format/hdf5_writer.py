@@ -1,0 +1,167 @@
+"""Write HDF5 files whose datasets are contiguous and page-aligned, with their checksums and a seal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.format.checksums import CHECKSUMS, canonical_json, seal_file
+from tts_prep.format.columns import TextColumn
+from tts_prep.format.datasets import Array, location_crc32
+from tts_prep.format.hdf5_reader import find_datasets
+from tts_prep.format.layout import NUMBER, PAGE, TEXT
+
+
+class _Output:
+    """The file that HDF5 writes to, which records the first I/O error; `check` raises it.
+
+    HDF5 goes on after a failed write, fails in many other places, and reports that on stderr, past all exceptions.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        self._position = self._size = 0
+        self.fault: OSError | None = None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._position = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: memoryview) -> int:
+        rest = memoryview(data).cast("B")
+        count = len(rest)
+        try:
+            while rest and self.fault is None:
+                written = os.pwrite(self._descriptor, rest, self._position + count - len(rest))
+                rest = rest[written:]
+        except OSError as error:
+            self.fault = error
+        self._position += count
+        self._size = max(self._size, self._position)
+        return count
+
+    def read(self, count: int) -> bytes:
+        data = bytearray(count)
+        return bytes(data[: self.readinto(memoryview(data))])
+
+    def readinto(self, buffer: memoryview) -> int:
+        try:
+            count = os.preadv(self._descriptor, [buffer], self._position)
+        except OSError as error:
+            self.fault = self.fault or error
+            count = len(buffer)
+        self._position += count
+        return count
+
+    def truncate(self, size: int) -> int:
+        try:
+            if self.fault is None:
+                os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            self.fault = error
+        self._size = size
+        return size
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer here."""
+
+    def check(self) -> None:
+        """Raise the first failure."""
+        if self.fault is not None:
+            raise self.fault
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+@contextmanager
+def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
+    """Create an HDF5 file whose bytes depend only on what is written to it.
+
+    At the end the checksum of every dataset is written to it, and the seal is appended.
+
+    Args:
+        sealed: False where the caller appends the seal, by `seal_file`.
+
+    Raises:
+        OSError: of the first write that failed.
+    """
+    output = _Output(path)
+    try:
+        with h5py.File(
+            output,
+            "w",
+            libver=("v110", "v110"),
+            alignment_threshold=1,
+            alignment_interval=PAGE,
+            # Object headers and links side by side, not each on a page of its own.
+            meta_block_size=4 * PAGE,
+        ) as file:
+            yield file
+            file.flush()
+            output.check()
+            checksums = {name: location_crc32(path, location) for name, location in find_datasets(file, path)}
+            write_string(file, CHECKSUMS, canonical_json(checksums))
+        output.check()
+    except Exception:
+        # Whatever went wrong after the first I/O error is a consequence of it.
+        output.check()
+        raise
+    finally:
+        output.close()
+    if sealed:
+        seal_file(path)
+
+
+def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.Dataset:
+    """Create a contiguous dataset, without storage when it has no elements."""
+    return group.create_dataset(name, shape=shape, dtype=np.dtype(dtype).newbyteorder("<"), track_times=False)
+
+
+def write_dataset(group: h5py.Group, name: str, values: Array) -> None:
+    """Create a contiguous dataset and fill it."""
+    create_dataset(group, name, values.shape, values.dtype)[...] = values
+
+
+def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
+    """Write rows of a dataset from ``start`` on: what ``dataset[start : start + n] = values`` does, for less than half.
+
+    Args:
+        values: [n, …], contiguous; converted where they are of another dtype than the dataset.
+    """
+    if not values.size:
+        return
+    place = dataset.id.get_space()
+    place.select_hyperslab((start, *(0 for _ in values.shape[1:])), values.shape)
+    dataset.id.write(h5py.h5s.create_simple(values.shape), place, values, h5py.h5t.py_create(values.dtype))
+
+
+def write_string(group: h5py.Group, name: str, text: str) -> None:
+    """Write a scalar fixed-length UTF-8 string, which every HDF5 tool shows as text."""
+    data = text.encode("utf-8")
+    dtype = h5py.string_dtype("utf-8", max(1, len(data)))
+    group.create_dataset(name, data=np.array(data, dtype=dtype), track_times=False)
+
+
+def write_number(group: h5py.Group, name: str, values: npt.ArrayLike, dtype: npt.DTypeLike) -> None:
+    """Write a column of numbers."""
+    write_dataset(group, name, np.asarray(values, dtype))
+    group[name].attrs["kind"] = NUMBER
+
+
+def write_texts(group: h5py.Group, name: str, texts: Iterable[str], kind: str = TEXT) -> None:
+    """Write a column of texts, or of categories as they are."""
+    column = TextColumn.encode(texts)
+    child = group.create_group(name)
+    child.attrs["kind"] = kind
+    write_dataset(child, "bytes", column.data)
+    write_dataset(child, "offsets", column.offsets)

@@ -1,0 +1,87 @@
+"""``plan.json``: how many shards a store has, with which keys, whether it has its manifest or not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.atomic import replacing
+from tts_prep.format.checksums import json_sha256
+from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.files import read_text, stored_file
+from tts_prep.format.layout import PLAN, PLAN_FORMAT, version_text
+from tts_prep.format.version import check_version
+
+_MAX_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class StorePlan:
+    """What a store is going to hold; known before its first shard is made.
+
+    Attributes:
+        shards: the key of every shard, in order.
+        arrays: the names of the added arrays, sorted.
+    """
+
+    shards: tuple[str, ...]
+    arrays: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the shard keys, as the manifest has it under ``plan``."""
+        return plan_sha256(self.shards)
+
+
+def plan_sha256(keys: Iterable[str]) -> str:
+    """Return the SHA-256 of all shard keys, each followed by a newline."""
+    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).hexdigest()
+
+
+def write_plan(store: Path, keys: Sequence[str], arrays: Iterable[str] = ()) -> None:
+    """Write ``plan.json``, atomically, unless it is there already with the same contents.
+
+    A run calls this once the plan is complete and before the first shard is made; a command that adds an array, once
+    its files are there.
+
+    Args:
+        keys: of all shards, in order.
+        arrays: the names of the added arrays that the store is to have.
+    """
+    value = {
+        "format": PLAN_FORMAT,
+        "version": version_text(),
+        "shards": list(keys),
+        "arrays": sorted(arrays),
+    }
+    text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
+    path = store / PLAN
+    if path.is_file() and path.stat().st_size == len(text) and path.read_bytes() == text.encode():
+        return
+    with replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def read_plan(store: Path) -> StorePlan | None:
+    """Read ``plan.json``; None where there is none, as in stores of format 1.0 and 1.1.
+
+    Raises:
+        CorruptStoreError: it is not what `write_plan` wrote.
+    """
+    path = store / PLAN
+    if not path.is_symlink() and not path.exists():
+        return None
+    value = parse_json(path, read_text(stored_file(store, PLAN), _MAX_BYTES))
+    record = Record(path, value)
+    if record.text("format") != PLAN_FORMAT:
+        raise record.fault("format", f"'{PLAN_FORMAT}'")
+    check_version(path, record.values.get("version"))
+    plan = StorePlan(tuple(record.texts("shards")), tuple(record.texts("arrays")))
+    due = json_sha256({key: found for key, found in value.items() if key != "checksum"})
+    if record.text("checksum") != due:
+        raise CorruptStoreError(f"{path}: SHA-256 {due[:12]}…, its own checksum says something else; remove the file")
+    return plan

@@ -1,0 +1,28 @@
+"""Which versions of the format this package reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.decoding import shown
+from tts_prep.format.layout import VERSION, version_text
+
+
+def check_version(where: Path | str, version: object) -> tuple[int, int]:
+    """Return a version as numbers: any minor one of the known major version.
+
+    Raises:
+        StoreError: it is another major version.
+        CorruptStoreError: it is no version.
+    """
+    text = version if isinstance(version, str) else ""
+    major, dot, minor = text.partition(".")
+    if not (dot and major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit() and len(text) < 20):
+        raise CorruptStoreError(f"{where}: expected a version like '{version_text()}', found {shown(version)}")
+    if int(major) != VERSION[0]:
+        raise StoreError(
+            f"{where}: format version {text}; this tts-prep reads {VERSION[0]}.x: install the release that made the "
+            "store, or make the store again"
+        )
+    return int(major), int(minor)
