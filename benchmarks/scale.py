@@ -10,7 +10,6 @@ all different, texts are short, to keep it on a disk.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import subprocess
@@ -31,10 +30,10 @@ def simulate(folder: Path, n: int) -> None:
     import shutil
 
     import h5py
-    from stores import make_rows, write_store
+    from stores import edit_manifest, make_rows, seal_again, write_store
 
-    from tts_prep.format.checksums import file_sha256
-    from tts_prep.format.datasets import SEALS, create_dataset, create_file
+    from tts_prep.format.checksums import CHECKSUMS
+    from tts_prep.format.hdf5_writer import create_dataset, create_file
 
     shutil.rmtree(folder, ignore_errors=True)
     write_store(folder, make_rows([10]), n_shards=1)
@@ -43,7 +42,7 @@ def simulate(folder: Path, n: int) -> None:
     rng = np.random.default_rng(0)
     with h5py.File(old) as source, create_file(folder / "index.h5") as file:
         for group in source:
-            if group not in ("columns", SEALS):
+            if group not in ("columns", CHECKSUMS):
                 source.copy(group, file)
         columns = file.create_group("columns")
         for name, item in source["columns"].items():
@@ -77,11 +76,12 @@ def simulate(folder: Path, n: int) -> None:
                 digits = np.arange(start, stop)[:, None] // 10 ** np.arange(width)[::-1] % 10 + 48
                 data[start * width : stop * width] = digits.astype(np.uint8).ravel()
     old.unlink()
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    size = (folder / "index.h5").stat().st_size
-    manifest["index"].update(rows=n, size=size, sha256=file_sha256(folder / "index.h5"))
-    manifest["shards"][0]["rows"] = n
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    def change(manifest: dict) -> None:
+        manifest["index"]["rows"] = manifest["shards"][0]["rows"] = n
+
+    edit_manifest(folder, change)
+    seal_again(folder)
 
 
 def peak() -> float:
