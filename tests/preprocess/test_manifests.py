@@ -8,15 +8,22 @@ import json
 import math
 import tarfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from corpora import record
+import soundfile
+from commands import run
+from corpora import record, speech_like
 
-from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.errors import AudioError, ConfigurationError, CorpusError
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.audio.excerpt import read_utterance
+from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.recordings import open_recording, size_inside
@@ -275,6 +282,9 @@ def test_lhotse_cuts_are_parts_of_recordings(tmp_path: Path) -> None:
         ("s2", 0.75, 1.25),
     ]
     assert {(u.text, u.speaker, u.audio) for u in found} == {("One.", "p1", "audio/r1.flac")}
+    assert {u.channel for u in found} == {0}
+    right, _ = read(write_jsonl(tmp_path / "cuts.jsonl", [cut(channel=1)]))
+    assert right[0].channel == 1
     assert [failure.id for failure in failed] == ["c4", "c5", "c6"]
     assert "transforms (1), which only lhotse applies" in failed[1].reason
 
@@ -301,3 +311,40 @@ def test_manifests_that_are_none_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_text("x")
     with pytest.raises(CorpusError, match="cannot be read as parquet"):
         read(tmp_path / "a.parquet")
+
+
+def test_a_store_of_a_manifest_has_the_bytes_of_the_same_audio_as_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    clips = {f"u{i}": audio_bytes(tmp_path, f"wavs/u{i}.flac") for i in range(3)}
+    rows = [{"id": name, "audio": f"wavs/{name}.flac", "text": f"Number {i}."} for i, name in enumerate(clips)]
+    write_jsonl(tmp_path / "files.jsonl", rows)
+    members = [
+        (f"{row['id']}.{suffix}", data)
+        for row in rows
+        for suffix, data in (("flac", clips[row["id"]]), ("json", json.dumps({"text": row["text"]}).encode()))
+    ]
+    write_tar(tmp_path / "clips.tar", members)
+    cells = pa.array([{"bytes": clip, "path": None} for clip in clips.values()])
+    texts = [row["text"] for row in rows]
+    pq.write_table(pa.table({"audio": cells, "text": texts, "id": list(clips)}), tmp_path / "clips.parquet")
+    arrays = []
+    for name in ("files.jsonl", "clips.tar", "clips.parquet"):
+        store = tmp_path / f"store-{name}"
+        status, _, err = run(capsys, "manifest", tmp_path / name, store, "--jobs", 1, "--waveform", "int16")
+        assert (status, err) == (0, "")
+        dataset = UtteranceDataset(store)
+        assert list(dataset.id) == list(clips)
+        arrays.append([(u.mel.tobytes(), u.phonemes.tobytes(), u.waveform.tobytes()) for u in dataset])
+        assert run(capsys, "verify", store)[0] == 0
+    assert arrays[0] == arrays[1] == arrays[2]
+
+
+def test_a_channel_of_a_recording_is_read_alone(tmp_path: Path) -> None:
+    left, right = speech_like(0.2, 1), speech_like(0.2, 2)
+    soundfile.write(tmp_path / "a.wav", np.stack([left, right], axis=1), 22050, subtype="FLOAT")
+    utterance = Utterance("u", "One.", "a.wav", "m:1", "0", channel=1)
+    read_right = read_utterance(tmp_path, utterance, 22050, ReadingConfig())
+    np.testing.assert_array_equal(read_right, right.astype(np.float32))
+    with pytest.raises(AudioError, match="has 2 channels, expected a channel 2, counted from 0"):
+        read_utterance(tmp_path, replace(utterance, channel=2), 22050, ReadingConfig())

@@ -26,16 +26,17 @@ HEAVY = {
     "matplotlib",
     "PIL",
 }
-FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "report", "demo", "cli")
+FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "report", "export", "demo", "cli")
 ABOVE = {
     "errors": set(),
     "quantities": set(),
     "format": {"errors"},
-    "preprocess": {"errors", "format"},
+    "preprocess": {"errors", "quantities", "format"},
     "loader": {"errors", "format"},
     "report": {"errors", "quantities", "format", "loader"},
+    "export": {"errors", "format", "loader"},
     "demo": {"errors", "format", "preprocess"},
-    "cli": {"errors", "quantities", "format", "preprocess", "loader", "report", "demo"},
+    "cli": {"errors", "quantities", "format", "preprocess", "loader", "report", "export", "demo"},
 }
 
 

@@ -16,6 +16,7 @@ import click
 from tts_prep import __version__
 from tts_prep.cli import interruption
 from tts_prep.cli.demo import demo
+from tts_prep.cli.export import export
 from tts_prep.cli.export_scp import export_scp
 from tts_prep.cli.filelist import filelist
 from tts_prep.cli.finish import finish
@@ -100,6 +101,7 @@ for command in (
     report,
     presets,
     symbols,
+    export,
     export_scp,
     demo,
 ):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from functools import lru_cache
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.format.regular_files import open_regular
 
 
 def byte_range(offset: int, size: int) -> str:
@@ -33,7 +35,7 @@ def size_inside(inside: str) -> int:
     return int(numbers[1] if kind == "bytes" else numbers[2])
 
 
-def open_recording(path: Path, inside: str) -> BinaryIO:
+def open_recording(path: Path, inside: str) -> FileIO:
     """Open a recording that lies inside a file, as a file of its own without a name.
 
     Raises:
@@ -43,7 +45,7 @@ def open_recording(path: Path, inside: str) -> BinaryIO:
     kind, rest = inside.split(" ", 1)
     if kind == "bytes":
         offset, size = map(int, rest.split(" "))
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(offset)
             data = file.read(size)
         if len(data) != size:

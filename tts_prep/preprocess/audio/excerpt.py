@@ -28,13 +28,15 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
         AudioError: the recording is unusable, ends before the utterance begins, or is silent there.
     """
     path = root / utterance.audio
+    if utterance.channel is not None:
+        config = replace(config, channel=utterance.channel)
     if utterance.start == 0 and utterance.end is None:
-        return read_waveform(path, sample_rate, config)
+        return read_waveform(path, sample_rate, config, inside=utterance.inside)
     start = round(utterance.start * sample_rate)
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
-    found = read_part(path, sample_rate, start, stop, config)
+    found = read_part(path, sample_rate, start, stop, config, inside=utterance.inside)
     if found is None:
-        whole = _whole(path, sample_rate, replace(config, trim_db=None))
+        whole = _whole(path, utterance.inside, sample_rate, replace(config, trim_db=None))
         found = whole[start:stop], len(whole)
     part, length = found
     if len(part) == 0 or (stop or 0) > length + sample_rate // 10:
@@ -50,5 +52,5 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
 
 
 @lru_cache(maxsize=1)
-def _whole(path: Path, sample_rate: int, config: ReadingConfig) -> Waveform:
-    return read_waveform(path, sample_rate, config)
+def _whole(path: Path, inside: str, sample_rate: int, config: ReadingConfig) -> Waveform:
+    return read_waveform(path, sample_rate, config, inside=inside)

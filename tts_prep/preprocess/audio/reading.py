@@ -18,6 +18,7 @@ from tts_prep.format.regular_files import open_regular
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.recordings import open_recording
 
 CHANNELS = ("first", "mean")
 
@@ -42,21 +43,23 @@ class ReadingConfig:
 
     Attributes:
         channel: what to make of several channels: ``"first"`` keeps the first one, sample for sample; ``"mean"``
-            averages them.
+            averages them; a number is that channel, from 0.
         trim_db: cut silence off both ends: what is more than so many dB below the loudest part. None keeps all.
     """
 
-    channel: str = "first"
+    channel: str | int = "first"
     trim_db: float | None = None
 
     def __post_init__(self) -> None:
-        if self.channel not in CHANNELS:
+        if self.channel not in CHANNELS and not isinstance(self.channel, int):
             raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
         if self.trim_db is not None and not (math.isfinite(self.trim_db) and self.trim_db > 0):
             raise ConfigurationError(f"trim_db: expected a number of dB over 0, found {self.trim_db}")
 
 
-def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingConfig()) -> Waveform:
+def read_waveform(
+    path: Path, sample_rate: int, config: ReadingConfig = ReadingConfig(), *, inside: str = ""
+) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
     WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis and Opus. Integer samples are divided by their
@@ -64,6 +67,7 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
 
     Args:
         sample_rate: Hz; a recording at another rate is resampled (soxr, high quality).
+        inside: where in the file the recording lies, as `tts_prep.preprocess.recordings` writes it.
 
     Returns:
         [n_samples] float32.
@@ -72,7 +76,7 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
         AudioError: the file is missing, not a regular file, not audio, truncated, damaged, empty or silent, or holds
             several recordings, NaN, infinity or samples far beyond full scale.
     """
-    with _reading(path), _opened(path, inspect) as recording:
+    with _reading(path), _opened(path, inside, inspect) as recording:
         waveform, silent = _decoded(recording, 0, recording.n_samples, config)
         if len(waveform) == 0:
             raise AudioError(f"{path.name}: no samples")
@@ -86,7 +90,7 @@ def read_waveform(path: Path, sample_rate: int, config: ReadingConfig = ReadingC
 
 
 def read_part(
-    path: Path, sample_rate: int, start: int, stop: int | None, config: ReadingConfig
+    path: Path, sample_rate: int, start: int, stop: int | None, config: ReadingConfig, *, inside: str = ""
 ) -> tuple[Waveform, int] | None:
     """Read samples ``start`` to ``stop`` of a recording, and return them with the length of the recording.
 
@@ -99,7 +103,7 @@ def read_part(
     Raises:
         AudioError: as `read_waveform` does, for the samples that are read.
     """
-    with _reading(path), _opened(path, _inspect_once) as recording:
+    with _reading(path), _opened(path, inside, _inspect_once) as recording:
         plain = _is_plain(recording.file) or recording.file.format == "FLAC"
         if recording.file.samplerate != sample_rate or not plain:
             return None
@@ -131,11 +135,11 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path, inspected: Callable[[FileIO], Stream]) -> Iterator[_Recording]:
+def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> Iterator[_Recording]:
     """Open a recording, having compared what its header claims with the file."""
     with ExitStack() as stack:
         try:
-            raw = stack.enter_context(open_regular(path))
+            raw = stack.enter_context(open_recording(path, inside) if inside else open_regular(path))
         except FileNotFoundError:
             raise AudioError(f"{path.name}: no such file") from None
         except (OSError, ValueError) as error:
@@ -188,6 +192,9 @@ def _is_plain(file: soundfile.SoundFile) -> bool:
 def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfig) -> tuple[Waveform, bool]:
     """Decode ``count`` samples from ``start`` on as one channel, [count] float32; and return whether all are 0."""
     file = recording.file
+    channel = config.channel if isinstance(config.channel, int) else 0
+    if not 0 <= channel < file.channels:
+        raise BrokenRecordingError(f"has {file.channels} channels, expected a channel {channel}, counted from 0")
     if start:
         file.seek(start)
     # As they are in the file, where they are 16 bits: numpy converts faster than libsndfile.
@@ -201,7 +208,7 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
         if len(samples) != min(len(block), count - first):
             raise BrokenRecordingError(f"truncated, {first + len(samples):,} samples, the header says {count:,}")
         with np.errstate(over="ignore", invalid="ignore"):
-            chosen = samples[:, 0] if config.channel == "first" else samples.mean(axis=1, dtype=np.float32)
+            chosen = samples.mean(axis=1, dtype=np.float32) if config.channel == "mean" else samples[:, channel]
         # Still as integers where they are some: their extremes take a third of the time.
         lowest, highest = float(chosen.min()), float(chosen.max())
         # NaN survives both; infinity is one of them.

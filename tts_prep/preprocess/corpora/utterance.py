@@ -22,6 +22,7 @@ class Utterance:
         start, end: seconds; the part of the recording that is the utterance. An end of None is that of the recording.
         inside: where in the file ``audio`` the recording lies, as `tts_prep.preprocess.recordings` writes it; empty
             where the file is the recording.
+        channel: of a recording with several, from 0; None for what the settings say.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Utterance:
     start: float = 0.0
     end: float | None = None
     inside: str = ""
+    channel: int | None = None
 
     @property
     def language(self) -> str | None:

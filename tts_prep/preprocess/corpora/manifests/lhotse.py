@@ -109,9 +109,10 @@ def _row(where: str, span: _Span) -> Row | Failure:
         "start": None if whole else span.start,
         "end": None if whole else span.end,
     }
+    channel = None
     if len(channels) == 1 and isinstance(channels[0], int) and len(source.get("channels", [0])) > 1:
-        values["channel"] = source["channels"].index(channels[0])
-    return Row(where, values, str(source["source"]))
+        channel = source["channels"].index(channels[0])
+    return Row(where, values, str(source["source"]), channel=channel)
 
 
 def _text(error: Exception) -> str:

@@ -131,6 +131,7 @@ def _utterance(
         start,
         end,
         inside=row.inside,
+        channel=row.channel,
     )
 
 
@@ -162,9 +163,8 @@ def _note_kinds(row: Row, kinds: dict[str, bool], names: dict[str, None]) -> Non
     """Note the columns of a row, and which of them hold nothing but numbers."""
     for name, value in row.values.items():
         names.setdefault(name)
-        if value is None or value == "":
-            kinds.setdefault(name, True)
-        else:
+        # A column without a single value is none.
+        if value is not None and value != "":
             kinds[name] = kinds.get(name, True) and _is_number(value)
 
 

@@ -17,13 +17,14 @@ class Row:
         where: the file and line or row, such as ``train.jsonl:41``.
         values: column → text, number, or None.
         audio: path of the recording, where the container itself holds the recordings; else the column says it.
-        inside: where in that file the recording lies; see `tts_prep.preprocess.corpora.utterance.Utterance`.
+        inside, channel: as in `tts_prep.preprocess.corpora.utterance.Utterance`.
     """
 
     where: str
     values: Mapping[str, Any]
     audio: str = ""
     inside: str = ""
+    channel: int | None = None
 
 
 class Container(Protocol):

@@ -1,0 +1,135 @@
+"""Stores in the layouts of other systems, read back by the libraries that define their files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import soundfile
+from commands import run
+from stores import Row, make_rows, write_store
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.export.registry import EXPORTS, export_store
+from tts_prep.export.rows import wav_bytes
+
+N_FRAMES = [7, 3, 9]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    first, second, third = make_rows(N_FRAMES)
+    # Ids that are no file names, and two that become the same one.
+    return [replace(first, id="../../a b"), replace(second, id="../../a?b"), replace(third, id="c.d")]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
+    return write_store(tmp_path_factory.mktemp("store") / "s", rows, n_shards=2, waveform=True)
+
+
+def export(store: Path, layout: str, folder: Path) -> Path:
+    files = list(export_store(store, layout, folder))
+    assert files
+    assert all(file.resolve().is_relative_to(folder.resolve()) and file.is_file() for file in files)
+    return folder
+
+
+def test_every_layout_is_a_choice_of_the_command(
+    capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path
+) -> None:
+    _, out, _ = run(capsys, "export", "--help")
+    assert all(layout in out for layout in EXPORTS)
+    status, out, _ = run(capsys, "export", store, tmp_path / "out", "--to", "nemo")
+    assert (status, out) == (0, f"{tmp_path / 'out'}: 4 files in the layout of nemo\n")
+    status, _, err = run(capsys, "export", store, tmp_path / "out", "--to", "nemo")
+    assert (status, "not empty; give the path of a new folder" in err) == (2, True)
+
+
+def test_nemo_has_a_manifest_with_paths_relative_to_it(store: Path, rows: list[Row], tmp_path: Path) -> None:
+    folder = export(store, "nemo", tmp_path / "nemo")
+    lines = [json.loads(line) for line in (folder / "manifest.json").read_text(encoding="utf-8").splitlines()]
+    assert [line["text"] for line in lines] == [row.text for row in rows]
+    assert len({line["audio_filepath"] for line in lines}) == 3
+    for line, row in zip(lines, rows, strict=True):
+        samples, rate = soundfile.read(folder / line["audio_filepath"], dtype="int16")
+        np.testing.assert_array_equal(samples, row.waveform)
+        assert line["duration"] == pytest.approx(len(samples) / rate)
+
+
+def test_espnet_has_sorted_tables_whose_names_begin_with_the_speaker(
+    store: Path, rows: list[Row], tmp_path: Path
+) -> None:
+    folder = export(store, "espnet", tmp_path / "espnet")
+    tables = {name: (folder / name).read_bytes().splitlines() for name in ("wav.scp", "text", "utt2spk", "phn_text")}
+    for lines in tables.values():
+        assert lines == sorted(lines)
+        assert len(lines) == 3
+    for line in tables["utt2spk"]:
+        name, speaker = line.decode().split(" ")
+        assert name.startswith(speaker)
+    paths = [line.decode().split(" ", 1)[1] for line in tables["wav.scp"]]
+    assert {len(soundfile.read(path)[0]) for path in paths} == {len(row.waveform) for row in rows}
+
+
+def test_webdataset_has_the_files_of_a_row_beside_each_other(store: Path, rows: list[Row], tmp_path: Path) -> None:
+    folder = export(store, "webdataset", tmp_path / "wds")
+    with tarfile.open(folder / "000000.tar") as archive:
+        members = [(member.name, archive.extractfile(member).read()) for member in archive]  # type: ignore[union-attr]
+    keys = [name.partition(".")[0] for name, _ in members]
+    assert [keys[i : i + 4] for i in (0, 4, 8)] == [[key] * 4 for key in dict.fromkeys(keys)]
+    mels = [np.load(io.BytesIO(data)) for name, data in members if name.endswith(".mel.npy")]
+    for mel, row in zip(mels, rows, strict=True):
+        np.testing.assert_array_equal(mel, row.mel)
+    ids = [json.loads(data)["id"] for name, data in members if name.endswith(".json")]
+    assert ids == [row.id for row in rows]
+
+
+def test_lhotse_has_cuts_of_whole_frames_with_features_and_recordings(
+    store: Path, rows: list[Row], tmp_path: Path
+) -> None:
+    folder = export(store, "lhotse", tmp_path / "lhotse")
+    text = gzip.decompress((folder / "cuts.jsonl.gz").read_bytes()).decode()
+    cuts = [json.loads(line) for line in text.splitlines()]
+    for cut, row in zip(cuts, rows, strict=True):
+        features = cut["features"]
+        mel = np.load(Path(features["storage_path"]) / features["storage_key"])
+        np.testing.assert_array_equal(mel, row.mel)
+        assert features["num_frames"] == round(features["duration"] / features["frame_shift"]) == len(mel)
+        samples, rate = soundfile.read(cut["recording"]["sources"][0]["source"], dtype="int16")
+        np.testing.assert_array_equal(samples, row.waveform)
+        assert cut["duration"] <= min(len(samples) / rate, features["duration"])
+        assert cut["supervisions"][0]["text"] == row.text
+
+
+def test_parquet_has_recordings_as_hugging_face_stores_them(store: Path, rows: list[Row], tmp_path: Path) -> None:
+    folder = export(store, "parquet", tmp_path / "hf")
+    table = pq.read_table(folder / "data" / "train-00000.parquet").to_pylist()
+    for value, row in zip(table, rows, strict=True):
+        assert (value["id"], value["phonemes"]) == (row.id, row.phonemes.tolist())
+        np.testing.assert_array_equal(np.array(value["mel"], np.float32), row.mel)
+        samples, _ = soundfile.read(io.BytesIO(value["audio"]["bytes"]), dtype="int16")
+        np.testing.assert_array_equal(samples, row.waveform)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32])
+def test_a_wav_file_holds_the_samples_as_they_are(dtype: type) -> None:
+    samples = np.array([0, 1, -1, 12345], np.int16) if dtype is np.int16 else np.array([0, 1.5, -1e-9], np.float32)
+    found, rate = soundfile.read(io.BytesIO(wav_bytes(samples, 24000)), dtype=samples.dtype.name)
+    assert rate == 24000
+    np.testing.assert_array_equal(found, samples)
+
+
+@pytest.mark.parametrize("layout", ["nemo", "espnet"])
+def test_a_store_without_waveforms_says_so(tmp_path: Path, layout: str) -> None:
+    store = write_store(tmp_path / "s", make_rows(N_FRAMES))
+    with pytest.raises(ConfigurationError, match="holds no waveforms, .* make the store with --waveform int16"):
+        list(export_store(store, layout, tmp_path / "out"))
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,35 @@
+"""``tts-prep export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tts_prep.cli.options import FOLDER
+
+LAYOUTS = ("espnet", "lhotse", "nemo", "parquet", "webdataset")
+
+
+@click.command()
+@click.argument("store", type=FOLDER)
+@click.argument("folder", type=FOLDER)
+@click.option("--to", "layout", type=click.Choice(LAYOUTS), required=True, help="The system whose layout to write.")
+def export(store: Path, folder: Path, layout: str) -> None:
+    r"""Write STORE to FOLDER in the layout of another system.
+
+    \b
+      espnet      wav.scp, text, phn_text, utt2spk, spk2utt, wavs/
+      lhotse      cuts.jsonl.gz, features/ and wavs/
+      nemo        manifest.json, wavs/
+      parquet     data/*.parquet for Hugging Face datasets
+      webdataset  tar archives with json, mel.npy, phonemes.npy and wav
+
+    \b
+    Example:
+      tts-prep export store cuts --to lhotse
+    """
+    from tts_prep.export.registry import export_store
+
+    n_files = sum(1 for _ in export_store(store, layout, folder))
+    click.echo(f"{folder}: {n_files:,} files in the layout of {layout}")

@@ -1,0 +1,44 @@
+"""ESPnet's data folder: files of one ``id value`` a line, sorted, beside a folder of recordings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
+from tts_prep.loader import UtteranceDataset
+
+
+def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
+    """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``, and yield the paths of complete files.
+
+    ``phn_text`` has the phonemes. Kaldi's tools want lines sorted by bytes, and names of utterances that begin with
+    that of their speaker.
+
+    Raises:
+        ConfigurationError: the store holds no waveforms.
+    """
+    require_waveforms(dataset, "ESPnet")
+    (folder / "wavs").mkdir(parents=True)
+    tables: dict[str, dict[str, str]] = defaultdict(dict)
+    speakers: dict[str, list[str]] = defaultdict(list)
+    for row in export_rows(dataset):
+        utterance = row.utterance
+        assert utterance.waveform is not None
+        path = folder / "wavs" / f"{row.name}.wav"
+        path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
+        yield path
+        speaker = "_".join(utterance.speaker.split()) or "0"
+        name = row.name if row.name.startswith(speaker) else f"{speaker}-{row.name}"
+        speakers[speaker].append(name)
+        tables["wav.scp"][name] = str(path)
+        tables["text"][name] = " ".join(utterance.text.split())
+        tables["phn_text"][name] = " ".join(utterance.phoneme_text.split())
+        tables["utt2spk"][name] = speaker
+        tables["utt2num_samples"][name] = str(len(utterance.waveform))
+    tables["spk2utt"] = {speaker: " ".join(sorted(names, key=str.encode)) for speaker, names in speakers.items()}
+    for file, values in tables.items():
+        lines = sorted((f"{name} {value}\n" for name, value in values.items()), key=str.encode)
+        (folder / file).write_text("".join(lines), encoding="utf-8")
+        yield folder / file

@@ -1,0 +1,86 @@
+"""lhotse's cuts, with recordings where the store has waveforms, and mels as features. lhotse itself is not needed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
+from tts_prep.loader import UtteranceDataset
+
+
+def export_lhotse(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
+    """Write ``cuts.jsonl.gz``, ``features/`` and, where the store has waveforms, ``wavs/``; yield complete files.
+
+    Paths in the manifest are as ``folder`` is given: relative ones are relative to the working directory of the reader.
+    A mel has as many frames as the store's. lhotse wants the duration of features to be whole frames, so that of a cut
+    is the smaller of the recording's and the mel's.
+    """
+    (folder / "features").mkdir(parents=True)
+    if dataset.metadata.has_waveform:
+        (folder / "wavs").mkdir()
+    path = folder / "cuts.jsonl.gz"
+    with gzip.GzipFile(path, "wb", mtime=0) as file:
+        for row in export_rows(dataset):
+            cut = _cut(row, dataset, folder)
+            file.write((json.dumps(cut, ensure_ascii=False) + "\n").encode())
+            yield Path(cut["features"]["storage_path"]) / cut["features"]["storage_key"]
+    yield path
+
+
+def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, Any]:
+    utterance, rate, hop = row.utterance, dataset.sample_rate, dataset.hop_length
+    np.save(folder / "features" / f"{row.name}.npy", utterance.mel.astype(np.float32), allow_pickle=False)
+    features_seconds = len(utterance.mel) * hop / rate
+    seconds = features_seconds if utterance.waveform is None else len(utterance.waveform) / rate
+    duration = min(seconds, features_seconds)
+    cut: dict[str, Any] = {
+        "id": utterance.id,
+        "start": 0.0,
+        "duration": duration,
+        "channel": 0,
+        "supervisions": [
+            {
+                "id": utterance.id,
+                "recording_id": utterance.id,
+                "start": 0.0,
+                "duration": duration,
+                "channel": 0,
+                "text": utterance.text,
+                "speaker": utterance.speaker,
+                "custom": {**row.meta, "phonemes": utterance.phoneme_text},
+            }
+        ],
+        "features": {
+            "type": "tts-prep-mel",
+            "num_frames": len(utterance.mel),
+            "num_features": dataset.n_mels,
+            "frame_shift": hop / rate,
+            "sampling_rate": rate,
+            "start": 0.0,
+            "duration": features_seconds,
+            "storage_type": "numpy_files",
+            "storage_path": str(folder / "features"),
+            "storage_key": f"{row.name}.npy",
+            "recording_id": utterance.id,
+            "channels": 0,
+        },
+        "type": "MonoCut",
+    }
+    if utterance.waveform is not None:
+        path = folder / "wavs" / f"{row.name}.wav"
+        path.write_bytes(wav_bytes(utterance.waveform, rate))
+        cut["recording"] = {
+            "id": utterance.id,
+            "sources": [{"type": "file", "channels": [0], "source": str(path)}],
+            "sampling_rate": rate,
+            "num_samples": len(utterance.waveform),
+            "duration": seconds,
+            "channel_ids": [0],
+        }
+    return cut

@@ -1,0 +1,43 @@
+"""NeMo's manifest: one JSON object a line beside a folder of recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
+from tts_prep.loader import UtteranceDataset
+
+
+def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
+    """Write ``manifest.json`` and ``wavs/``, and yield the paths of files that are complete.
+
+    Keys are those of NeMo's ``TTSDataset``: ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``,
+    ``speaker`` (an integer); the phonemes are added as ``phonemes``, the speaker's name as ``speaker_name``.
+
+    Raises:
+        ConfigurationError: the store holds no waveforms.
+    """
+    require_waveforms(dataset, "NeMo")
+    (folder / "wavs").mkdir(parents=True)
+    lines = []
+    for row in export_rows(dataset):
+        utterance = row.utterance
+        assert utterance.waveform is not None
+        path = folder / "wavs" / f"{row.name}.wav"
+        path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
+        value = {
+            **row.meta,
+            "audio_filepath": f"wavs/{row.name}.wav",
+            "duration": len(utterance.waveform) / dataset.sample_rate,
+            "text": utterance.text,
+            "phonemes": utterance.phoneme_text,
+            "speaker": utterance.speaker_code,
+            "speaker_name": utterance.speaker,
+        }
+        lines.append(json.dumps(value, ensure_ascii=False) + "\n")
+        yield path
+    manifest = folder / "manifest.json"
+    manifest.write_text("".join(lines), encoding="utf-8")
+    yield manifest

@@ -1,0 +1,80 @@
+"""Parquet files that Hugging Face ``datasets`` and every other reader of parquet opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
+from tts_prep.loader import UtteranceDataset
+
+_ROWS = 100
+"""Rows of a row group: what a reader of one row has to read."""
+
+_FILE_ROWS = 2000
+
+
+def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
+    """Write ``data/train-00000.parquet`` and so on, and yield the paths of complete files.
+
+    Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
+    float32, frame by frame), the corpus's own columns, and where the store has waveforms ``audio``, a struct of
+    ``bytes`` (WAV) and ``path``: ``dataset.cast_column("audio", Audio())`` decodes it.
+
+    Raises:
+        ConfigurationError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "parquet files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
+        ) from error
+    (folder / "data").mkdir(parents=True)
+    rows = export_rows(dataset)
+    group = list(islice(rows, _ROWS))
+    number = 0
+    while group:
+        path = folder / "data" / f"train-{number:05d}.parquet"
+        writer = None
+        written = 0
+        while group and written < _FILE_ROWS:
+            table = pa.Table.from_pylist([_values(row, dataset.sample_rate) for row in group], _schema(pa, dataset))
+            writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
+            writer.write_table(table)
+            written += len(group)
+            group = list(islice(rows, _ROWS))
+        if writer:
+            writer.close()
+        number += 1
+        yield path
+
+
+def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
+    numbers = {name for name, value in dataset[0].meta.items() if isinstance(value, float)}
+    fields = [(name, pa.string()) for name in ("id", "text", "phoneme_text", "speaker")]
+    fields += [(name, pa.float64() if name in numbers else pa.string()) for name in dataset[0].meta]
+    fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]
+    if dataset.metadata.has_waveform:
+        fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))
+    return pa.schema(fields)
+
+
+def _values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
+    utterance = row.utterance
+    values = {
+        "id": utterance.id,
+        "text": utterance.text,
+        "phoneme_text": utterance.phoneme_text,
+        "speaker": utterance.speaker,
+        **row.meta,
+        "phonemes": utterance.phonemes,
+        "mel": list(utterance.mel),
+    }
+    if utterance.waveform is not None:
+        values["audio"] = {"bytes": wav_bytes(utterance.waveform, sample_rate), "path": f"{row.name}.wav"}
+    return values

@@ -1,0 +1,69 @@
+"""The rows of a store as other systems want them: names that can be files, plain values, recordings as WAV."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import Utterance, UtteranceDataset
+
+_UNSAFE = re.compile(r"[^\w.-]")
+
+
+@dataclass(frozen=True)
+class ExportRow:
+    """An utterance and the name of its files: letters, digits, ``_``, ``-`` and ``.``, different for every row."""
+
+    name: str
+    utterance: Utterance
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The corpus's own columns, without those that have no value."""
+        return {
+            name: value
+            for name, value in self.utterance.meta.items()
+            if value != "" and not (isinstance(value, float) and math.isnan(value))
+        }
+
+
+def export_rows(dataset: UtteranceDataset) -> Iterator[ExportRow]:
+    """Yield the rows of a dataset in order."""
+    seen: set[str] = set()
+    for position, utterance in enumerate(dataset):
+        # An id may hold a path, or anything else: a file is never written outside of the folder.
+        name = _UNSAFE.sub("_", utterance.id).lstrip(".") or "_"
+        name = name[:200] if name[:200] not in seen else f"{name[:200]}_{position}"
+        seen.add(name)
+        yield ExportRow(name, utterance)
+
+
+def require_waveforms(dataset: UtteranceDataset, system: str) -> None:
+    """Raise a `ConfigurationError` where a store holds no waveforms."""
+    if not dataset.metadata.has_waveform:
+        raise ConfigurationError(
+            f"{dataset.path}: holds no waveforms, which {system} reads; make the store with --waveform int16"
+        )
+
+
+def wav_bytes(samples: npt.NDArray[Any], sample_rate: int) -> bytes:
+    """Return a WAV file of one channel, 16-bit integers or 32-bit floats as the samples are.
+
+    Args:
+        samples: [n_samples] int16 or float32.
+    """
+    is_float = samples.dtype.kind == "f"
+    width = 4 if is_float else 2
+    data = samples.astype("<f4" if is_float else "<i2", copy=False).tobytes()
+    # Floats: a chunk 'fact' is due, with the number of samples.
+    kind = struct.pack("<HHIIHH", 3 if is_float else 1, 1, sample_rate, sample_rate * width, width, 8 * width)
+    chunks = [(b"fmt ", kind), *([(b"fact", struct.pack("<I", len(samples)))] if is_float else []), (b"data", data)]
+    body = b"".join(name + struct.pack("<I", len(content)) + content for name, content in chunks)
+    return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WAVE" + body

@@ -1,0 +1,70 @@
+"""WebDataset: tar archives in which the files of a row follow each other and share a name."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
+from tts_prep.loader import UtteranceDataset
+
+_ROWS = 1000
+"""Rows of an archive."""
+
+
+def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
+    """Write ``000000.tar`` and so on, and yield the paths of complete files.
+
+    A row has ``.json`` (id, text, phonemes, speaker, columns), ``.mel.npy`` [n_frames, n_mels], ``.phonemes.npy``
+    [n_phonemes] int32 and, where the store has it, ``.wav``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    archive: tarfile.TarFile | None = None
+    path = folder
+    for number, row in enumerate(export_rows(dataset)):
+        if number % _ROWS == 0:
+            if archive:
+                archive.close()
+                yield path
+            path = folder / f"{number // _ROWS:06d}.tar"
+            archive = tarfile.open(path, "w", format=tarfile.USTAR_FORMAT)  # noqa: SIM115 - closed after its last row
+        assert archive
+        for suffix, data in _files(row, dataset.sample_rate).items():
+            # Dots end the key of a row.
+            member = tarfile.TarInfo(f"{row.name.replace('.', '_')[:80]}{suffix}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    if archive:
+        archive.close()
+        yield path
+
+
+def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
+    utterance = row.utterance
+    value = {
+        **row.meta,
+        "id": utterance.id,
+        "text": utterance.text,
+        "phoneme_text": utterance.phoneme_text,
+        "speaker": utterance.speaker,
+        "duration": utterance.seconds,
+    }
+    files = {
+        ".json": json.dumps(value, ensure_ascii=False).encode(),
+        ".mel.npy": _npy(utterance.mel),
+        ".phonemes.npy": _npy(utterance.phonemes),
+    }
+    if utterance.waveform is not None:
+        files[".wav"] = wav_bytes(utterance.waveform, sample_rate)
+    return files
+
+
+def _npy(values: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, values, allow_pickle=False)
+    return file.getvalue()
