@@ -21,7 +21,8 @@ test: $(INSTALLED)
 soak: $(INSTALLED)
 	KILLS=$(or $(KILLS),200) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
 	FUZZ=$(or $(FUZZ),2000) CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
-		tests/test_hostile.py tests/test_corruption.py tests/test_full_disk.py
+		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/test_full_disk.py
+	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/test_fuzzed_recordings.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

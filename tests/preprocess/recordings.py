@@ -35,12 +35,14 @@ def samples(seconds: float = 2.0) -> np.ndarray:
     return sound
 
 
-def recording(name: str, sound: np.ndarray | None = None, **options: object) -> bytes:
+def recording(name: str, sound: np.ndarray | None = None, subtype: str | None = None, **options: object) -> bytes:
     """Return a whole recording in a container."""
-    form, subtype = CONTAINERS[name]
+    form, usual = CONTAINERS[name]
+    sound = samples() if sound is None else sound
     memory = io.BytesIO()
-    with soundfile.SoundFile(memory, "w", RATE, 1, subtype, format=form, **options) as file:  # type: ignore[arg-type]
-        file.write(samples() if sound is None else sound)
+    channels = 1 if sound.ndim == 1 else sound.shape[1]
+    with soundfile.SoundFile(memory, "w", RATE, channels, subtype or usual, format=form, **options) as file:  # type: ignore[arg-type]
+        file.write(sound)
     return memory.getvalue()
 
 

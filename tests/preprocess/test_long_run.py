@@ -10,7 +10,10 @@ import time
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
+from corpora import SAMPLE_RATE, speech_like
 from killing import workers_of
 from stores import make_rows, write_store
 
@@ -124,3 +127,24 @@ def test_hours_of_audio_take_no_more_memory_than_their_first_tenth(tmp_path: Pat
     assert end.worker < tenth.worker * 1.15 + 20e6
     assert end.command_files <= tenth.command_files + 4
     assert end.worker_files <= tenth.worker_files + 4
+
+
+@pytest.mark.soak
+def test_an_hour_in_one_recording_takes_less_than_a_gigabyte(tmp_path: Path) -> None:
+    sound = np.tile((32767 * speech_like(60, 1)).astype(np.int16), 60)
+    (tmp_path / "lj/wavs").mkdir(parents=True)
+    soundfile.write(tmp_path / "lj/wavs/a.wav", sound, SAMPLE_RATE)
+    (tmp_path / "lj/metadata.csv").write_text("a|raw|One hour.\n")
+    for dtype in ("int16", "float32"):
+        program = "import resource, sys; from tts_prep.cli.main import main\ntry: main(sys.argv[1:])\nfinally: print("
+        program += "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        options = ["--jobs", "1", "--frontend", "characters", "--waveform", dtype]
+        done = subprocess.run(
+            [sys.executable, "-c", program, "ljspeech", tmp_path / "lj", tmp_path / dtype, *options],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        peak = int(done.stdout.split()[-1]) * (1 if sys.platform == "darwin" else 1024)
+        print(f"one hour with its waveform as {dtype}: {peak / 1e6:.0f} MB")
+        assert peak < 1e9

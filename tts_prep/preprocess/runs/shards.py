@@ -41,6 +41,8 @@ from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.runs.phonemizing import frontend_of, phonemize
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
 
+_BLOCK = 1 << 16
+
 
 @dataclass(frozen=True)
 class ShardRecipe:
@@ -270,14 +272,20 @@ def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
 
 def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
     """Return the waveform that goes beside the mel: at the recipe's level, aligned with its frames."""
-    aligned = aligned_waveform(waveform, config) * np.float32(peak_scale(waveform, config))
+    aligned = aligned_waveform(waveform, config)
+    scale = np.float32(peak_scale(waveform, config))
     if dtype == "float32":
-        return aligned
-    peak = float(np.abs(aligned).max())
+        return aligned if scale == 1 else aligned * scale
+    peak = float(max(aligned.max(), -aligned.min()) * scale)
     if peak > 1:
         raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
-    scaled: Array = np.minimum(np.rint(aligned * 32768), 32767)
-    return scaled.astype(np.int16)
+    stored = np.empty(len(aligned), np.int16)
+    # In blocks: an hour of audio has five temporary arrays of 300 MB otherwise.
+    for first in range(0, len(aligned), _BLOCK):
+        block = aligned[first : first + _BLOCK] * scale * np.float32(32768)
+        np.minimum(np.rint(block, out=block), 32767, out=block)
+        stored[first : first + _BLOCK] = block
+    return stored
 
 
 def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: list[_Example]) -> Array:

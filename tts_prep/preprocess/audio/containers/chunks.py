@@ -35,16 +35,15 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
     Raises:
         BrokenRecordingError: it is truncated, or another one follows.
     """
-    magic = _at(file, start, 12)
-    order = ">" if magic[:4] == b"RIFX" else "<"
-    riff_size = struct.unpack(order + "I", magic[4:8])[0]
+    order = ">" if _at(file, start, 4) == b"RIFX" else "<"
+    (riff_size,) = _numbers(file, start + 4, order + "I")
     long_size: int | None = None
     align = 1
     for name, position, length in _chunks(file, start + 12, size, order):
         if name == b"ds64":
-            riff_size, long_size = struct.unpack(order + "QQ", _at(file, position, 16).ljust(16, b"\0"))
+            riff_size, long_size = _numbers(file, position, order + "QQ")
         elif name == b"fmt ":
-            (align,) = struct.unpack(order + "H", _at(file, position + 12, 2).ljust(2, b"\0"))
+            (align,) = _numbers(file, position + 12, order + "H")
         elif name == b"data":
             found = size - position
             if length == 0xFFFFFFFF and long_size is not None:
@@ -83,7 +82,7 @@ def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
 
 def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
     """Inspect an AIFF or AIFF-C file; arguments and errors as in `inspect_wav`."""
-    (form_size,) = struct.unpack(">I", _at(file, start + 4, 4))
+    (form_size,) = _numbers(file, start + 4, ">I")
     for name, position, length in _chunks(file, start + 12, size, ">"):
         # ffmpeg leaves 0 where it cannot go back, and libsndfile reads to the end.
         if name == b"SSND" and length:
@@ -95,8 +94,7 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
 
 def inspect_au(file: FileIO, start: int, size: int) -> Stream:
     """Inspect a file of Sun and NeXT, in either byte order; arguments and errors as in `inspect_wav`."""
-    header = _at(file, start, 12).ljust(12, b"\0")
-    offset, length = struct.unpack(">II" if header[:4] == b".snd" else "<II", header[4:])
+    offset, length = _numbers(file, start + 4, ">II" if _at(file, start, 4) == b".snd" else "<II")
     if length != 0xFFFFFFFF:
         _check_length(size - start - offset, length)
         _check_alone(file, start + offset + length, start)
@@ -167,6 +165,12 @@ def _check_alone(file: FileIO, end: int, start: int) -> None:
     """Refuse a file with another container of the same kind behind the first."""
     if end < 1 << 62 and end > start and _at(file, end, 4) == _at(file, start, 4):
         raise BrokenRecordingError(several_streams(end))
+
+
+def _numbers(file: FileIO, position: int, form: str) -> tuple[int, ...]:
+    """Return numbers of a header, 0 for those behind the end of the file."""
+    size = struct.calcsize(form)
+    return struct.unpack(form, _at(file, position, size).ljust(size, b"\0"))
 
 
 def _at(file: FileIO, position: int, length: int) -> bytes:

@@ -34,7 +34,7 @@ def inspect_ogg(data: bytes) -> Stream:
             raise BrokenRecordingError(f"truncated, the page at byte {position:,} is not whole")
         if n_pages and (ended or kind & _BEGINS or found_serial != serial):
             raise BrokenRecordingError(several_streams(position))
-        if _checksum(data[position : position + 22] + bytes(4) + data[position + 26 : end]) != checksum:
+        if page_checksum(data[position:end]) != checksum:
             raise BrokenRecordingError(f"damaged, the page at byte {position:,} has another checksum than it says")
         if n_pages and found_sequence != (sequence + 1) & 0xFFFFFFFF:
             raise BrokenRecordingError(
@@ -47,7 +47,8 @@ def inspect_ogg(data: bytes) -> Stream:
     return Stream("Ogg")
 
 
-def _checksum(page: bytes) -> int:
-    """Return Ogg's CRC-32: zlib's polynomial with the bits of bytes and of the result the other way round."""
+def page_checksum(page: bytes) -> int:
+    """Return the CRC-32 of a page: zlib's polynomial with the bits of bytes and of the result the other way round."""
+    page = page[:22] + bytes(4) + page[26:]
     reflected = zlib.crc32(page.translate(_REVERSED), 0xFFFFFFFF) ^ 0xFFFFFFFF
     return int(f"{reflected:032b}"[::-1], 2)
