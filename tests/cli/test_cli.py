@@ -23,7 +23,9 @@ def test_a_corpus_becomes_a_store_and_the_closing_lines_say_so(
 ) -> None:
     status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
     assert (status, err) == (0, "")
-    first, second = out.splitlines()
+    understood, rows, first, second = out.splitlines()
+    assert understood == f"corpus: ljspeech {corpus}; preset: parakeet; frontend: espeak, language en-us"
+    assert rows == f"rows: {len(TEXTS)}"
     assert first.startswith(f"{tmp_path / 'store'}: {len(TEXTS)} utterances, ")
     assert "× real time" in second
     status, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
@@ -45,7 +47,7 @@ def test_too_many_failures_are_exit_status_1(
 ) -> None:
     (own_corpus / "wavs" / "S-0002.wav").unlink()
     status, out, err = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1, "--max-failures", 0)
-    assert (status, out) == (1, "")
+    assert (status, out.splitlines()[1:]) == (1, ["rows: 7"])
     assert err.startswith("tts-prep: error: 1 of 7 rows failed so far, more than --max-failures 0 allows")
     assert err.count("\n") == 1
 

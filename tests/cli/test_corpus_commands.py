@@ -35,6 +35,22 @@ def failures(store: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in (store / "failures.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+def test_the_first_lines_of_a_run_say_what_was_understood(capsys, tmp_path: Path) -> None:
+    record(tmp_path / "a.wav", 0.2)
+    (tmp_path / "list.txt").write_text("a.wav|anna|One two three.\na.wav|anna|Broken|line\n", encoding="utf-8")
+    arguments = ("filelist", tmp_path / "list.txt", tmp_path / "store", "--max-failures", 1, *JOBS)
+    status, out, _ = run(capsys, *arguments, "--preset", "hifigan", "--language", "en-gb")
+    assert status == 0
+    assert out.splitlines()[:3] == [
+        f"corpus: filelist {tmp_path / 'list.txt'}; preset: hifigan; frontend: espeak, language en-gb",
+        "columns: path|speaker|text (guessed; --columns names others)",
+        "rows: 2",
+    ]
+    (tmp_path / "list.txt").write_text("a.wav|no|anna\n", encoding="utf-8")
+    status, _, err = run(capsys, *arguments, "--overwrite")
+    assert (status, "cannot tell text from speaker" in err, "--columns" in err) == (1, True, True)
+
+
 def test_vctk_becomes_a_store_whose_columns_the_loader_filters_on(capsys, tmp_path: Path) -> None:
     root, store = write_vctk(tmp_path / "vctk"), tmp_path / "store"
     status, out, _ = run(capsys, "vctk", root, store, "--max-failures", 1, "--language", "en-gb", *JOBS)
@@ -125,7 +141,7 @@ def test_a_language_that_espeak_does_not_have_costs_its_utterances(capsys, tmp_p
     root = write_kaldi(tmp_path / "data", {**KALDI, "utt2lang": "u1 en-us\nu2 klingonese\n"})
     status, _, _ = run(capsys, "kaldi", root, tmp_path / "store", "--max-failures", 1, *JOBS)
     assert status == 0
-    assert failures(tmp_path / "store")[0]["reason"].startswith("language: espeak-ng has no 'klingonese'")
+    assert failures(tmp_path / "store")[0]["reason"].startswith("text:2: language: espeak-ng has no 'klingonese'")
 
 
 def test_segments_have_the_samples_of_their_part(capsys, tmp_path: Path) -> None:

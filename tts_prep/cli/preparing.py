@@ -14,6 +14,7 @@ import click
 
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
+from tts_prep.cli.understood import understood, with_first_lines
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
@@ -46,7 +47,8 @@ def prepare_and_report(
         reader_options: further options of the reader; they become part of the store's configuration.
     """
     lists = split_lists(options["splits"])
-    items, folder = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
+    first: list[str] = []
+    items, folder = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options, report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     if part and options["overwrite"]:
@@ -56,9 +58,10 @@ def prepare_and_report(
             "jobs": options["jobs"] or available_jobs(),
             "backend": Backend(options["backend"], options["scheduler"]),
             "max_failures": options["max_failures"],
-            "progress": progress,
+            "progress": with_first_lines(first, progress),
         }
         config = configuration(reader, options, lists, reader_options)
+        first.insert(0, understood(corpus, config))
         if config.text.symbols == AUTO:
             rows, _ = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])

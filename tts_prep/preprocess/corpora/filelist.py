@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.list_columns import MAX_ROWS, guess_columns, number_columns
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 ANONYMOUS = "0"
@@ -17,7 +18,12 @@ ANONYMOUS = "0"
 _KNOWN = ("path", "text", "speaker", "id", "-")
 
 
-def read_filelist(file: Path, root: Path | None = None, columns: str | None = None) -> Iterator[Utterance | Failure]:
+def read_filelist(
+    file: Path,
+    root: Path | None = None,
+    columns: str | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> Iterator[Utterance | Failure]:
     """Yield the utterances of a file list.
 
     Args:
@@ -25,40 +31,40 @@ def read_filelist(file: Path, root: Path | None = None, columns: str | None = No
         root: what relative paths are relative to; absolute ones are taken as they stand. Default: the list's folder.
         columns: the names of the fields, such as ``"path|text|speaker"``. ``path`` and ``text`` are needed; ``id`` is
             the path without its suffix where it is missing, ``speaker`` is ``"0"``; ``-`` is not used; any other name
-            becomes a column. By default `guess_columns` of the first line.
+            becomes a column, of numbers where all of its values are. By default what `guess_columns` makes of the
+            list's rows.
+        report: called with one line that says which field was taken for what.
 
     Raises:
-        CorpusError: the list cannot be read, or holds no line.
+        CorpusError: the list cannot be read, holds no line, or its columns cannot be guessed.
         ConfigurationError: the columns cannot be those of a list.
     """
     root = root or file.parent
-    lines = read_lines(file)
-    first = next(lines)
-    if columns is None:
-        columns = guess_columns(first[1]) if isinstance(first[1], str) else "path|text"
-    names = parse_columns(columns)
-    for where, line in itertools.chain([first], lines):
-        yield line if isinstance(line, Failure) else _parse(where, line, names, root)
+    names = parse_columns(columns or _guess(file))
+    report(f"columns: {'|'.join(names)}{'' if columns else ' (guessed; --columns names others)'}")
+    numbers = _numbers(file, names)
+    for where, line in read_lines(file):
+        yield line if isinstance(line, Failure) else _parse(where, line, names, numbers, root)
 
 
-def guess_columns(line: str) -> str:
-    """Return the columns that a line most likely has.
+def _guess(file: Path) -> str:
+    lines = (line for _, line in read_lines(file) if isinstance(line, str))
+    try:
+        return guess_columns(list(itertools.islice(lines, MAX_ROWS)))
+    except CorpusError as error:
+        if str(file) in str(error):
+            raise
+        raise CorpusError(f"{file}: {error}") from None
 
-    Two fields are a path and a text. Of three, the speaker is last, as in NVIDIA's and StyleTTS2's lists, unless the
-    middle one is a number and the last one is not, as in VITS's.
 
-    Raises:
-        CorpusError: the line has neither two nor three fields.
-    """
-    fields = [field.strip() for field in line.split("|")]
-    if len(fields) == 2:
-        return "path|text"
-    if len(fields) == 3:
-        return "path|speaker|text" if fields[1].isdigit() and not fields[2].isdigit() else "path|text|speaker"
-    raise CorpusError(
-        f"the first line has {len(fields)} field{'s' * (len(fields) != 1)}, expected 'path|text' or "
-        "'path|text|speaker'; name its columns with --columns"
-    )
+def _numbers(file: Path, names: Sequence[str]) -> frozenset[str]:
+    """Return the further columns of a list that hold numbers only."""
+    further = [i for i, name in enumerate(names) if name not in _KNOWN and name != "language"]
+    if not further:
+        return frozenset()
+    rows = (_fields(line) for _, line in read_lines(file) if isinstance(line, str))
+    values = [[row[i] for i in further] for row in rows if len(row) == len(names)]
+    return number_columns(values, [names[i] for i in further])
 
 
 def parse_columns(columns: str) -> tuple[str, ...]:
@@ -79,8 +85,12 @@ def parse_columns(columns: str) -> tuple[str, ...]:
     return names
 
 
-def _parse(where: str, line: str, names: tuple[str, ...], root: Path) -> Utterance | Failure:
-    fields = [field.strip() for field in line.split("|")]
+def _fields(line: str) -> list[str]:
+    return [field.strip() for field in line.split("|")]
+
+
+def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str], root: Path) -> Utterance | Failure:
+    fields = _fields(line)
     row = dict(zip(names, fields, strict=False))
     path = row.get("path", "")
     identifier = row.pop("id", "") or _identifier(path, root)
@@ -89,7 +99,13 @@ def _parse(where: str, line: str, names: tuple[str, ...], root: Path) -> Utteran
         return Failure(identifier, where, "corpus", f"{where}: {expected}")
     if not path:
         return Failure(identifier, where, "corpus", f"{where}: expected the path of a recording, found none")
-    meta = {name: value for name, value in row.items() if name not in _KNOWN}
+    meta: dict[str, str | float] = {}
+    for name, value in row.items():
+        if name in numbers:
+            # A number that is missing is NaN in the store.
+            meta.update({name: float(value)} if value else {})
+        elif name not in _KNOWN:
+            meta[name] = value
     return Utterance(identifier, row["text"], path, where, row.get("speaker") or ANONYMOUS, meta)
 
 

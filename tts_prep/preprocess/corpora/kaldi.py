@@ -14,7 +14,8 @@ from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 _RECORDINGS = ("wav.scp", "idx2wav")
-_TEXTS = ("text", "idx2text")
+# SpeeChain's generators name texts after their format; those with punctuation say more.
+_TEXTS = ("text", "idx2text", "idx2punc_text", "idx2no-punc_text")
 _SPEAKERS = ("utt2spk", "idx2spk")
 _COLUMNS = {
     "gender": ("utt2gender", "utt2gen", "idx2gen"),
@@ -29,8 +30,9 @@ def read_kaldi(root: Path) -> Iterator[Utterance | Failure]:
     """Yield the utterances of a Kaldi data folder, in the order of ``segments`` or of ``wav.scp``.
 
     ``wav.scp``, ``text`` and, where they are there, ``segments``, ``utt2spk``, ``spk2gender`` or ``utt2gender``,
-    ``utt2lang``; each other ``utt2NAME`` becomes the column NAME. SpeeChain's ``idx2wav``, ``idx2text``, ``idx2spk``,
-    ``idx2gen`` are the same under other names. Without ``utt2spk``, the speaker is ``"0"``.
+    ``utt2lang``; each other ``utt2NAME`` becomes the column NAME. SpeeChain's ``idx2wav``, ``idx2text`` (or
+    ``idx2punc_text``, or ``idx2no-punc_text``), ``idx2spk``, ``idx2gen`` are the same under other names. Without
+    ``utt2spk``, the speaker is ``"0"``.
 
     A recording that is a command (``sph2pipe … |``) is refused, not run; so is one inside an archive (``a.ark:17``).
 
@@ -94,7 +96,7 @@ class _Columns:
     @classmethod
     def read(cls, root: Path) -> _Columns:
         by_utterance = {name: _read_table(root, files) for name, files in _COLUMNS.items()}
-        known = {file for files in (*_COLUMNS.values(), _SPEAKERS) for file in files}
+        known = {file for files in (*_COLUMNS.values(), _SPEAKERS, _TEXTS) for file in files}
         for path in sorted(root.iterdir(), key=lambda path: path.name):
             prefix, _, name = path.name.partition("2")
             if prefix not in ("utt", "idx") or path.name in known or name in _NOT_COLUMNS:
@@ -188,7 +190,7 @@ def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> 
     file = next((name for name in files if (root / name).is_file()), None)
     if file is None:
         if needed:
-            raise CorpusError(f"{root}: expected {' or '.join(files)}, found neither; is it a Kaldi data folder?")
+            raise CorpusError(f"{root}: expected {' or '.join(files)}, found none of them; is it a Kaldi data folder?")
         return _Table("", {})
     rows: dict[str, _Row] = {}
     failures = []

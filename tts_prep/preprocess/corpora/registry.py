@@ -34,6 +34,7 @@ READERS: Final[Mapping[str, Reader]] = {
 
 
 _WITH_ROOT: Final = ("filelist", "kaldi", "manifest")
+_WITH_REPORT: Final = ("filelist", "manifest", "vctk")
 
 
 def third_party_readers() -> Mapping[str, importlib.metadata.EntryPoint]:
@@ -71,6 +72,7 @@ def read_corpus(
     root: Path | None = None,
     splits: Mapping[str, Path] | None = None,
     options: Mapping[str, Any] | None = None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> tuple[Iterator[Utterance | Failure], Path]:
     """Return the rows of a corpus, and the folder that its relative audio paths are relative to.
 
@@ -81,6 +83,7 @@ def read_corpus(
             (default: CORPUS).
         splits: as `with_splits` has it.
         options: of the reader.
+        report: called with lines on what the reader took for what, and on what it leaves out.
 
     Raises:
         ConfigurationError: there is no such reader, or it takes no other folder for audio paths.
@@ -97,5 +100,7 @@ def read_corpus(
         options = {**options, "root": root}
     if name == "manifest":
         options = {**options, "root": root}
+    if name in _WITH_REPORT:
+        options = {**options, "report": report}
     items = reader(corpus, **options)
     return with_splits(items, splits) if splits else items, root or corpus

@@ -39,12 +39,12 @@ def subfolders(folder: Path) -> list[str]:
 
 
 def files_with(folder: Path, suffixes: tuple[str, ...]) -> list[str]:
-    """Return the names of a folder's files that end in one of the suffixes, sorted.
+    """Return the names of a folder's files that end in one of the suffixes, in any case, sorted.
 
     Raises:
         CorpusError: the folder cannot be read.
     """
-    return [path.name for path in _entries(folder) if path.name.endswith(suffixes)]
+    return [path.name for path in _entries(folder) if path.name.lower().endswith(suffixes)]
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.quantities import count_text
 
 _MICROPHONES = ("mic1", "mic2")
 # Release 0.92 has FLAC files, two a sentence; the releases before have WAV files, one a sentence.
 _FOLDERS = ("wav48_silence_trimmed", "wav48")
-_RECORDING = re.compile(r"(?P<id>.+?)(?:_mic[12])?\.(?:flac|wav)")
+_RECORDING = re.compile(r"(?P<id>.+?)(?:_mic[12])?\.(?:flac|wav)", re.IGNORECASE)
 
 
-def read_vctk(root: Path, mic: str = "mic1") -> Iterator[Utterance | Failure]:
+def read_vctk(
+    root: Path, mic: str = "mic1", report: Callable[[str], None] = lambda _: None
+) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``wav48_silence_trimmed`` or ``wav48``, with their ``txt/<speaker>/<id>.txt``.
 
     ``speaker-info.txt`` gives the columns age, gender, accent and region; where it is missing, or a speaker is not in
-    it, they are empty. A recording without a text (all of p315's) is yielded as a `Failure`, in its place.
+    it, they are empty. A recording without a text (all of p315's) is yielded as a `Failure`, in its place. A speaker
+    who has no recording of the chosen microphone at all is left out; one who has some fails where one is missing.
 
     Args:
         mic: which of the two microphones of release 0.92, ``"mic1"`` or ``"mic2"``; p280 and p315 have no second.
+        report: called with one line that names the speakers left out.
 
     Raises:
         CorpusError: this is no VCTK corpus.
@@ -39,12 +44,25 @@ def read_vctk(root: Path, mic: str = "mic1") -> Iterator[Utterance | Failure]:
         raise CorpusError(f"{root}: expected a VCTK corpus, with txt/ and {_FOLDERS[0]}/ or {_FOLDERS[1]}/")
     speakers = _read_speakers(root / "speaker-info.txt")
     empty = True
+    without: list[str] = []
     for speaker in subfolders(root / folder):
-        for identifier, names in _recordings(root / folder / speaker).items():
+        recordings = _recordings(root / folder / speaker)
+        if recordings and not any(_of_microphone(name, mic) for names in recordings.values() for name in names):
+            without.append(f"{speaker} ({count_text(len(recordings), 'utterance')})")
+            continue
+        for identifier, names in recordings.items():
             empty = False
             yield _utterance(root, f"{folder}/{speaker}", identifier, names, mic, speakers.get(speaker, {}))
+    if without:
+        report(f"no recordings of {mic}, left out: {', '.join(without)}")
+    if empty and without:
+        raise CorpusError(f"{root / folder}: no recordings of {mic}")
     if empty:
         raise CorpusError(f"{root / folder}: no recordings, expected <speaker>/<id>_mic1.flac or <speaker>/<id>.wav")
+
+
+def _of_microphone(name: str, mic: str) -> bool:
+    return f"_{mic}." in name or "_mic" not in name
 
 
 def _recordings(folder: Path) -> dict[str, list[str]]:
@@ -62,7 +80,7 @@ def _utterance(
 ) -> Utterance | Failure:
     speaker = folder.rpartition("/")[2]
     where = f"txt/{speaker}/{identifier}.txt:1"
-    chosen = [name for name in names if f"_{mic}." in name or "_mic" not in name]
+    chosen = [name for name in names if _of_microphone(name, mic)]
     if not chosen:
         reason = f"{folder}/{identifier}: no recording of {mic}, only {', '.join(names)}"
         return Failure(identifier, where, "corpus", reason)

@@ -1,0 +1,144 @@
+"""Which field of a list is what: told by evidence from many of its rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from tts_prep.errors import CorpusError
+from tts_prep.quantities import count_text
+
+MAX_ROWS: Final = 10_000
+"""Rows that are looked at."""
+
+_AUDIO_SUFFIXES: Final = frozenset(
+    (".wav", ".flac", ".mp3", ".mp2", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".au", ".sph", ".w64", ".caf", ".m4a")
+)
+_MOSTLY: Final = 0.9
+"""The share of rows that a rule has to hold for: lists have a few broken lines."""
+_CLEARLY: Final = 1.5
+"""The ratio from which on two numbers of two columns count as evidence."""
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?([eE][+-]?\d{1,2})?")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What is known of a field over many rows; empty fields are not counted."""
+
+    filled: int
+    distinct: int
+    audio_share: float
+    digit_share: float
+    spaced_share: float
+    mean_words: float
+    mean_length: float
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> _Column:
+        """Return what the values of a field have in common."""
+        filled = [value for value in values if value]
+        n = max(1, len(filled))
+        return cls(
+            len(filled),
+            len(set(filled)),
+            sum(PurePosixPath(value).suffix.lower() in _AUDIO_SUFFIXES for value in filled) / n,
+            sum(value.isdigit() for value in filled) / n,
+            sum(" " in value for value in filled) / n,
+            sum(len(value.split()) for value in filled) / n,
+            sum(map(len, filled)) / n,
+        )
+
+
+def guess_columns(lines: Sequence[str]) -> str:
+    """Return the columns of a list, such as ``"path|text|speaker"``.
+
+    The path is the field that ends in the suffix of an audio file, or the only one whose values have no spaces and
+    never repeat. Of the two others, the speaker is the one with numbers only, or that repeats more and has fewer and
+    shorter words.
+
+    Args:
+        lines: of the list, the more the better.
+
+    Raises:
+        CorpusError: most rows have neither two nor three fields, or the evidence is missing or contradicts itself.
+    """
+    rows = [[field.strip() for field in line.split("|")] for line in lines]
+    if not rows:
+        raise CorpusError("no line is UTF-8; expected 'path|text' or 'path|text|speaker'")
+    n_fields = Counter(map(len, rows)).most_common(1)[0][0]
+    if n_fields not in (2, 3):
+        raise CorpusError(
+            f"most lines have {n_fields} field{'s' * (n_fields != 1)}, expected 'path|text' or 'path|text|speaker'; "
+            "name its columns with --columns"
+        )
+    columns = [_Column.of(values) for values in zip(*(row for row in rows if len(row) == n_fields), strict=True)]
+    names = [""] * n_fields
+    names[_path_field(columns)] = "path"
+    others = [i for i, name in enumerate(names) if not name]
+    if len(others) == 1:
+        names[others[0]] = "text"
+    else:
+        speaker = _speaker_field(columns, others)
+        for i in others:
+            names[i] = "speaker" if i == speaker else "text"
+    return "|".join(names)
+
+
+def number_columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> frozenset[str]:
+    """Return the names of the columns that hold numbers in all rows that have a value there.
+
+    A code with a leading zero, such as ``007``, is no number.
+    """
+    found = set()
+    for i, name in enumerate(names):
+        values = [row[i] for row in rows if row[i]]
+        if values and all(_NUMBER.fullmatch(value) for value in values):
+            found.add(name)
+    return frozenset(found)
+
+
+def _path_field(columns: Sequence[_Column]) -> int:
+    audio = [i for i, column in enumerate(columns) if column.audio_share >= _MOSTLY]
+    if not audio:
+        audio = [i for i, column in enumerate(columns) if not column.spaced_share and column.distinct == column.filled]
+    if len(audio) == 1:
+        return audio[0]
+    found = "more than one" if audio else "none"
+    raise CorpusError(
+        f"cannot tell which field is the path of the recording: {found} of its {len(columns)} fields could be; name "
+        "its columns with --columns"
+    )
+
+
+def _speaker_field(columns: Sequence[_Column], fields: Sequence[int]) -> int:
+    """Return which of two fields is the speaker."""
+    first, second = (columns[i] for i in fields)
+    if not first.filled or not second.filled:
+        # A list that has room for speakers, and none in it.
+        return fields[0] if not first.filled else fields[1]
+    digits = [first.digit_share == 1, second.digit_share == 1]
+    if any(digits) and not all(digits):
+        return fields[digits.index(True)]
+    # Positive where the first is the speaker.
+    repeats = _compare(second.distinct / second.filled, first.distinct / first.filled)
+    words = _compare(second.mean_words, first.mean_words)
+    if first.mean_words < _CLEARLY and second.mean_words < _CLEARLY:
+        # Chinese and Japanese texts are one word. Length alone is no evidence: "no" may be said by "anna".
+        words = _compare(second.mean_length, first.mean_length) if repeats else 0
+    evidence = (repeats, words)
+    if sum(evidence) and not (1 in evidence and -1 in evidence):
+        return fields[0] if sum(evidence) > 0 else fields[1]
+    raise CorpusError(
+        f"cannot tell text from speaker: fields {fields[0] + 1} and {fields[1] + 1} of "
+        f"{count_text(first.filled, 'row')} have "
+        f"{first.distinct:,} and {second.distinct:,} different values with {first.mean_words:.1f} and "
+        f"{second.mean_words:.1f} words each; name its columns with --columns"
+    )
+
+
+def _compare(a: float, b: float) -> int:
+    return (a >= _CLEARLY * b) - (b >= _CLEARLY * a)
