@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +11,9 @@ from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.config import MelConfig
 
 Waveform = npt.NDArray[np.float32]
+
+_LONG = 256
+"""Fewest frames that are worth two calls of the kernel more, for the ends."""
 
 
 def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
@@ -82,3 +87,57 @@ def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Wavefo
         padded[:left] = padded[2 * left : left : -1]
         padded[stop : stop + right] = padded[stop - 2 : stop - 2 - right : -1] if right else 0
     return padded
+
+
+@dataclass(frozen=True)
+class FrameRun:
+    """Samples that frames in a row are cut from.
+
+    Attributes:
+        first, stop: the frames.
+        samples: frame ``first`` begins with the first of them.
+    """
+
+    first: int
+    stop: int
+    samples: Waveform
+
+
+def frame_runs(waveform: Waveform, config: MelConfig, lanes: int) -> list[FrameRun]:
+    """Return what the frames of a waveform are cut from: the waveform itself, and a padded copy of its ends.
+
+    The samples are those of `pad_waveform`; a short waveform is one run of it. To copy all of a long one costs time,
+    and 300 MB for an hour.
+
+    Args:
+        waveform: [n_samples] float32.
+        lanes: how many frames the kernel takes at once: runs are multiples of it, and the last one has ``lanes`` hops
+            of zeros more.
+    """
+    n, hop, n_fft, edge = len(waveform), config.hop_length, config.n_fft, config.edge_zeros
+    left, right = frame_padding(n, config)
+    n_all, begin, tail = n_frames(n, config), left + edge, lanes * hop
+    # Frames from `first` on begin in the waveform. Those before `stop` end in it, and so far from its end that the copy
+    # of what follows holds all that is reflected.
+    first = -(-begin // tail) * lanes
+    stop = min((n + begin - n_fft) // hop + 1, (n + edge + begin - right - 1) // hop, n_all) // lanes * lanes
+    if stop - first < _LONG:
+        return [FrameRun(0, n_all, pad_waveform(waveform, config, tail))]
+    reflected = config.pad_mode == "reflect"
+    runs = [FrameRun(first, stop, waveform[first * hop - begin :])]
+    if first:
+        head = np.empty((first - 1) * hop + n_fft, np.float32)
+        head[:begin] = 0
+        head[begin:] = waveform[: len(head) - begin]
+        if reflected:
+            head[:left] = head[2 * left : left : -1]
+        runs.insert(0, FrameRun(0, first, head))
+    if stop < n_all:
+        rest = waveform[stop * hop - begin :]
+        end = len(rest) + edge
+        last = np.zeros(end + right + tail, np.float32)
+        last[: len(rest)] = rest
+        if reflected and right:
+            last[end : end + right] = last[end - 2 : end - 2 - right if end - 2 >= right else None : -1]
+        runs.append(FrameRun(stop, n_all, last))
+    return runs

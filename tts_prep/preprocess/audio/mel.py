@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
-from tts_prep.preprocess.audio.framing import Waveform, n_frames, pad_waveform
+from tts_prep.preprocess.audio.framing import Waveform, frame_runs, n_frames, pad_waveform
 
 Mel = npt.NDArray[np.float32]
 
@@ -47,13 +47,16 @@ class MelExtractor:
 
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
-        padded = pad_waveform(waveform, config, tail=LANES * config.hop_length)
         # Scaled within the float64 window: a scaled float32 waveform would be rounded once more.
         window = self._window * peak_scale(waveform, config)
         if config.n_fft & (config.n_fft - 1) or config.n_fft < 32:
-            self._by_library(padded, window, out)
-        else:
-            mel_frames(padded, window, config.hop_length, *self._filter_arguments, *self._tables, out)
+            self._by_library(pad_waveform(waveform, config, tail=LANES * config.hop_length), window, out)
+            return out
+        # The kernel is compiled for arrays that can be written to.
+        samples = waveform if waveform.flags.writeable else waveform.copy()
+        for run in frame_runs(samples, config, LANES):
+            frames = out[run.first : run.stop]
+            mel_frames(run.samples, window, config.hop_length, *self._filter_arguments, *self._tables, frames)
         return out
 
     def silence(self) -> Mel:
