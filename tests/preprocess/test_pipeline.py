@@ -235,7 +235,7 @@ def test_punctuation_only_is_a_failure_of_the_text(tmp_path: Path) -> None:
     root = write_ljspeech(tmp_path / "lj", ("?!...", "Yes."))
     run(root, tmp_path / "store", max_failures=1)
     assert [(row["stage"], row["reason"]) for row in failures(tmp_path / "store")] == [
-        ("text", "nothing to speak in '?!...'")
+        ("text", "metadata.csv:1: nothing to speak in '?!...'")
     ]
 
 
@@ -298,13 +298,7 @@ def test_shards_past_the_first_thousand_lie_in_folders_and_are_found_there(
     def name(number: int) -> str:
         return f"shards/{f'{number // 2:03d}/' if number >= 2 else ''}{number:05d}.h5"
 
-    for module in (
-        "format.layout",
-        "format.assembly",
-        "format.manifest",
-        "preprocess.runs.shards",
-        "preprocess.runs.folder",
-    ):
+    for module in ("format.layout", "format.assembly", "format.manifest", "preprocess.runs.shards"):
         monkeypatch.setattr(f"tts_prep.{module}.shard_name", name)
     config = Configuration(store=StoreConfig(shard_utterances=1))
     run(corpus, tmp_path / "store", config)

@@ -186,7 +186,8 @@ def test_without_the_root_that_it_was_made_with_a_store_is_left_as_it_is(
 ) -> None:
     command, _ = write(tmp_path)
     store = tmp_path / "store"
-    assert run(capsys, *command[:2], store, *command[2:], "--shard-utterances", 1, "--jobs", 1)[0] == 0
+    status, _, err = run(capsys, *command[:2], store, *command[2:], "--shard-utterances", 1, "--jobs", 1)
+    assert (status, err) == (0, "")
     (store / "shards/00001.h5").unlink()
     if not manifest:
         (store / "manifest.json").unlink()

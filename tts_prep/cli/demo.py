@@ -23,8 +23,8 @@ def demo(folder: Path) -> None:
     """
     import numpy as np
 
+    from tts_prep.cli.corpora import COMMANDS
     from tts_prep.cli.info import info
-    from tts_prep.cli.ljspeech import ljspeech
     from tts_prep.demo.corpus import make_demo_corpus
     from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
@@ -33,7 +33,7 @@ def demo(folder: Path) -> None:
     count = make_demo_corpus(corpus)
     click.echo(f"{corpus}: {count} sentences, spoken by espeak-ng\n")
     click.secho(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan")
-    context.invoke(ljspeech, corpus=corpus, store=store)
+    context.invoke(COMMANDS["ljspeech"], corpus=corpus, store=store)
     click.secho(f"\n$ tts-prep info {store}", fg="cyan")
     context.invoke(info, store=store)
     click.secho("\nthe batches of a first epoch, of at most 4,000 padded frames each", fg="cyan")

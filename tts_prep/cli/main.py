@@ -15,23 +15,18 @@ import click
 
 from tts_prep import __version__
 from tts_prep.cli import interruption
+from tts_prep.cli.corpora import COMMANDS, registered_command
 from tts_prep.cli.demo import demo
 from tts_prep.cli.export import export
 from tts_prep.cli.export_scp import export_scp
-from tts_prep.cli.filelist import filelist
 from tts_prep.cli.finish import finish
 from tts_prep.cli.info import info
-from tts_prep.cli.kaldi import kaldi
-from tts_prep.cli.libritts import libritts
-from tts_prep.cli.ljspeech import ljspeech
 from tts_prep.cli.manifest import manifest
 from tts_prep.cli.plan import plan
 from tts_prep.cli.presets import presets
-from tts_prep.cli.registered import make_command
 from tts_prep.cli.reindex import reindex
 from tts_prep.cli.report import report
 from tts_prep.cli.symbols import symbols
-from tts_prep.cli.vctk import vctk
 from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError
 
@@ -47,7 +42,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in _registered():
-            return _completed(make_command(cmd_name))
+            return _completed(registered_command(cmd_name))
         return found
 
 
@@ -87,11 +82,7 @@ def cli() -> None:
 
 
 for command in (
-    ljspeech,
-    vctk,
-    libritts,
-    filelist,
-    kaldi,
+    *COMMANDS.values(),
     manifest,
     info,
     verify,

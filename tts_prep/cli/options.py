@@ -136,7 +136,10 @@ def corpus_options(function: F) -> F:
             metavar="N|P%",
             help="Give up when more rows than this fail.",
         ),
-        click.option("--overwrite", is_flag=True, help="Replace a store that is there."),
+        click.option("--overwrite", is_flag=True, help="Replace a store that is there, once the new one is whole."),
+        click.option(
+            "--update", is_flag=True, help="The same, but take over the shards whose rows and settings are the same."
+        ),
     )
     for option in reversed(options):
         function = option(function)

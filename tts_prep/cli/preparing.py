@@ -23,7 +23,7 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.runs.collecting import with_collected_symbols
-from tts_prep.preprocess.runs.parts import Part, PartResult, prepare_part
+from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.workers.cluster import Backend
@@ -39,7 +39,7 @@ def prepare_and_report(
     root: Path | None = None,
     reader_options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print what came of it.
+    """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print a summary.
 
     Args:
         reader: its name.
@@ -51,8 +51,6 @@ def prepare_and_report(
     items, folder = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options, report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
-    if part and options["overwrite"]:
-        raise ConfigurationError("overwrite: one part cannot replace a store; remove the store first")
     with make_progress(sys.stderr) as progress:
         how: dict[str, Any] = {
             "jobs": options["jobs"] or available_jobs(),
@@ -65,12 +63,10 @@ def prepare_and_report(
         if config.text.symbols == AUTO:
             rows, _ = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
-        if part:
-            made = prepare_part(items, folder, store, config, part, **how)
-            click.echo(part_text(made, time.monotonic() - started))
-            return
-        result = prepare(items, folder, store, config, overwrite=options["overwrite"], **how)
-    for line in summary(result, time.monotonic() - started):
+        replaces = {"overwrite": options["overwrite"], "update": options["update"]}
+        result = prepare(items, folder, store, config, part=part, **replaces, **how)
+    elapsed = time.monotonic() - started
+    for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         click.echo(line)
 
 
@@ -114,7 +110,9 @@ def configuration(
 
 def summary(result: Result, elapsed: float) -> list[str]:
     """Return the closing lines of a run."""
-    totals, made = result.manifest.totals, made_text(result.store, result.manifest)
+    manifest = result.manifest
+    assert manifest is not None
+    totals, made = manifest.totals, made_text(result.store, manifest)
     if not result.shards_made:
         lines = [made, "the store was whole already; nothing was made"]
     else:
@@ -125,8 +123,8 @@ def summary(result: Result, elapsed: float) -> list[str]:
             f"; {kept:,} shards were there already" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
         )
         lines = [made, speed]
-    lines += [remark_line(kind, remark) for kind, remark in result.manifest.remarks.items()]
-    if result.manifest.ood_texts:
+    lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
+    if manifest.ood_texts:
         lines.append(ood_line(result.store))
     if totals["failures"]:
         lines.append(left_out(result.store, totals["failures"]))
@@ -158,11 +156,11 @@ def made_text(store: Path, manifest: Manifest) -> str:
     )
 
 
-def part_text(result: PartResult, elapsed: float) -> str:
+def part_text(result: Result, part: Part, elapsed: float) -> str:
     """Return the closing line of a part."""
     there = result.shards - result.shards_made
     return (
-        f"{result.store}: part {result.part.number}/{result.part.count}, {count_text(result.shards, 'shard')}"
+        f"{result.store}: part {part.number}/{part.count}, {count_text(result.shards, 'shard')}"
         f"{f' ({there:,} were there already)' if there else ''}, {duration_text(result.seconds)} of audio, "
         f"{result.failures:,} rows left out, in {duration_text(elapsed)}; when all parts are there: "
         f"tts-prep finish {result.store}"

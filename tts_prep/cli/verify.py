@@ -77,7 +77,6 @@ def _repair(
 ) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
-    from tts_prep.format.verification import require_whole
     from tts_prep.preprocess.runs.repair import repair_store
     from tts_prep.quantities import count_text
 
@@ -86,9 +85,9 @@ def _repair(
         result, broken = repair_store(
             store, corpus, root=root, splits=lists, ood_texts=ood_texts, jobs=jobs, progress=progress
         )
-    require_whole(store)
     if not broken:
-        click.echo(f"{store}: all {len(result.manifest.files) + 1} files as they were made; nothing to repair")
+        count = len(result.manifest.files) + 1 if result.manifest else 0
+        click.echo(f"{store}: all {count} files as they were made; nothing to repair")
         return 0
     click.echo(f"{store}: {', '.join(broken)} broken; made again, with {count_text(result.shards_made, 'shard')}")
     return 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.array_file import ArrayHeader, inspect_array_file, read_array_header
-from tts_prep.format.atomic import replacing, writing
+from tts_prep.format.atomic import replacing
 from tts_prep.format.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
 from tts_prep.format.columns import CategoryColumn
 from tts_prep.format.datasets import Locations, location_crc32
@@ -25,7 +25,6 @@ from tts_prep.format.layout import (
     LOCK,
     MANIFEST,
     OOD_TEXTS,
-    PARTS,
     PLAN,
     SHARDS,
     array_file_name,
@@ -114,9 +113,6 @@ def assemble_store(
     }
     manifest = replace(manifest, speakers=tuple(speakers.table), totals=totals)
     write_manifest(store, manifest)
-    with writing(store):
-        # Of no use any more, and no part of a whole store.
-        (store / PARTS).unlink(missing_ok=True)
     return manifest
 
 

@@ -22,9 +22,6 @@ ADDED_ARRAYS: Final = "arrays"
 
 OOD_TEXTS: Final = "ood.h5"
 PARTIAL_SUFFIX: Final = ".partial"
-PARTS: Final = ".parts.json"
-"""What the parts of a run agree on, while a store is made in parts."""
-
 LOCK: Final = ".lock"
 
 PAGE: Final = 4096

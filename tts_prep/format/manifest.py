@@ -30,6 +30,7 @@ from tts_prep.format.layout import (
     shard_name,
     version_text,
 )
+from tts_prep.format.replacement import recover_store
 from tts_prep.format.version import check_version
 
 _NO_CHECKSUM = "0" * 64
@@ -166,7 +167,7 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
         CorruptStoreError: the manifest is not what ``docs/FORMAT.md`` says.
     """
     path = store / MANIFEST
-    if not _exists(path):
+    if not _exists(path) and not recover_store(store):
         raise StoreError(_why_no_manifest(store))
     text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
     value = parse_json(path, text)

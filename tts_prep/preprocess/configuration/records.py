@@ -124,7 +124,7 @@ class Configuration:
     options: Mapping[str, Any] = field(default_factory=dict)
     ood_texts: OodConfig | None = None
     splits: Mapping[str, str] = field(default_factory=dict)
-    preset: str | None = None
+    preset: str | None = DEFAULT_PRESET
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as it stands in the manifest."""

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import StoreError
+from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.atomic import writing
 from tts_prep.format.files import shard_files, shard_folder_files
 from tts_prep.format.layout import (
+    ADDED_ARRAYS,
     FAILURES,
     INDEX,
     LOCK,
     MANIFEST,
     OOD_TEXTS,
     PARTIAL_SUFFIX,
-    PARTS,
     PLAN,
     SHARDS,
-    shard_name,
+    array_file_number,
     shard_number,
 )
 from tts_prep.format.lock import Lock, locked
-from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.format.replacement import (
+    recover_store,
+    remove_folder,
+    remove_replaced,
+    replace_store,
+    replacement_folder,
+)
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.runs.shards import existing_header
 
-_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PARTS, PLAN)))
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
 _STORE_FILE = re.compile(rf"{re.escape(LOCK)}|({_FILES}){_PARTIAL}")
-_SHARD_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
+_DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 
 @contextmanager
-def locked_folder(store: Path, *, overwrite: bool = False, shared: bool = False) -> Iterator[Lock]:
+def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     """Make a store's folder where there is none, and hold its lock.
 
     Args:
@@ -51,6 +57,7 @@ def locked_folder(store: Path, *, overwrite: bool = False, shared: bool = False)
     if "\0" in str(store):
         raise StoreError(f"{str(store)!r}: not a path; give the path of a new folder")
     try:
+        recover_store(store)
         if store.exists() and not store.is_dir():
             raise StoreError(f"{store}: not a folder; give a path for a new store")
         _refuse_strangers(store)
@@ -60,40 +67,99 @@ def locked_folder(store: Path, *, overwrite: bool = False, shared: bool = False)
         raise StoreError(f"{store}: cannot be written ({error.strerror}); give another path") from error
     try:
         with locked(store, shared=shared) as lock:
-            if overwrite:
-                with writing(store):
-                    _erase(store)
+            remove_replaced(store)
             yield lock
     finally:
         if made:
             with contextlib.suppress(OSError):
-                store.rmdir()  # where nothing came of it
-
-
-def open_folder(store: Path, settings: Mapping[str, Any], broken: Collection[str] = ()) -> Manifest | None:
-    """Make the folder of a store ready for a run, and return its manifest where it is whole already.
-
-    A store that was begun with the same settings is gone on with.
-
-    Args:
-        settings: ``configuration`` and ``software`` of this run.
-        broken: files that are not to be looked at.
-
-    Raises:
-        StoreError: the store was made with other settings, or cannot be written.
-    """
-    manifest = read_manifest(store) if (store / MANIFEST).exists() and MANIFEST not in broken else None
-    made_with = manifest.__dict__ if manifest else _settings_of_shards(store, broken)
-    if made_with:
-        found = [part for name in ("configuration", "software") for part in _compare(name, made_with, settings)]
-        if found:
-            way = "install what it was made with" if broken else "give another path, or --overwrite to replace it"
-            raise StoreError(f"{store}: made with other settings: {'; '.join(found)}; {way}")
-    return manifest
+                store.rmdir()  # nothing was begun
 
 
 @contextmanager
-def tidied(store: Path) -> Iterator[None]:
+def in_place(store: Path, lock: Lock, *, shared: bool = False) -> Iterator[Path]:
+    """Yield the folder of a store that is new or begun, for the run to make the store in.
+
+    Args:
+        shared: other processes make shards in it at the same time, so that unfinished files may be theirs.
+
+    Raises:
+        StoreError: its shards would lie elsewhere.
+    """
+    if (store / SHARDS).is_symlink():
+        raise StoreError(
+            f"{store / SHARDS}: a link to another folder, which could be another store's; expected a folder"
+        )
+    if shared:
+        with writing(store):
+            (store / SHARDS).mkdir(exist_ok=True)
+        yield store
+        return
+    lock.begun = True
+    with _tidied(store):
+        yield store
+    lock.begun = False
+
+
+@contextmanager
+def beside(store: Path) -> Iterator[Path]:
+    """Yield a folder beside a store in which to make another one, which then replaces the store at one instant.
+
+    Where the block ends in an error, the store is as it was, and the folder stays for the next run if it holds a shard.
+
+    Raises:
+        StoreError: the store cannot be replaced, or another process is replacing it.
+    """
+    folder = replacement_folder(store)
+    if folder.is_symlink():
+        raise StoreError(f"{folder}: a link, expected no such file; remove it")
+    _refuse_strangers(folder)
+    try:
+        if (folder / MANIFEST).exists():
+            remove_folder(folder)
+        folder.mkdir(exist_ok=True)
+        if folder.stat().st_dev != store.stat().st_dev:
+            folder.rmdir()
+            raise StoreError(f"{store}: lies on a file system of its own and cannot be replaced; give another path")
+    except OSError as error:
+        raise WriteError(
+            f"{folder}: cannot be written ({error.strerror}); a store is replaced by one made beside it"
+        ) from error
+    try:
+        with locked(folder) as lock, in_place(folder, lock):
+            yield folder
+    except BaseException:
+        if not any(shard_files(folder)):
+            remove_folder(folder)
+        raise
+    replace_store(store)
+
+
+def made_with(store: Path) -> Mapping[str, Any] | None:
+    """Return the settings that a store was begun with, with the key ``configuration`` among others; None for none."""
+    for _, path in shard_files(store):
+        header = existing_header(path)
+        if header is not None:
+            return vars(header)
+    return None
+
+
+def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], what_to_do: str) -> None:
+    """Make sure that a store was made with the settings of this run.
+
+    Args:
+        old, new: with the keys ``configuration`` and ``software``.
+        what_to_do: the end of the message.
+
+    Raises:
+        StoreError: it was not; the message says which settings differ.
+    """
+    found = [part for name in ("configuration", "software") for part in _compare(name, old, new)]
+    if found:
+        raise StoreError(f"{store}: made with other settings: {'; '.join(found)}; {what_to_do}")
+
+
+@contextmanager
+def _tidied(store: Path) -> Iterator[None]:
     """Make the folder of the shards, and keep it free of unfinished files: those of a run before, and of this one."""
     with writing(store):
         (store / SHARDS).mkdir(exist_ok=True)
@@ -113,13 +179,6 @@ def _remove_leftovers(store: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def remove_broken(store: Path, broken: Collection[str]) -> None:
-    """Remove files that are to be made again; the manifest first, so that the store is never taken for a whole one."""
-    with writing(store):
-        for name in (MANIFEST, *broken):
-            (store / name).unlink(missing_ok=True)
-
-
 def remove_extra_shards(store: Path, count: int) -> None:
     """Remove shards beyond the last planned one: an earlier run had a longer corpus."""
     with writing(store):
@@ -137,16 +196,21 @@ def _strangers(store: Path) -> list[str]:
     """Return what a folder holds that no store would."""
     if not store.is_dir():
         return []
-    found = [path.name for path in store.iterdir() if path.name != SHARDS and not _STORE_FILE.fullmatch(path.name)]
-    if (store / SHARDS).is_dir():
-        found += [name for name in shard_folder_files(store) if not _is_shard(name)]
-    return sorted(found)
+    folders = (SHARDS, ADDED_ARRAYS)
+    found = [path.name for path in store.iterdir() if path.name not in folders and not _STORE_FILE.fullmatch(path.name)]
+    inside = [
+        *shard_folder_files(store),
+        *(str(path.relative_to(store)) for path in (store / ADDED_ARRAYS).rglob("*") if not path.is_dir()),
+    ]
+    return sorted(found + [name for name in inside if not _is_data_file(name)])
 
 
-def _is_shard(name: str) -> bool:
-    """Return whether a path is that of a shard, finished or not."""
-    match = _SHARD_FILE.fullmatch(name)
-    return match is not None and shard_number(match["name"]) is not None
+def _is_data_file(name: str) -> bool:
+    """Return whether a path is that of a shard or of an added array's file, finished or not."""
+    match = _DATA_FILE.fullmatch(name)
+    return match is not None and (
+        shard_number(match["name"]) is not None or array_file_number(match["name"]) is not None
+    )
 
 
 def _refuse_strangers(store: Path) -> None:
@@ -156,23 +220,3 @@ def _refuse_strangers(store: Path) -> None:
             f"{store}: not a store, it holds '{found[0]}'{f' and {len(found) - 1} more' if len(found) > 1 else ''}; "
             "nothing was changed; give the path of a new or empty folder"
         )
-
-
-def _erase(store: Path) -> None:
-    """Delete a store, whole or begun, the manifest first: what is left after a kill is never taken for a whole one."""
-    (store / MANIFEST).unlink(missing_ok=True)
-    for path in store.iterdir():
-        if path.name not in (SHARDS, LOCK):
-            path.unlink(missing_ok=True)
-    if (store / SHARDS).is_dir():
-        for name in list(shard_folder_files(store)):
-            (store / name).unlink()
-
-
-def _settings_of_shards(store: Path, broken: Collection[str]) -> Mapping[str, Any] | None:
-    """Return the settings that a begun store's first readable shard was made with."""
-    for number, path in shard_files(store):
-        header = existing_header(path) if shard_name(number) not in broken else None
-        if header is not None:
-            return header.__dict__
-    return None

@@ -23,6 +23,7 @@ from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure
 from tts_prep.preprocess.runs.phonemizing import phonemize
+from tts_prep.preprocess.runs.shards import take_over
 from tts_prep.preprocess.workers.processes import WorkerPool
 
 _CHUNK = 1000
@@ -49,7 +50,12 @@ def find_ood_texts(path: Path) -> OodConfig:
 
 
 def make_ood_texts(
-    ood: OodConfig, text: TextConfig, settings: Mapping[str, Any], store: Path, pool: WorkerPool[Any, Any]
+    ood: OodConfig,
+    text: TextConfig,
+    settings: Mapping[str, Any],
+    store: Path,
+    pool: WorkerPool[Any, Any],
+    source: Path | None = None,
 ) -> None:
     """Phonemize a file of texts into ``ood.h5``, unless it is there already, made from the same with the same settings.
 
@@ -59,6 +65,7 @@ def make_ood_texts(
     Args:
         settings: the parts of the header that are the same in every shard.
         pool: of worker processes.
+        source: another store, whose texts are taken over where they are the same.
 
     Raises:
         ConfigurationError: no line can be used.
@@ -66,9 +73,13 @@ def make_ood_texts(
     """
     path = store / OOD_TEXTS
     key = json_sha256([ood.sha256, settings])
-    header = existing_ood_header(path)
-    if header is not None and header.key == key:
-        return
+    for folder in (store, *([source] if source else [])):
+        header = existing_ood_header(folder / OOD_TEXTS)
+        if header is not None and header.key == key:
+            if folder == source:
+                path.unlink(missing_ok=True)
+                take_over(source, store, OOD_TEXTS)
+            return
     lines = list(_read(ood.path))
     chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
     make = partial(_phonemize, config=text)

@@ -1,35 +1,43 @@
-"""From a corpus to a store: plan, shards in parallel, index, manifest."""
+"""From a corpus to a store: begin (plan and check everything), make the shards, finish (index and manifest).
+
+Nothing is changed before the plan is complete and has been checked. A new store is made in its place; one that replaces
+another is made beside it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TooManyFailuresError
-from tts_prep.format.assembly import assemble_store, write_failures
-from tts_prep.format.layout import FAILURES, FRAME, MANIFEST, PHONEME, SAMPLE, shard_name
-from tts_prep.format.manifest import Manifest
-from tts_prep.format.shard import ShardHeader
-from tts_prep.format.store_plan import plan_sha256, write_plan
+from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, StoreError
+from tts_prep.format.assembly import assemble_store, file_entry
+from tts_prep.format.layout import ADDED_ARRAYS, FRAME, MANIFEST, PHONEME, SAMPLE, array_file_name, shard_name
+from tts_prep.format.lock import Lock
+from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.store_plan import plan_sha256, read_plan, write_plan
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend
 from tts_prep.preprocess.configuration.software import software_versions
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.runs.folder import (
+    beside,
+    check_settings,
+    in_place,
     locked_folder,
-    open_folder,
-    remove_broken,
+    made_with,
     remove_extra_shards,
-    tidied,
 )
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
+from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, make_plan
-from tts_prep.preprocess.runs.shards import ShardRecipe, ShardSummary, get_ready, make_shard
+from tts_prep.preprocess.runs.shards import ShardRecipe, ShardSummary, get_ready, make_shard, take_over
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.preprocess.workers.scratch import scratch_folder
@@ -58,12 +66,34 @@ class Result:
     """What a run made.
 
     Attributes:
+        manifest: of the finished store; None after a part of one.
+        shards: how many shards the store has, or the part.
         shards_made: shards that this run made; the others were there already.
+        failures: rows left out.
+        seconds: of audio.
     """
 
     store: Path
-    manifest: Manifest
+    manifest: Manifest | None
+    shards: int
     shards_made: int
+    failures: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a run makes again in a store.
+
+    Attributes:
+        broken: files of the store that are not taken over, such as ``shards/00003.h5``.
+        made_with: ``configuration`` and ``software`` of the store.
+        check_plan: raises where the keys of all shards are not those of the store.
+    """
+
+    broken: Collection[str]
+    made_with: Mapping[str, Any]
+    check_plan: Callable[[Sequence[str]], None]
 
 
 def prepare(
@@ -75,15 +105,19 @@ def prepare(
     jobs: int = 1,
     backend: Backend = Backend(),
     max_failures: str | int = "1%",
+    part: Part | None = None,
     overwrite: bool = False,
+    update: bool = False,
+    repair: Repair | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
-    broken: Collection[str] = (),
-    check_plan: Callable[[Sequence[str]], None] | None = None,
 ) -> Result:
     """Make a store of a corpus, or go on with one that was begun.
 
     The bytes of the store depend on the corpus, the configuration and the versions of the libraries, and on nothing
     else: not on ``jobs``, nor on how often the run was interrupted.
+
+    A whole store that is there already is never changed in its place: with ``overwrite``, ``update`` or ``repair``,
+    another one is made beside it, which replaces it at one instant. Until then it is as it was.
 
     Args:
         items: from a corpus reader, such as `tts_prep.preprocess.corpora.read_ljspeech`.
@@ -92,85 +126,153 @@ def prepare(
         jobs: worker processes.
         backend: where they run.
         max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded up).
+        part: make the shards of this part only; `tts_prep.preprocess.runs.finish.finish_store` does the rest. Parts may
+            be made in any order, at once, on several machines with a common file system, and twice.
         overwrite: replace a store that is there.
-        broken: files of a whole store to make again, such as ``shards/00003.h5``; see `repair_store`.
-        check_plan: called with the keys of all shards before anything is removed; raises where they are not as they
-            should be.
+        update: replace a store that is there, and take over its shards whose rows and settings are the same.
+        repair: what of the store to make again; see `tts_prep.preprocess.runs.repair.repair_store`.
 
     Raises:
         TtsPrepError: the message says what and where. Shards that were made are kept.
     """
     allowed = FailureLimit.parse(max_failures)
+    if overwrite + update + (part is not None) + (repair is not None) > 1:
+        raise ConfigurationError("overwrite, update, part: expected at most one of them")
+    replaces = overwrite or update or repair is not None
     with (
-        locked_folder(store, overwrite=overwrite) as lock,
+        locked_folder(store, shared=part is not None) as lock,
         scratch_folder(store) as scratch,
         worker_pool(
             jobs,
             backend,
             # A whole store needs no workers.
-            None if (store / MANIFEST).exists() else partial(get_ready, config, scratch),
+            None if (store / MANIFEST).exists() and not replaces else partial(get_ready, config, scratch),
         ) as pool,
     ):
         recipe = recipe_of(config, root)
-        manifest = open_folder(store, recipe.settings, broken)
         plans = make_plan(first_rows(items, config.limit), root, config.store)
         if not plans:
             raise CorpusError(f"{root}: no rows, expected one a recording")
         keys = [recipe.key(plan) for plan in plans]
-        if check_plan:
-            check_plan(keys)
+        if repair:
+            check_settings(store, repair.made_with, recipe.settings, "install what it was made with")
+            repair.check_plan(keys)
+        manifest = None if repair or overwrite else _finished(store, recipe, keys, update=update)
+        if manifest and part:
+            raise StoreError(f"{store}: whole already; there is no part to make")
         if manifest:
-            if manifest.plan != plan_sha256(keys):
-                raise StoreError(
-                    f"{store}: a whole store, but the corpus has changed since it was made; give another path, or "
-                    "--overwrite to replace it"
-                )
-            if not broken:
-                return Result(store, manifest, 0)
-        lock.begun = True
-        if broken:
-            remove_broken(store, broken)
-        with tidied(store):
-            remove_extra_shards(store, len(plans))
-            write_plan(store, keys)
+            totals = manifest.totals
+            return Result(store, manifest, len(plans), 0, totals["failures"], totals["seconds"])
+        arrays = _added_arrays(store, repair, update=update)
+        own = plans[part.number - 1 :: part.count] if part else plans
+        with _place(store, lock, recipe, part, replaces=replaces) as folder:
+            if part:
+                _check_same_plan(store, keys)
+            else:
+                remove_extra_shards(folder, len(plans))
+            write_plan(folder, keys)
+            source = store.absolute() if (update or repair) and folder != store else None
             if config.ood_texts:
-                make_ood_texts(config.ood_texts, config.text, recipe.settings, store, pool)
-            summaries = make_shards(plans, recipe, store, pool, allowed, progress)
-        manifest = assemble_store(store, [(summary.entry, summary.header) for summary in summaries])
-        lock.begun = False
-    return Result(store, manifest, sum(summary.made for summary in summaries))
-
-
-@dataclass(frozen=True)
-class FailureLimit:
-    """The most rows that may fail: a number, or a share of all."""
-
-    text: str
-    number: float
-    is_share: bool
-
-    @classmethod
-    def parse(cls, value: str | int) -> FailureLimit:
-        """Read ``"20"`` or ``"1%"``.
-
-        Raises:
-            ConfigurationError: it is neither.
-        """
-        text = str(value).strip()
-        is_share = text.endswith("%")
-        try:
-            number = float(text.removesuffix("%")) if is_share else int(text)
-        except ValueError:
-            number = -1
-        if not 0 <= number <= (100 if is_share else float("inf")):
-            raise ConfigurationError(
-                f"max-failures: expected a number such as 20 or a share such as 1%, found {text!r}"
+                make_ood_texts(config.ood_texts, config.text, recipe.settings, folder, pool, source)
+            make = partial(
+                make_shard,
+                # Workers elsewhere need not have this process's working directory.
+                recipe=replace(recipe, root=root.absolute()),
+                store=folder.absolute(),
+                source=source,
+                broken=frozenset(repair.broken if repair else ()),
             )
-        return cls(text, number, is_share)
+            summaries = _make_shards(own, make, recipe, folder, pool, allowed, progress)
+            if not part:
+                added = {name: _take_over_array(name, store, folder, summaries) for name in arrays}
+                manifest = assemble_store(folder, [(summary.entry, summary.header) for summary in summaries], added)
+    return Result(
+        store,
+        manifest,
+        len(own),
+        sum(summary.made for summary in summaries),
+        sum(len(summary.header.failures) for summary in summaries),
+        sum(summary.header.seconds for summary in summaries),
+    )
 
-    def of(self, total: int) -> int:
-        """Return the number of rows, a share rounded up."""
-        return -int(-self.number * total // 100) if self.is_share else int(self.number)
+
+def _finished(store: Path, recipe: ShardRecipe, keys: Sequence[str], *, update: bool) -> Manifest | None:
+    """Return the manifest of a store that is whole and needs nothing; None where there is something to make.
+
+    Raises:
+        StoreError: the store was made with other settings or from another corpus, and is not to be updated.
+    """
+    manifest = read_manifest(store) if (store / MANIFEST).exists() else None
+    if manifest and manifest.plan == plan_sha256(keys):
+        return manifest
+    begun_with = vars(manifest) if manifest else made_with(store)
+    if begun_with and not update:
+        check_settings(store, begun_with, recipe.settings, "give another path, or --overwrite to replace it")
+        if manifest:
+            raise StoreError(
+                f"{store}: a whole store, but the corpus has changed since it was made; give another path, or --update "
+                "or --overwrite to replace it"
+            )
+    return None
+
+
+def _check_same_plan(store: Path, keys: Sequence[str]) -> None:
+    """Make sure that other parts of a store were planned from the same corpus."""
+    plan = read_plan(store)
+    if plan and plan.sha256 != plan_sha256(keys):
+        raise StoreError(
+            f"{store}: the corpus has changed since the first part was made ({len(plan.shards)} shards then, "
+            f"{len(keys)} now); leave it alone while a store is made, or start over with another path"
+        )
+
+
+def _added_arrays(store: Path, repair: Repair | None, *, update: bool) -> tuple[str, ...]:
+    """Return the added arrays that go over into the new store.
+
+    Raises:
+        StoreError: one would be lost.
+    """
+    names: tuple[str, ...] = ()
+    if repair or update:
+        try:
+            plan = read_plan(store)
+            names = plan.arrays if plan else ()
+        except CorruptStoreError:
+            names = tuple(read_manifest(store).array_files)
+    if names and repair is None:
+        raise StoreError(
+            f"{store}: has the added arrays {', '.join(names)}, which belong to its rows as they are; give "
+            "--overwrite, or another path, and add them again"
+        )
+    broken = [file for file in repair.broken if file.startswith(f"{ADDED_ARRAYS}/")] if repair else []
+    if broken:
+        raise StoreError(
+            f"{store / broken[0]}: not made from the corpus, so it cannot be repaired; add the array again"
+        )
+    return names
+
+
+def _take_over_array(name: str, store: Path, folder: Path, summaries: Sequence[ShardSummary]) -> list[FileEntry]:
+    entries = []
+    for summary in summaries:
+        file = array_file_name(name, summary.number)
+        if folder != store:
+            take_over(store, folder, file)
+        entries.append(file_entry(folder / file, file, summary.header.rows))
+    return entries
+
+
+@contextmanager
+def _place(store: Path, lock: Lock, recipe: ShardRecipe, part: Part | None, *, replaces: bool) -> Iterator[Path]:
+    """Yield the folder in which to make a store: its own, or one beside it where it replaces another store."""
+    begun_with = made_with(store) if replaces and not (store / MANIFEST).exists() else None
+    is_own = begun_with is not None and begun_with["configuration"] == recipe.settings["configuration"]
+    if replaces and (begun_with or (store / MANIFEST).exists()) and not is_own:
+        with beside(store) as folder:
+            yield folder
+    else:
+        with in_place(store, lock, shared=part is not None):
+            yield store
 
 
 def available_jobs() -> int:
@@ -207,23 +309,22 @@ def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
     return ShardRecipe(root, settings, extractor, config.reading, config.text)
 
 
-def make_shards(
+def _make_shards(
     plans: Sequence[ShardPlan],
+    make: Callable[[ShardPlan], ShardSummary],
     recipe: ShardRecipe,
-    store: Path,
+    folder: Path,
     pool: WorkerPool[ShardPlan, ShardSummary],
     allowed: FailureLimit,
     progress: Callable[[Progress], None],
 ) -> list[ShardSummary]:
     """Make all shards that are not there yet, and return them in order."""
     total = sum(plan.n_rows for plan in plans)
-    # Workers elsewhere need not have this process's working directory.
-    make = partial(make_shard, recipe=replace(recipe, root=recipe.root.absolute()), store=store.absolute())
     summaries: list[ShardSummary] = []
     rows = failures = 0
     seconds = made_seconds = 0.0
     progress(Progress(0, total, 0.0, 0, 0.0))
-    with contextlib.closing(pool.run(make, plans, partial(_shard_text, store), _without)) as results:
+    with contextlib.closing(pool.run(make, plans, partial(_shard_text, folder), _without)) as results:
         for summary in results:
             summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
@@ -232,12 +333,12 @@ def make_shards(
             made_seconds += summary.header.seconds if summary.made else 0.0
             progress(Progress(rows + failures, total, seconds, failures, made_seconds))
             if failures > allowed.of(total):
-                give_up(store, [done.header for done in sorted(summaries, key=_number)], total, allowed)
+                give_up(folder, [done.header for done in sorted(summaries, key=_number)], total, allowed)
     return sorted(summaries, key=_number)
 
 
-def _shard_text(store: Path, plan: ShardPlan) -> str:
-    return f"{store / shard_name(plan.number)} ({plan.name})"
+def _shard_text(folder: Path, plan: ShardPlan) -> str:
+    return f"{folder / shard_name(plan.number)} ({plan.name})"
 
 
 def _without(plan: ShardPlan, number: int) -> ShardPlan:
@@ -246,14 +347,3 @@ def _without(plan: ShardPlan, number: int) -> ShardPlan:
 
 def _number(summary: ShardSummary) -> int:
     return summary.number
-
-
-def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit) -> None:
-    """Write the failures of shards, in order, and raise a `TooManyFailuresError`."""
-    failures = write_failures(store, headers)
-    first = failures[0]
-    raise TooManyFailuresError(
-        f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows; the first is "
-        f"{first['id'] or 'without an id'} ({first['stage']}): {first['reason']}; all are in {store / FAILURES}; "
-        "what was done is kept"
-    )

@@ -21,7 +21,7 @@ from tts_prep.preprocess.configuration.records import Configuration, OodConfig, 
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header, find_ood_texts
-from tts_prep.preprocess.runs.prepare import Progress, Result, prepare
+from tts_prep.preprocess.runs.prepare import Progress, Repair, Result, prepare
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class _Findings:
 
     Attributes:
         broken: files to make again.
-        settings: `Configuration.as_dict` of the store.
+        settings: ``configuration`` (as `Configuration.as_dict` gives it) and ``software`` of the store.
         plan: SHA-256 of the plan, where the manifest is whole.
         keys: number → key of each shard that is whole, where the manifest is broken.
     """
 
     broken: list[str]
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
     plan: str | None
     keys: Mapping[int, str]
 
@@ -73,8 +73,10 @@ def repair_store(
     """
     found = _look(store)
     if not found.broken:
-        return Result(store, read_manifest(store), 0), []
-    config = configuration_of(store, found.settings)
+        manifest = read_manifest(store)
+        totals = manifest.totals
+        return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
+    config = configuration_of(store, found.settings["configuration"])
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in found.broken)
 
@@ -96,13 +98,12 @@ def repair_store(
         # Counted already when the store was made: a failure is no reason to stop now.
         max_failures="100%",
         progress=progress,
-        broken=found.broken,
-        check_plan=check_plan,
+        repair=Repair(found.broken, found.settings, check_plan),
     )
     return result, found.broken
 
 
-def configuration_of(store: Path, settings: dict[str, Any]) -> Configuration:
+def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
     """Return the configuration that `Configuration.as_dict` gave.
 
     Raises:
@@ -126,6 +127,7 @@ def configuration_of(store: Path, settings: dict[str, Any]) -> Configuration:
             # Where the file lies is not known; it is not looked at while its texts are whole.
             ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
             splits=splits,
+            preset=settings.get("preset"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{store}: its settings are not those of this version ({error}); make it again") from error
@@ -174,7 +176,7 @@ def _look(store: Path) -> _Findings:
         # Broken, or gone with a repair that was interrupted: the shards know the settings too.
         return _look_at_shards(store, error)
     broken = [entry.file for entry, fault in verify_store(store, manifest) if fault]
-    return _Findings(broken, dict(manifest.configuration), manifest.plan, {})
+    return _Findings(broken, vars(manifest), manifest.plan, {})
 
 
 def _look_at_shards(store: Path, error: StoreError) -> _Findings:
@@ -187,12 +189,12 @@ def _look_at_shards(store: Path, error: StoreError) -> _Findings:
             broken.append(shard_name(number))
         else:
             keys[number] = header.key
-            settings = settings or header.configuration
+            settings = settings or vars(header)
     if settings is None:
         raise error
-    if settings.get("text", {}).get("ood_texts") and existing_ood_header(store / OOD_TEXTS) is None:
+    if settings["configuration"].get("text", {}).get("ood_texts") and existing_ood_header(store / OOD_TEXTS) is None:
         broken.append(OOD_TEXTS)
-    return _Findings(broken, dict(settings), None, keys)
+    return _Findings(broken, settings, None, keys)
 
 
 def _whole_header(store: Path, number: int) -> ShardHeader | None:

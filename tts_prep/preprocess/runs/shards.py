@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from collections.abc import Callable, Mapping
+import os
+import shutil
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,7 @@ import h5py
 import numpy as np
 
 from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
-from tts_prep.format.atomic import replacing, syncing, writing
+from tts_prep.format.atomic import replacing, sync, syncing, writing
 from tts_prep.format.checksums import json_sha256, seal_file
 from tts_prep.format.datasets import Array
 from tts_prep.format.hdf5_reader import read_locations
@@ -98,11 +100,18 @@ class _Example:
 
 
 def make_shard(
-    plan: ShardPlan, recipe: ShardRecipe, store: Path, report: Callable[[int], None] = lambda _: None
+    plan: ShardPlan,
+    recipe: ShardRecipe,
+    store: Path,
+    source: Path | None = None,
+    broken: Collection[str] = (),
+    report: Callable[[int], None] = lambda _: None,
 ) -> ShardSummary:
     """Make one shard, unless it is there already, made from the same rows with the same settings.
 
     Args:
+        source: another store, whose shard is taken over where it is of the same rows and settings.
+        broken: shards of that store which are not taken over.
         report: called with the number of every row before it is made.
 
     Raises:
@@ -113,6 +122,10 @@ def make_shard(
     path = store / name
     key = recipe.key(plan)
     finished = finished_shard(path, plan.number, key)
+    if finished is None and source and name not in broken:
+        finished = finished_shard(source / name, plan.number, key)
+        if finished is not None:
+            take_over(source, store, name)
     if finished is not None:
         header, digest = finished.header, finished.digest
         entry = FileEntry(name, digest.size, header.rows, digest.sha256)
@@ -139,6 +152,25 @@ def get_ready(config: Configuration, scratch: Path) -> None:
     # Whatever is wrong with the frontend, the process that plans says so, or the first job.
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()
+
+
+def take_over(source: Path, store: Path, name: str) -> None:
+    """Give a store a file of another one: a second name for it, or a copy where the file system has no hard links.
+
+    Raises:
+        WriteError: the file can be neither linked nor copied.
+    """
+    path = store / name
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        try:
+            # The real one: a second name for a link could lead anywhere.
+            os.link(os.path.realpath(source / name), path)
+            sync(path.parent)
+        except OSError:
+            with replacing(path) as partial:
+                shutil.copyfile(source / name, partial)
 
 
 def finished_shard(path: Path, number: int, key: str) -> CheckedShard | None:

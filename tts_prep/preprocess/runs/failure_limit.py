@@ -1,0 +1,55 @@
+"""How many rows may fail before a run gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts_prep.errors import ConfigurationError, TooManyFailuresError
+from tts_prep.format.assembly import write_failures
+from tts_prep.format.layout import FAILURES
+from tts_prep.format.shard import ShardHeader
+
+
+@dataclass(frozen=True)
+class FailureLimit:
+    """The most rows that may fail: a number, or a share of all."""
+
+    text: str
+    number: float
+    is_share: bool
+
+    @classmethod
+    def parse(cls, value: str | int) -> FailureLimit:
+        """Read ``"20"`` or ``"1%"``.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        text = str(value).strip()
+        is_share = text.endswith("%")
+        try:
+            number = float(text.removesuffix("%")) if is_share else int(text)
+        except ValueError:
+            number = -1
+        if not 0 <= number <= (100 if is_share else float("inf")):
+            raise ConfigurationError(
+                f"max-failures: expected a number such as 20 or a share such as 1%, found {text!r}"
+            )
+        return cls(text, number, is_share)
+
+    def of(self, total: int) -> int:
+        """Return the number of rows, a share rounded up."""
+        return -int(-self.number * total // 100) if self.is_share else int(self.number)
+
+
+def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit) -> None:
+    """Write the failures of shards, in order, and raise a `TooManyFailuresError`."""
+    failures = write_failures(store, headers)
+    first = failures[0]
+    raise TooManyFailuresError(
+        f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows; the first is "
+        f"{first['id'] or 'without an id'} ({first['stage']}): {first['reason']}; all are in {store / FAILURES}; "
+        "what was done is kept"
+    )

@@ -1,0 +1,42 @@
+"""Finishing a store whose shards were made in parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.assembly import assemble_store, checked_shards
+from tts_prep.format.layout import MANIFEST, shard_name
+from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.format.store_plan import plan_sha256, read_plan
+from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.runs.folder import in_place, locked_folder
+
+
+def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
+    """Look that every shard of every part is there, and write failure list, index and manifest.
+
+    Raises:
+        StoreError: a part is missing; the message says which.
+        TooManyFailuresError: more rows of the whole failed than are allowed.
+    """
+    allowed = FailureLimit.parse(max_failures)
+    if (store / MANIFEST).exists():
+        return read_manifest(store)
+    plan = read_plan(store)
+    if plan is None:
+        raise StoreError(f"{store}: no part of a store; make parts with a corpus command and --part K/N first")
+    with locked_folder(store) as lock, in_place(store, lock):
+        missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
+        if missing:
+            raise StoreError(
+                f"{store}: {len(missing)} of {len(plan.shards)} shards are missing, {shard_name(missing[0])} first; "
+                f"make all parts, then finish (of N parts, part {missing[0]} mod N + 1 makes it)"
+            )
+        shards = list(checked_shards(store, len(plan.shards)))
+        if plan_sha256(header.key for _, header in shards) != plan.sha256:
+            raise CorruptStoreError(f"{store}: its shards are not those of the plan; run all parts again")
+        total = sum(header.rows + len(header.failures) for _, header in shards)
+        if sum(len(header.failures) for _, header in shards) > allowed.of(total):
+            give_up(store, [header for _, header in shards], total, allowed)
+        return assemble_store(store, shards)
