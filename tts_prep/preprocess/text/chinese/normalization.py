@@ -1,0 +1,185 @@
+"""Written Chinese as it is spoken: numbers, dates, times, money, percentages and units in characters.
+
+Each step is one function over the whole text, in the order of `_STEPS`; a later step sees what the earlier ones left.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Final
+
+from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.typography import without_controls
+
+Match = re.Match[str]
+
+_DIGITS: Final = "零一二三四五六七八九"
+_PLACES: Final = ("", "十", "百", "千")
+_GROUPS: Final = ("", "万", "亿", "万亿")
+_LONGEST: Final = 16
+"""Digits of the longest number that is read as one; a longer one is read digit by digit."""
+
+
+def normalize_chinese(text: str) -> str:
+    """Return a written Chinese text as it is to be spoken; full-width forms become half-width ones."""
+    text = unicodedata.normalize("NFKC", without_controls(text).translate(_MARKS))
+    for step in _STEPS:
+        text = step(text)
+    return " ".join(text.split())
+
+
+def cardinal(digits: str) -> str:
+    """Return a whole number in characters: ``"10300"`` is 一万零三百."""
+    digits = digits.lstrip("0")
+    if not digits:
+        return "零"
+    if len(digits) > _LONGEST:
+        return spelled(digits)
+    groups = [digits[max(0, end - 4) : end] for end in range(len(digits), 0, -4)]
+    words = ""
+    for number in range(len(groups) - 1, -1, -1):
+        group = groups[number]
+        if not group.strip("0"):
+            continue
+        # A zero is heard once for any gap before the next digit.
+        zero = "零" if words and (group[0] == "0" or not groups[number + 1].strip("0")) else ""
+        words += zero + _group(group) + _GROUPS[number]
+    return words[1:] if words.startswith("一十") else words
+
+
+def _group(group: str) -> str:
+    words, gap = "", False
+    for place, digit in zip(range(len(group) - 1, -1, -1), group, strict=True):
+        if digit == "0":
+            gap = bool(words)
+            continue
+        words += ("零" if gap else "") + _DIGITS[int(digit)] + _PLACES[place]
+        gap = False
+    return words
+
+
+def spelled(digits: str) -> str:
+    """Return digits one by one: ``"2024"`` is 二零二四."""
+    return "".join(_DIGITS[int(digit)] for digit in digits)
+
+
+def decimal(number: str) -> str:
+    """Return a number with or without a fraction: ``"3.14"`` is 三点一四."""
+    whole, point, fraction = number.replace(",", "").partition(".")
+    return cardinal(whole) + (f"点{spelled(fraction)}" if point else "")
+
+
+_NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_CLASSIFIERS: Final = (
+    "个位只条张本件次年天周岁块名家辆台座层双把根颗杯碗瓶斤里克米元万千亿倍种支枝头匹间套份篇首段场届点小"
+)
+_UNITS: Final = word_table(
+    """
+    km/h=公里每小时 m/s=米每秒 km²=平方公里 m²=平方米 m³=立方米 cm²=平方厘米 km=公里 cm=厘米 mm=毫米
+    kg=千克 mg=毫克 ml=毫升 mL=毫升 kWh=千瓦时 kW=千瓦 GHz=吉赫兹 MHz=兆赫兹 kHz=千赫兹 Hz=赫兹
+    GB=吉字节 MB=兆字节 KB=千字节 m=米 g=克 L=升 l=升 t=吨 s=秒 h=小时 °C=摄氏度 °F=华氏度 °=度
+    """
+)
+_MONEY: Final = word_table("¥=元 ￥=元 $=美元 US$=美元 €=欧元 £=英镑 HK$=港元 RMB=元")
+# NFKC would turn these into letters or an ASCII mark that says something else.
+_MARKS: Final = {**str.maketrans({"℃": "°C", "㎡": "m²", "㎞": "km", "㎏": "kg", "〇": "零", "²": "²"})}
+
+_UNIT = re.compile(
+    rf"({_NUMBER}) ?({'|'.join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))}|m2|m3|km2)(?![A-Za-z0-9])"
+)
+_AMOUNT = re.compile(rf"({'|'.join(map(re.escape, sorted(_MONEY, key=len, reverse=True)))}) ?({_NUMBER})([万亿千百]*)")
+_DATE = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
+_YEAR_RANGE = re.compile(r"(?<!\d)(\d{4})[-–—](?=\d{4}年)")
+_YEAR = re.compile(r"(?<!\d)(\d{4}|\d{2})(?=年)")
+_TIME = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?!\d)")
+_PERCENT = re.compile(rf"({_NUMBER}) ?(%|‰)")
+_FRACTION = re.compile(r"(?<![\d/])(\d+)/(\d+)(?![\d/])")
+_RANGE = re.compile(r"(?<=[\d%CF])\s?[~〜～]\s?(?=-?\d)")
+_SPAN = re.compile(r"(?<=\d)[-–—](?=\d+ ?(?:[年月日岁天周次℃%个人元米分小]|°C|km|kg))")
+_MINUS = re.compile(r"(?<![\dA-Za-z)])[-−](?=\d)")
+_PHONE = re.compile(
+    r"(?<![\d.,])(?:(?<=拨打)|(?<=电话)|(?<=热线)|(?<=号码))(\d{3,})(?![\d.])|(?<![\d.,])(1[3-9]\d{9}|0\d{2,3}-?\d{7,8}|[1-9]\d{2}-\d{4}-?\d{4}|0\d+|\d{17,})(?![\d.])"
+)
+_TWO = re.compile(rf"(?<![\d.,:/第])2(?=[{_CLASSIFIERS}])(?!年级|月|号|日)")
+_LABEL = re.compile(r"(?<=[A-Za-z])-?(\d+)")
+_PLAIN = re.compile(_NUMBER)
+
+
+def _units(text: str) -> str:
+    return _UNIT.sub(lambda match: match[1] + _UNITS[_SUPERSCRIPTS.get(match[2], match[2])], text)
+
+
+_SUPERSCRIPTS: Final = {"m2": "m²", "m3": "m³", "km2": "km²", "cm2": "cm²"}
+
+
+def _money(text: str) -> str:
+    return _AMOUNT.sub(lambda match: match[2] + match[3] + _MONEY[match[1]], text)
+
+
+def _dates(text: str) -> str:
+    return _DATE.sub(lambda match: f"{match[1]}年{int(match[3])}月{int(match[4])}日", text)
+
+
+def _years(text: str) -> str:
+    text = _YEAR_RANGE.sub(lambda match: f"{spelled(match[1])}至", text)
+    return _YEAR.sub(lambda match: spelled(match[1]), text)
+
+
+def _times(text: str) -> str:
+    def say(match: Match) -> str:
+        hour, minute, second = int(match[1]), int(match[2]), match[3]
+        spoken = f"{'两' if hour == 2 else cardinal(str(hour))}点"
+        if minute or second:
+            spoken += ("零" if 0 < minute < 10 else "") + f"{cardinal(str(minute))}分"
+        return spoken + (f"{cardinal(second)}秒" if second else "" if minute else "整")
+
+    return _TIME.sub(say, text)
+
+
+def _percentages(text: str) -> str:
+    return _PERCENT.sub(lambda match: ("百分之" if match[2] == "%" else "千分之") + decimal(match[1]), text)
+
+
+def _fractions(text: str) -> str:
+    return _FRACTION.sub(lambda match: f"{cardinal(match[2])}分之{cardinal(match[1])}", text)
+
+
+def _ranges(text: str) -> str:
+    return _MINUS.sub("负", _SPAN.sub("至", _RANGE.sub("至", text)))
+
+
+def _phones(text: str) -> str:
+    def say(match: Match) -> str:
+        # In numbers of telephones, 一 is read yāo.
+        digits = (match[1] or match[2]).replace("-", "")
+        return spelled(digits).replace("一", "幺") if match[1] or 8 <= len(digits) <= 13 else spelled(digits)
+
+    return _PHONE.sub(say, text)
+
+
+def _twos(text: str) -> str:
+    return _TWO.sub("两", text)
+
+
+def _labels(text: str) -> str:
+    return _LABEL.sub(lambda match: spelled(match[1]), text)
+
+
+def _numbers(text: str) -> str:
+    return _PLAIN.sub(lambda match: decimal(match[0]), text)
+
+
+_SIGNS: Final = {"+": "加", "×": "乘以", "÷": "除以", "=": "等于", "&": "和"}
+_SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×÷=]) ?(?=[零一二三四五六七八九十])|(&)")
+
+
+def _signs(text: str) -> str:
+    return _SIGN.sub(lambda match: _SIGNS[match[1] or match[2]], text)
+
+
+_STEPS: Final[tuple[Callable[[str], str], ...]] = (
+    *(_times, _dates, _years, _phones, _ranges, _units, _money, _percentages, _fractions),
+    *(_twos, _labels, _numbers, _signs),
+)

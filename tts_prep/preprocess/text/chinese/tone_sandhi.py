@@ -1,0 +1,86 @@
+"""Tones of Mandarin as they are spoken: 不, 一, and third tones before third tones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+_ORDINAL_OR_DIGIT: Final = frozenset("第初零〇一二三四五六七八九十点幺")
+_DIGITS_AND_DATES: Final = frozenset("零〇一二三四五六七八九十幺月号日")
+
+
+@dataclass(frozen=True)
+class Syllable:
+    """A character and how it is read.
+
+    Attributes:
+        character: empty where the text had pinyin, whose tone stays as it is.
+        pinyin: with a tone digit.
+        word: the number of its word.
+    """
+
+    character: str
+    pinyin: str
+    word: int
+
+    @property
+    def tone(self) -> str:
+        """The tone, 1 to 5."""
+        return self.pinyin[-1]
+
+    def with_tone(self, tone: str) -> Syllable:
+        """Return the syllable in another tone."""
+        return replace(self, pinyin=self.pinyin[:-1] + tone)
+
+
+def spoken_tones(syllables: Sequence[Syllable]) -> list[Syllable]:
+    """Return the syllables of one phrase, without a pause in it, in the tones that are spoken.
+
+    不 is bú before a fourth tone, and neutral between two of one verb. 一 is yí before a fourth tone and yì before
+    others, but yī as an ordinal, as a digit and at the end. A third tone before a third tone is a second one: first
+    inside of words, then in a word of one syllable before another word. (Chao, A Grammar of Spoken Chinese, 1968,
+    sections 1.3.4 and 1.3.6.)
+    """
+    found = list(syllables)
+    for i, syllable in enumerate(found):
+        before = found[i - 1] if i else None
+        after = found[i + 1] if i + 1 < len(found) else None
+        if syllable.character == "不":
+            found[i] = syllable.with_tone(_tone_of_bu(before, after))
+        elif syllable.character == "一":
+            found[i] = syllable.with_tone(_tone_of_yi(syllable, before, after))
+    return _third_tones(found)
+
+
+def _tone_of_bu(before: Syllable | None, after: Syllable | None) -> str:
+    if before and after and before.character == after.character:
+        return "5"
+    return "2" if after and after.tone == "4" else "4"
+
+
+def _tone_of_yi(syllable: Syllable, before: Syllable | None, after: Syllable | None) -> str:
+    if after is None or (before and before.character in _ORDINAL_OR_DIGIT) or after.character in _DIGITS_AND_DATES:
+        return "1"
+    if before and before.character == after.character:
+        return "5"
+    # The last of a word, as in 统一, and before a particle, as in 一的.
+    if (before and before.word == syllable.word != after.word) or (after.tone == "5" and after.character != "个"):
+        return "1"
+    return "2" if after.tone == "4" or after.character == "个" else "4"
+
+
+def _third_tones(syllables: list[Syllable]) -> list[Syllable]:
+    found = list(syllables)
+    for i in range(len(found) - 1):
+        if not found[i].character:
+            continue
+        if found[i].word == found[i + 1].word and syllables[i].tone == syllables[i + 1].tone == "3":
+            found[i] = found[i].with_tone("2")
+    words = Counter(syllable.word for syllable in syllables)
+    for i in range(len(found) - 1):
+        alone = found[i].character and words[found[i].word] == 1 and found[i].word != found[i + 1].word
+        if alone and found[i].tone == found[i + 1].tone == "3":
+            found[i] = found[i].with_tone("2")
+    return found

@@ -1,0 +1,244 @@
+"""Mandarin by pypinyin: initials and finals with tones, pinyin, or IPA.
+
+pypinyin and rjieba, which finds words, are optional dependencies (both MIT). They are imported here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
+from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa, is_pinyin
+from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, check_choice, join_symbols
+from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.vocab import Vocab
+
+STYLES: Final = ("phones", "pinyin", "ipa")
+
+_HANZI: Final = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_TOKEN: Final = re.compile(
+    rf"(?P<hanzi>[{_HANZI}]+)|(?P<prosody>#[1-5])|(?P<latin>[A-Za-zÀ-ÿĀ-ſƀ-ɏ:]*[A-Za-zü]\d?)|(?P<space>\s+)|(?P<mark>.)",
+    re.DOTALL,
+)
+_PROSODY: Final = re.compile(r"(#[1-5])")
+_MARKS: Final = {
+    **dict.fromkeys("，,、､", ","),
+    **dict.fromkeys("。｡．.", "."),
+    **dict.fromkeys("？?", "?"),
+    **dict.fromkeys("！!", "!"),
+    **dict.fromkeys("；;", ";"),
+    **dict.fromkeys("：:", ":"),
+    **dict.fromkeys("…⋯", "…"),
+    **dict.fromkeys("—–―─～~", "—"),
+}
+_NEAREST: Final = {"…": ".", "—": ",", ";": ",", ":": ","}
+_SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】〔〕()（）[]{}<>«»·・‧-_/|*#\\")
+_PAUSES: Final = frozenset(",.?!;:…—")
+# A character that is a word of its own is more often read so than as the dictionary has it first.
+_SINGLE: Final = {"得": "de5", "地": "de5", "着": "zhe5", "了": "le5", "的": "de5", "还": "hai2"}
+# Interjections that are consonants alone, or have a vowel that no other syllable has.
+_INTERJECTIONS: Final = {"m": "mu", "n": "en", "ng": "en", "hm": "heng", "hng": "heng", "ê": "ei"}
+# Where 儿 is a syllable: words in which it means child, and poetic ones.
+_FULL_ER: Final = frozenset("女婴幼孤少胎健男小混宠产患新育托")
+_PREFIX: Final = "@"
+_SILENCES: Final = frozenset(("sp", "spn", "sil"))
+"""Pauses that an aligner writes among pinyin."""
+
+
+class MandarinFrontend(CharacterPhonemes):
+    """Mandarin Chinese, in tones as they are spoken.
+
+    The text form is symbols separated by spaces: initials and finals with tone, as AISHELL-3 and FastSpeech2 have them
+    (``zh ong1 g uo2``); in the style ``pinyin``, syllables (``zhong1 guo2``). In the style ``ipa`` it is words in IPA
+    with arrows for tones. A text may be pinyin already: ``zhong1 guo2``; then its tones stay as they are.
+    Prosody marks, ``#1`` to ``#4``, are kept where the table has them. Full-width marks become half-width ones; quotes
+    and brackets are not spoken.
+
+    Args:
+        language: one of Mandarin.
+        symbols: another table than that of the style.
+        unknown: what becomes of a symbol that is not in the vocabulary.
+        punctuation: not used: marks are symbols of their own.
+        style: one of `STYLES`.
+
+    Raises:
+        ConfigurationError: the language is not Mandarin, an option has no such value, or pypinyin is not installed.
+    """
+
+    def __init__(
+        self,
+        language: str = "zh",
+        symbols: Symbols | None = None,
+        unknown: str = "error",
+        punctuation: str | None = None,
+        *,
+        style: str = "phones",
+    ) -> None:
+        check_choice("style", style, STYLES)
+        if not is_mandarin(language):
+            raise ConfigurationError(
+                f"language: the frontend 'mandarin' speaks Mandarin (zh, cmn), found {language!r}; give --language zh"
+            )
+        table = {"phones": "mandarin", "pinyin": "mandarin-pinyin", "ipa": "espeak"}[style]
+        super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
+        self.spaced = style != "ipa"
+        self._style = style
+        self._pypinyin, self._jieba = _import_packages()
+
+    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
+        """Return a text with numbers, dates, times, money and units in characters; pinyin and marks #1 as they are."""
+        if _is_all_pinyin(text):
+            return text
+        # Each piece alone: the digit of a mark is no number.
+        return "".join(piece if i % 2 else normalize_chinese(piece) for i, piece in enumerate(_PROSODY.split(text)))
+
+    def phoneticize(self, text: str, language: str | None = None) -> str:
+        """Return the phonemes in their text form.
+
+        Raises:
+            TextError: nothing is to be spoken, the text is in another language, or has digits or letters that are not
+                pinyin.
+        """
+        if language is not None and not is_mandarin(language):
+            raise TextError(f"the frontend 'mandarin' speaks Mandarin, the text is in {language!r}")
+        elements = list(self._elements(text))
+        if not any(isinstance(element, Syllable) for element in elements):
+            raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
+        if self._style == "ipa":
+            return _ipa(elements)
+        return join_symbols(symbol for element in _spoken(elements) for symbol in self._symbols(element))
+
+    def _elements(self, text: str) -> Iterator[Syllable | str]:
+        """Yield the syllables of a text as they are read alone, and its marks."""
+        number = 0
+        for match in _TOKEN.finditer(text):
+            kind, token = str(match.lastgroup), match[0]
+            if kind == "hanzi":
+                for word in self._words(token):
+                    number += 1
+                    yield from (Syllable(character, pinyin, number) for character, pinyin in word)
+            elif kind == "latin" and is_pinyin(token):
+                number += 1
+                yield Syllable("", token, number)
+            elif kind == "latin" and token not in _SILENCES:
+                raise TextError(
+                    f"the frontend 'mandarin' reads Chinese characters and pinyin with tones, found {token[:20]!r}"
+                )
+            elif token.isdigit():
+                raise TextError(f"a digit, {token!r}, in {text[:60]!r}; leave out --no-normalize")
+            elif kind != "space" and token not in _SILENT:
+                yield from self._mark(_MARKS.get(token, token))
+
+    def _words(self, characters: str) -> Iterator[list[tuple[str, str]]]:
+        """Yield the words of characters, each as pairs of a character and its pinyin by the dictionary."""
+        pypinyin = self._pypinyin
+        for word in self._jieba.cut(characters):
+            if len(word) == 1 and word in _SINGLE:
+                yield [(word, _SINGLE[word])]
+                continue
+            read = pypinyin.lazy_pinyin(
+                word, style=pypinyin.Style.TONE3, neutral_tone_with_five=True, errors=lambda _: None
+            )
+            if len(read) != len(word):
+                raise TextError(f"no pinyin for a character in {word[:20]!r}")
+            pairs = [(c, _INTERJECTIONS.get(p[:-1], p[:-1]) + p[-1]) for c, p in zip(word, read, strict=True)]
+            if len(word) == 3 and word[1] == "得" and word[0] not in "不只非":
+                pairs[1] = ("得", "de5")
+            # 小老虎 is 小 and 老虎, 展览馆 is 展览 and 馆: third tones change inside of the two first.
+            if len(word) == 3 and self._jieba.has_word(word[1:]) and not self._jieba.has_word(word[:2]):
+                yield pairs[:1]
+                pairs = pairs[1:]
+            yield pairs
+
+    def _mark(self, mark: str) -> list[str]:
+        """Return the mark, or the nearest that the table has; none for a mark of prosody or silence that it lacks."""
+        while mark not in self.vocab and mark in _NEAREST:
+            mark = _NEAREST[mark]
+        optional = mark[0] == "#" or mark in _SILENCES
+        return [] if optional and mark not in self.vocab else [mark]
+
+    def _symbols(self, element: Syllable | str) -> list[str]:
+        if isinstance(element, str):
+            found = [element]
+        elif self._style == "pinyin":
+            found = [element.pinyin.lower().replace("ü", "v").replace("u:", "v")]
+        else:
+            found = initial_and_final(element.pinyin)
+        return [_PREFIX + symbol if self.vocab.lookup(_PREFIX + symbol) is not None else symbol for symbol in found]
+
+    def software(self) -> dict[str, str]:
+        """Return the versions of what finds words and their pinyin."""
+        return {name: importlib.metadata.version(name) for name in ("pypinyin", "rjieba")}
+
+
+mandarin_pinyin = partial(MandarinFrontend, style="pinyin")
+mandarin_ipa = partial(MandarinFrontend, style="ipa")
+
+
+def is_mandarin(language: str) -> bool:
+    """Return whether a language code is one of Mandarin: ``zh``, ``zh-cn``, ``cmn`` and the like."""
+    codes = language.lower().replace("_", "-").split("-")
+    return codes[0] in ("zh", "cmn") and not {"hk", "yue"}.intersection(codes)
+
+
+def _is_all_pinyin(text: str) -> bool:
+    tokens = re.findall(r"#?\w+", text)
+    return bool(tokens) and all(token in _SILENCES or token[0] == "#" or is_pinyin(token) for token in tokens)
+
+
+def _spoken(elements: Sequence[Syllable | str]) -> list[Syllable | str]:
+    """Return elements with erhua and tones as they are spoken; no tone changes because of one beyond a pause."""
+    found: list[Syllable | str] = []
+    for pause, group in itertools.groupby(_with_erhua(elements), lambda element: element in _PAUSES):
+        phrase = list(group)
+        # Marks of prosody interrupt no phrase.
+        tones = iter(() if pause else spoken_tones([element for element in phrase if isinstance(element, Syllable)]))
+        found += [element if isinstance(element, str) else next(tones) for element in phrase]
+    return found
+
+
+def _with_erhua(elements: Sequence[Syllable | str]) -> list[Syllable | str]:
+    """Return elements with 儿 as an ending of the syllable before, where it is one."""
+    found: list[Syllable | str] = []
+    words = Counter(element.word for element in elements if isinstance(element, Syllable))
+    for element in elements:
+        last = found[-1] if found else None
+        if isinstance(element, Syllable) and isinstance(last, Syllable) and element.character == "儿":
+            # It begins a word of its own in 儿子, 儿童, 儿女.
+            begins = element.word != last.word and words[element.word] > 1
+            if not begins and last.character not in _FULL_ER and last.pinyin[-2] != "r":
+                found[-1] = replace(last, pinyin=f"{last.pinyin[:-1]}r{last.tone}")
+                continue
+        found.append(element)
+    return found
+
+
+def _ipa(elements: Sequence[Syllable | str]) -> str:
+    text, word = "", 0
+    for element in _spoken(elements):
+        if isinstance(element, str):
+            text += element
+            continue
+        text += (" " if text and element.word != word else "") + ipa(element.pinyin)
+        word = element.word
+    return text
+
+
+def _import_packages() -> tuple[Any, Any]:
+    try:
+        import pypinyin
+        import rjieba
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the frontend 'mandarin' needs the package {error.name}; install it with: pip install 'tts-prep[zh]'"
+        ) from None
+    return pypinyin, rjieba.Jieba()
