@@ -106,6 +106,7 @@ def importers_of(*packages: str) -> set[str]:
 
 def test_each_language_package_is_imported_by_one_module() -> None:
     assert importers_of("pypinyin", "rjieba") == {"preprocess/text/frontends/mandarin.py"}
+    assert importers_of("pyopenjtalk", "onnxruntime") == {"preprocess/text/frontends/japanese.py"}
 
 
 def test_only_the_modules_that_need_it_import_what_is_under_the_gpl() -> None:

@@ -27,7 +27,7 @@ def normalize_chinese(text: str) -> str:
     text = unicodedata.normalize("NFKC", without_controls(text).translate(_MARKS))
     for step in _STEPS:
         text = step(text)
-    return " ".join(text.split())
+    return _SPACE.sub("", text).strip()
 
 
 def cardinal(digits: str) -> str:
@@ -171,6 +171,8 @@ def _numbers(text: str) -> str:
     return _PLAIN.sub(lambda match: decimal(match[0]), text)
 
 
+# Chinese has no spaces; those of pinyin and of other languages stay.
+_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _SIGNS: Final = {"+": "加", "×": "乘以", "÷": "除以", "=": "等于", "&": "和"}
 _SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×÷=]) ?(?=[零一二三四五六七八九十])|(&)")
 

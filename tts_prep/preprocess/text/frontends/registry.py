@@ -23,6 +23,8 @@ FRONTENDS: Final[Mapping[str, str]] = {
     "mandarin": "mandarin:MandarinFrontend",
     "mandarin-pinyin": "mandarin:mandarin_pinyin",
     "mandarin-ipa": "mandarin:mandarin_ipa",
+    "japanese": "japanese:JapaneseFrontend",
+    "japanese-prosody": "japanese:japanese_prosody",
 }
 """Our frontends: name → module in this package, and class or function in it."""
 

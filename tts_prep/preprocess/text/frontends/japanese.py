@@ -1,0 +1,177 @@
+"""Japanese by Open JTalk: phones, or phones with marks of accent and phrase.
+
+pyopenjtalk-plus (MIT, its dictionary comes with it) is an optional dependency and is imported here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, check_choice, join_symbols
+from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.typography import without_controls
+from tts_prep.preprocess.text.vocab import Vocab
+
+STYLES: Final = ("phones", "prosody")
+
+_MARKS: Final = {
+    **dict.fromkeys("、，,､", ","),
+    **dict.fromkeys("。．.｡", "."),
+    **dict.fromkeys("？?", "?"),
+    **dict.fromkeys("！!", "!"),
+    **dict.fromkeys("…⋯‥", "…"),
+}
+# A dot between digits is part of a number.
+_MARK: Final = re.compile(r"(?<=\d)([,.:])(?=\d)|([、，､。．｡？！…⋯‥,.?!]+)")
+_CURRENCIES: Final = {"¥": "円", "$": "ドル", "€": "ユーロ", "£": "ポンド"}
+_AMOUNT: Final = re.compile(r"([¥$€£])(\d[\d,.]*[万億兆]*)")
+_TIME: Final = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
+_MINUS: Final = re.compile(r"(?<![\w)])[-−](?=\d)|(?<=[ぁ-ヿ一-鿿])[-−](?=\d)")
+_SILENT: Final = r"\s「」『』（）()【】〔〕\[\]{}《》〈〉“”\"'・･:：;；―—–\-~〜～♪＝=*#_/|"
+# What Open JTalk reads: kana, Chinese characters, letters, digits and signs that it has words for.
+_READABLE: Final = re.compile(
+    "[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003134fA-Za-z0-9Α-Ωα-ω%&+¥$€£@°²³×÷<>]"
+)
+_UNREADABLE: Final = re.compile(f"[^{_SILENT}]")
+# The fields of a full-context label that are used here.
+_LABEL: Final = re.compile(
+    r"-(?P<phone>.*?)\+.*/A:(?P<a1>[-\d]+|xx)\+(?P<a2>\d+|xx)\+(?P<a3>\d+|xx)/"
+    r".*!(?P<e3>\d+|xx)_.*/F:(?P<f1>\d+|xx)_"
+)
+
+
+class JapaneseFrontend(CharacterPhonemes):
+    """Japanese in Open JTalk's phones; numbers are read as Open JTalk reads them.
+
+    The text form is phones separated by spaces, ``k o N n i ch i w a``. ``U`` and ``I`` are unvoiced vowels, ``N`` is
+    the moraic nasal, ``cl`` the double consonant. In the style ``phones``, ``, . ? ! …`` are symbols. In the style
+    ``prosody``, as in ESPnet's ``pyopenjtalk_prosody``, a text is between ``^`` and ``$`` or ``?``, ``[`` and ``]`` are
+    rises and falls of the pitch, ``#`` ends an accent phrase, ``_`` is a pause; no vowel is unvoiced.
+
+    Args:
+        language: Japanese.
+        symbols: another table than that of the style.
+        unknown: what becomes of a symbol that is not in the vocabulary.
+        punctuation: not used: marks are symbols of their own.
+        style: one of `STYLES`.
+
+    Raises:
+        ConfigurationError: the language is not Japanese, an option has no such value, or a package is not installed.
+    """
+
+    def __init__(
+        self,
+        language: str = "ja",
+        symbols: Symbols | None = None,
+        unknown: str = "error",
+        punctuation: str | None = None,
+        *,
+        style: str = "phones",
+    ) -> None:
+        check_choice("style", style, STYLES)
+        if not is_japanese(language):
+            raise ConfigurationError(
+                f"language: the frontend 'japanese' speaks Japanese, found {language!r}; give --language ja"
+            )
+        table = {"phones": "japanese", "prosody": "japanese-prosody"}[style]
+        super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
+        self.spaced = True
+        self._style = style
+        self._open_jtalk = _import_open_jtalk()
+
+    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
+        """Return a text whose times, amounts of money and negative numbers are in an order that Open JTalk reads."""
+        text = unicodedata.normalize("NFKC", without_controls(text)).replace("°C", "度")
+        text = _AMOUNT.sub(lambda match: match[2] + _CURRENCIES[match[1]], text)
+        text = _TIME.sub(r"\1時\2分", text).replace("時00分", "時")
+        return _MINUS.sub("マイナス", text)
+
+    def phoneticize(self, text: str, language: str | None = None) -> str:
+        """Return phones in their text form.
+
+        Raises:
+            TextError: nothing is to be spoken, or the text is in another language.
+        """
+        if language is not None and not is_japanese(language):
+            raise TextError(f"the frontend 'japanese' speaks Japanese, the text is in {language!r}")
+        text = unicodedata.normalize("NFKC", text)
+        if not _READABLE.search(text):
+            raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
+        strange = [c for c in text if _UNREADABLE.match(c) and not _READABLE.match(c) and c not in _MARKS]
+        if strange:
+            raise TextError(f"the frontend 'japanese' cannot read {strange[0]!r} in {text[:60]!r}")
+        symbols = list(self._prosody(text) if self._style == "prosody" else self._phones(text))
+        if not any(symbol.isalpha() for symbol in symbols):
+            raise TextError(f"nothing to speak in {text[:60]!r}")
+        return join_symbols(symbols)
+
+    def _phones(self, text: str) -> Iterator[str]:
+        position = 0
+        for match in [*_MARK.finditer(text), None]:
+            if match is not None and match[1]:
+                continue
+            piece = text[position : match.start() if match else None]
+            if _READABLE.search(piece):
+                yield from (label["phone"] for label in self._labels(piece) if label["phone"] not in ("sil", "pau"))
+            if match is not None:
+                # Several marks are one pause: the last one says which.
+                yield _MARKS[match[2][-1]]
+                position = match.end()
+
+    def _prosody(self, text: str) -> Iterator[str]:
+        """Yield phones and marks, by Kurihara, Seiyama, Kumano: https://doi.org/10.1587/transinf.2020EDP7104."""
+        labels = self._labels(text)
+        for number, label in enumerate(labels):
+            phone = label["phone"]
+            if phone == "sil":
+                yield "^" if number == 0 else "?" if label["e3"] == "1" else "$"
+                continue
+            if phone == "pau":
+                yield "_"
+                continue
+            yield phone.lower() if phone in "AEIOU" else phone
+            # Places of the mora: a1 from the accent's, a2 from the begin, a3 from the end of a phrase of f1 morae.
+            a1, a2, a3, f1 = (int(label[name]) for name in ("a1", "a2", "a3", "f1"))
+            following = labels[number + 1]["a2"]
+            if a3 == 1 and following == "1" and phone in "aeiouAEIOUNcl":
+                yield "#"
+            elif a1 == 0 and following == str(a2 + 1) and a2 != f1:
+                yield "]"
+            elif a2 == 1 and following == "2":
+                yield "["
+
+    def _labels(self, text: str) -> list[re.Match[str]]:
+        found = (_LABEL.search(label) for label in self._open_jtalk.extract_fullcontext(text))
+        return [match for match in found if match is not None]
+
+    def software(self) -> dict[str, str]:
+        """Return the versions of Open JTalk's package, and of what it reads 何 and words of several readings by."""
+        packages = ("pyopenjtalk-plus", "onnxruntime", "SudachiPy", "SudachiDict-core")
+        return {name: importlib.metadata.version(name) for name in packages}
+
+
+japanese_prosody = partial(JapaneseFrontend, style="prosody")
+
+
+def is_japanese(language: str) -> bool:
+    """Return whether a language code is that of Japanese."""
+    return language.lower().replace("_", "-").split("-")[0] == "ja"
+
+
+def _import_open_jtalk() -> Any:
+    try:
+        # Reads 何; without it, pyopenjtalk prints a warning and reads it as nani everywhere.
+        import onnxruntime  # noqa: F401
+        import pyopenjtalk
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the frontend 'japanese' needs the package {error.name}; install it with: pip install 'tts-prep[ja]'"
+        ) from None
+    return pyopenjtalk
