@@ -20,6 +20,7 @@ from tts_prep.cli.demo import demo
 from tts_prep.cli.export import export
 from tts_prep.cli.export_scp import export_scp
 from tts_prep.cli.finish import finish
+from tts_prep.cli.frontends import frontends, languages
 from tts_prep.cli.info import info
 from tts_prep.cli.manifest import manifest
 from tts_prep.cli.plan import plan
@@ -92,6 +93,8 @@ for command in (
     report,
     presets,
     symbols,
+    frontends,
+    languages,
     export,
     export_scp,
     demo,

@@ -67,7 +67,9 @@ def corpus_options(function: F) -> F:
         click.option(
             "--trim-db", type=number, metavar="DB", help="Cut ends that are so many dB below the loudest part."
         ),
-        click.option("--frontend", metavar="NAME", help="espeak, arpabet, characters or phonemes.  [default: espeak]"),
+        click.option(
+            "--frontend", metavar="NAME", help="Frontend; 'tts-prep frontends' lists them.  [default: espeak]"
+        ),
         click.option(
             "--language", metavar="CODE", help="Of texts whose language the corpus does not say.  [default: en-us]"
         ),

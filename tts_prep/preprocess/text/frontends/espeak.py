@@ -19,9 +19,17 @@ from typing import Any
 from tts_prep.errors import ConfigurationError, TextError, WriteError
 from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
-from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, CharacterPhonemes, Symbols
+from tts_prep.preprocess.text.frontends.frontend import (
+    FOREIGN_LETTERS,
+    LIKELY_LANGUAGE,
+    OTHER_LANGUAGE,
+    UNSPOKEN_CHARACTERS,
+    CharacterPhonemes,
+    Symbols,
+)
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.minus import MINUS, with_minus_words
+from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
 from tts_prep.preprocess.text.vocab import Vocab
@@ -30,6 +38,8 @@ from tts_prep.preprocess.text.vocab import Vocab
 _VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
 _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
+_SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _JOINING_MARK = re.compile(r"(?<=[^\W\d_])([,;!?])(?=[^\W\d_])")
 _PARTS_OF_WORDS = ("Mn", "Mc", "Me", "Lm", "Zs")
 # The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
@@ -61,6 +71,7 @@ class EspeakFrontend(CharacterPhonemes):
         self.language = language
         self._backends: dict[str, Any] = {}
         self._left_out: dict[tuple[str, str], bool] = {}
+        self._switches: tuple[str, str, tuple[tuple[str, str], ...]] = ("", "", ())
 
     def _backend(self, language: str) -> Any:
         """Return the backend of a language, made at its first use: each has a copy of espeak-ng of its own."""
@@ -99,15 +110,30 @@ class EspeakFrontend(CharacterPhonemes):
                 if language in (None, self.language):
                     raise
                 raise TextError(str(error)) from None
-            phonemes = "".join(backend.phonemize([_with_word_boundaries(text)], strip=True))
+            check_script(text, language or self.language)
+            spoken = "".join(backend.phonemize([_with_word_boundaries(text)], strip=True))
+        phonemes = _SWITCH.sub("", spoken)
+        self._switches = (text, language or self.language, tuple(_switches(spoken)))
+        if self._switches[2] and not _LATIN.search(text):
+            other, said = self._switches[2][0]
+            raise TextError(f"espeak-ng reads a part of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
         if NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
         return separate_punctuation(phonemes) if self.separate else phonemes
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield every unknown symbol of the phonemes, and every character of the text that espeak-ng leaves out."""
+        """Yield unknown symbols, and what of the text espeak-ng leaves out or speaks in another language.
+
+        The latter are its own switches of language, letters of another script, and texts that seem to be in another
+        language altogether.
+        """
         yield from super().remarks(text, phonemes, language)
         language = language or self.language
+        yield from ((OTHER_LANGUAGE, f"{other}: {said}") for other, said in self._switched(text, language))
+        yield from ((FOREIGN_LETTERS, letter) for letter in foreign_letters(text, language))
+        likely = likely_language(text, language)
+        if likely:
+            yield LIKELY_LANGUAGE, likely
         if not _PLAIN.issuperset(text):
             text = without_controls(text)
             for character in sorted(set(text) - _PLAIN):
@@ -116,6 +142,13 @@ class EspeakFrontend(CharacterPhonemes):
         signs = () if is_english(language) else MINUS.findall(text)
         if signs and self._is_left_out("-", language):
             yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
+
+    def _switched(self, text: str, language: str) -> tuple[tuple[str, str], ...]:
+        """Return the languages that espeak-ng switched to in a text, and what it said in them."""
+        text = without_controls(text)
+        if self._switches[:2] != (text, language):
+            self.phoneticize(text, language)
+        return self._switches[2]
 
     def _is_left_out(self, character: str, language: str) -> bool:
         """Return whether espeak-ng says nothing for a character that stands alone; for ``-``, before a number."""
@@ -140,6 +173,26 @@ class EspeakFrontend(CharacterPhonemes):
             "phonemizer": importlib.metadata.version("phonemizer"),
             "espeak-ng": version,
         }
+
+
+def _switches(spoken: str) -> Iterator[tuple[str, str]]:
+    """Yield every language that espeak-ng switches to, and what it says in it: ``(en)kəmpjˈuːɾɚ(de)``."""
+    pieces = _SWITCH.split(spoken)
+    # From the second on, every other piece is a language; the last of a pair switches back.
+    for i in range(1, len(pieces) - 1, 4):
+        if pieces[i + 1].strip():
+            yield pieces[i], pieces[i + 1].strip()
+
+
+def espeak_languages() -> dict[str, str]:
+    """Return the code of every language of espeak-ng → its name."""
+    from phonemizer.backend import EspeakBackend
+    from phonemizer.backend.espeak.wrapper import EspeakWrapper
+
+    library, data = espeak_library()
+    EspeakWrapper.set_library(str(library))
+    EspeakWrapper.set_data_path(str(data))
+    return dict(sorted(EspeakBackend.supported_languages().items()))
 
 
 def _with_word_boundaries(text: str) -> str:
@@ -179,8 +232,8 @@ def _make_backend(language: str) -> Any:
             punctuation_marks=MARKS,
             preserve_punctuation=True,
             with_stress=True,
-            # A word that espeak speaks in another language would come with "(fr)" before it.
-            language_switch="remove-flags",
+            # A word that espeak-ng speaks in another language comes with "(fr)" before it.
+            language_switch="keep-flags",
             logger=quiet,
         )
     except OSError as error:

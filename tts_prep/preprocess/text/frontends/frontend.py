@@ -15,6 +15,9 @@ from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
 UNKNOWN_SYMBOLS: Final = "unknown_symbols"
 GUESSED_WORDS: Final = "words_not_in_dictionary"
 UNSPOKEN_CHARACTERS: Final = "characters_not_spoken"
+OTHER_LANGUAGE: Final = "parts_spoken_in_another_language"
+FOREIGN_LETTERS: Final = "letters_of_another_script"
+LIKELY_LANGUAGE: Final = "texts_that_seem_to_be_in_another_language"
 
 Symbols: TypeAlias = Vocab | Sequence[str]
 """A vocabulary, or a table whose specials are found by their names."""
@@ -61,8 +64,8 @@ class Frontend(Protocol):
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterable[tuple[str, str]]:
         """Yield what a run should count of one text and its phonemes: a kind of remark, and the symbol or word.
 
-        Kinds are `UNKNOWN_SYMBOLS`, `GUESSED_WORDS` and `UNSPOKEN_CHARACTERS`: what the text has and the phonemes have
-        not, in no form.
+        Kinds are `UNKNOWN_SYMBOLS`, `GUESSED_WORDS`, `OTHER_LANGUAGE`, `FOREIGN_LETTERS`, `LIKELY_LANGUAGE` and
+        `UNSPOKEN_CHARACTERS`: what the text has and the phonemes have not, in no form.
         """
 
     def software(self) -> dict[str, str]:

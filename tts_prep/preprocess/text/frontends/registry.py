@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
@@ -15,18 +16,30 @@ from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 ENTRY_POINTS: Final = "tts_prep.frontends"
 """The group of entry points under which other packages register frontends."""
 
-FRONTENDS: Final[Mapping[str, str]] = {
-    "espeak": "espeak:EspeakFrontend",
-    "arpabet": "arpabet:ArpabetFrontend",
-    "characters": "characters:CharactersFrontend",
-    "phonemes": "phonemes:PhonemesFrontend",
-    "mandarin": "mandarin:MandarinFrontend",
-    "mandarin-pinyin": "mandarin:mandarin_pinyin",
-    "mandarin-ipa": "mandarin:mandarin_ipa",
-    "japanese": "japanese:JapaneseFrontend",
-    "japanese-prosody": "japanese:japanese_prosody",
+
+@dataclass(frozen=True)
+class FrontendEntry:
+    """One of our frontends: its class or function, by name in a module of this package, and what it gives."""
+
+    module: str
+    name: str
+    description: str
+
+
+FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
+    "espeak": FrontendEntry("espeak", "EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),
+    "arpabet": FrontendEntry("arpabet", "ArpabetFrontend", "ARPAbet with stress by the CMU dictionary; English"),
+    "characters": FrontendEntry("characters", "CharactersFrontend", "the letters of the text"),
+    "phonemes": FrontendEntry("phonemes", "PhonemesFrontend", "the text is phonemes already"),
+    "mandarin": FrontendEntry("mandarin", "MandarinFrontend", "Mandarin: initials and finals with tone"),
+    "mandarin-pinyin": FrontendEntry("mandarin", "mandarin_pinyin", "Mandarin: pinyin with tone"),
+    "mandarin-ipa": FrontendEntry("mandarin", "mandarin_ipa", "Mandarin: IPA with arrows for tones"),
+    "japanese": FrontendEntry("japanese", "JapaneseFrontend", "Japanese: phones by Open JTalk"),
+    "japanese-prosody": FrontendEntry(
+        "japanese", "japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"
+    ),
 }
-"""Our frontends: name → module in this package, and class or function in it."""
+"""Our frontends by name."""
 
 DEFAULT_FRONTEND: Final = "espeak"
 
@@ -76,8 +89,8 @@ def get_frontend(
 
 def _find(name: str) -> Callable[..., Frontend]:
     if name in FRONTENDS:
-        module, _, attribute = FRONTENDS[name].partition(":")
-        found: Callable[..., Frontend] = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+        entry = FRONTENDS[name]
+        found: Callable[..., Frontend] = getattr(importlib.import_module(f"{__package__}.{entry.module}"), entry.name)
         return found
     others = third_party_frontends()
     check_choice("frontend", name, (*FRONTENDS, *others))

@@ -1,0 +1,25 @@
+"""``tts-prep frontends`` and ``tts-prep languages``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+def frontends() -> None:
+    """List the text frontends: ours, and those that other packages register."""
+    from tts_prep.preprocess.text.frontends.registry import FRONTENDS, third_party_frontends
+
+    for name, entry in FRONTENDS.items():
+        click.echo(f"{name:<18}{entry.description}")
+    for name, point in third_party_frontends().items():
+        click.echo(f"{name:<18}{point.value}")
+
+
+@click.command()
+def languages() -> None:
+    """List the languages of espeak-ng: the codes that --language takes, and their names."""
+    from tts_prep.preprocess.text.frontends.espeak import espeak_languages
+
+    for code, name in espeak_languages().items():
+        click.echo(f"{code:<22}{name}")

@@ -1,0 +1,103 @@
+"""Whether a text can be in the language that it is said to be in: its script, and its commonest words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from tts_prep.errors import TextError
+from tts_prep.preprocess.text.tables import word_table
+
+# The first word of a letter's Unicode name. Languages that are not here are written in Latin letters.
+_SCRIPTS: Final = word_table(
+    """
+    am=ETHIOPIC ar=ARABIC as=BENGALI ba=CYRILLIC be=CYRILLIC bg=CYRILLIC bn=BENGALI bpy=BENGALI chr=CHEROKEE cmn=CJK
+    cv=CYRILLIC el=GREEK fa=ARABIC grc=GREEK gu=GUJARATI he=HEBREW hi=DEVANAGARI hy=ARMENIAN hyw=ARMENIAN
+    ja=CJK+HIRAGANA+KATAKANA ka=GEORGIAN kk=CYRILLIC+ARABIC+LATIN kn=KANNADA ko=HANGUL+CJK kok=DEVANAGARI
+    ky=CYRILLIC+ARABIC mk=CYRILLIC ml=MALAYALAM mr=DEVANAGARI my=MYANMAR ne=DEVANAGARI nog=CYRILLIC or=ORIYA
+    pa=GURMUKHI+ARABIC ru=CYRILLIC sd=ARABIC+DEVANAGARI shn=MYANMAR si=SINHALA sr=CYRILLIC+LATIN ta=TAMIL te=TELUGU
+    th=THAI ti=ETHIOPIC tt=CYRILLIC+LATIN ug=ARABIC+CYRILLIC+LATIN uk=CYRILLIC ur=ARABIC uz=LATIN+CYRILLIC yue=CJK
+    zh=CJK ku=LATIN+ARABIC ms=LATIN+ARABIC az=LATIN+CYRILLIC+ARABIC bs=LATIN+CYRILLIC hak=CJK+LATIN
+    """
+)
+# Words that are common in one of these languages and rare or missing in the others.
+_COMMON: Final = {
+    word: language
+    for language, words in {
+        "en": "the of and that was with which his this from were had have not been they would she you",
+        "de": "der und das ist nicht ein eine mit auf dem den sich auch wir ich wie nach wird einer wurde durch",
+        "fr": "le les et des est une dans qui que pas pour sur du vous nous avec sont cette elle ont mais",
+        "es": "el los las una por con para como más pero sus ese muy cuando hasta desde porque está hay",
+        "it": "il che di della sono gli nel alla più anche questo perché essere dei dalla lo delle molto",
+        "pt": "não uma com em dos foi ele mais pelo isso às são você também ela pela até das ao muito",
+        "nl": "het een van zijn niet voor aan werd ook maar naar heeft deze worden bij wordt nog hij uit",
+        "pl": "nie jest się na że do jak przez było tego tak ale jego już dla który tylko oraz była są",
+        "sv": "och att det som är inte för på med av till den har om ett från men hade kan efter",
+        "tr": "bir ve bu için çok ile değil daha gibi ama kadar sonra olarak var ben onun olan ne",
+    }.items()
+    for word in words.split()
+}
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_ENOUGH: Final = 3
+"""Common words of another language that make a text suspect."""
+
+
+@lru_cache(maxsize=4096)
+def _script(character: str) -> str:
+    name = unicodedata.name(character, "")
+    return "LATIN" if name.startswith("FULLWIDTH LATIN") else name.partition(" ")[0]
+
+
+def check_script(text: str, language: str) -> None:
+    """Refuse a text none of whose letters is of the script of its language.
+
+    Raises:
+        TextError: the message says which scripts these are.
+    """
+    if text.isascii() and _scripts_of(language) == ("LATIN",):
+        return
+    found = Counter(_script(character) for character in text if character.isalpha())
+    own = _scripts_of(language)
+    # A letter or two may be the name of a thing, as in "β" or "5 km".
+    if sum(found.values()) > 2 and not any(found[script] for script in own):
+        script = found.most_common(1)[0][0]
+        raise TextError(
+            f"the text is in {_name(script)} letters, the language {language!r} is written in "
+            f"{' or '.join(map(_name, own))} ones; give its language: {text[:40]!r}"
+        )
+
+
+def _name(script: str) -> str:
+    return "Chinese" if script == "CJK" else script.capitalize()
+
+
+def foreign_letters(text: str, language: str) -> Iterator[str]:
+    """Yield the letters of a text that are neither Latin nor of the script of its language."""
+    if text.isascii():
+        return
+    own = {*_scripts_of(language), "LATIN", "MODIFIER", "COMBINING", "MICRO", "FEMININE", "MASCULINE"}
+    yield from (character for character in text if character.isalpha() and _script(character) not in own)
+
+
+def likely_language(text: str, language: str) -> str | None:
+    """Return the language whose common words a text has, where it has none or few of its own language's.
+
+    Only ten languages in Latin letters are known, and both must be among them.
+    """
+    own = language.lower().replace("_", "-").split("-")[0]
+    found = Counter(_COMMON[word] for word in _WORD.findall(text.lower()) if word in _COMMON)
+    if own not in _COMMON.values() or not found:
+        return None
+    best, count = found.most_common(1)[0]
+    return best if best != own and count >= _ENOUGH and count > 2 * found[own] else None
+
+
+def _scripts_of(language: str) -> tuple[str, ...]:
+    codes = language.lower().replace("_", "-").split("-")
+    if "latn" in codes:
+        return ("LATIN",)
+    return tuple(_SCRIPTS.get(codes[0], "LATIN").split())
