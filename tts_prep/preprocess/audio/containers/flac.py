@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from io import FileIO
 
+import numpy as np
+
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from, several_streams
 
 # STREAMINFO comes first; the second one is the last block of metadata as well.
 _BEGINNINGS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
-_PIECE = 1 << 20
+_MAGIC = int.from_bytes(b"fLaC", "little")
+_PIECE = 1 << 17
 _MAX_TAIL = 1 << 20
 _TOTAL_MASK = (1 << 36) - 1
 
@@ -34,7 +37,9 @@ def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
     max_block = int.from_bytes(head[10:12], "big")
     properties = int.from_bytes(head[18:26], "big")
     total = properties & _TOTAL_MASK
-    tail_start = max(start + 42, size - _MAX_TAIL)
+    # Where the size of the largest frame is known, no more is read.
+    longest = int.from_bytes(head[15:18], "big") or _MAX_TAIL
+    tail_start = max(start + 42, size - min(longest + 256, _MAX_TAIL))
     tail = os.pread(file.fileno(), size - tail_start, tail_start)
     if tail[-128:].startswith(b"TAG"):
         tail = tail[:-128]
@@ -54,13 +59,17 @@ def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
 
 def _find_beginning(file: FileIO, position: int, size: int) -> int | None:
     """Return where another stream begins, None where there is none."""
+    # Into one buffer: fresh memory for each piece would cost more than the search.
+    piece = bytearray(min(_PIECE, size) + 7)
     while position < size:
-        piece = os.pread(file.fileno(), _PIECE + 7, position)
-        place = piece.find(b"fLaC")
-        while place >= 0:
-            if piece[place : place + 8] in _BEGINNINGS:
-                return position + place
-            place = piece.find(b"fLaC", place + 1)
+        stop = os.preadv(file.fileno(), [piece], position)
+        # Four bytes at once, at each of four offsets: several times faster than bytearray.find.
+        for offset in range(min(4, stop // 4)):
+            words = np.frombuffer(piece, "<u4", (stop - offset) // 4, offset)
+            for word in np.flatnonzero(words == _MAGIC).tolist():
+                place = 4 * word + offset
+                if piece[place : place + 8] in _BEGINNINGS:
+                    return position + place
         position += _PIECE
     return None
 

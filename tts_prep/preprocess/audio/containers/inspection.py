@@ -46,8 +46,11 @@ def inspect(file: FileIO) -> Stream:
     start = 0
     # Bounded: a crafted file can hold millions of empty tags.
     for _ in range(_MAX_TAGS):
-        start += id3v2_size(os.pread(file.fileno(), 10, start))
-    magic = os.pread(file.fileno(), 4, start)
+        header = os.pread(file.fileno(), 10, start)
+        if not (skipped := id3v2_size(header)):
+            break
+        start += skipped
+    magic = header[:4]
     if magic in _CHUNKS:
         return _CHUNKS[magic](file, start, size)
     if magic == b"OggS":

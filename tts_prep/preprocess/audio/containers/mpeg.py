@@ -62,6 +62,8 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
     stop = _end_of_frames(data)
     same = (first.version, first.layer, first.sample_rate, first.mono)
     sizes: dict[bytes, int] = {}
+    # Looked for in all of the file at once, because few files have one.
+    tagged = any(data.find(name, start + first.size) >= 0 for name in (b"Xing", b"Info"))
     n_frames, position = 0, start
     while position < stop:
         header = data[position : position + 4]
@@ -84,7 +86,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
             size = sizes[header] = frame.size
         if position + size > stop:
             raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is not whole")
-        if position > start and _tag(data, position, first):
+        if tagged and position > start and _tag(data, position, first):
             raise BrokenRecordingError(several_streams(position))
         position += size
         n_frames += 1
