@@ -184,7 +184,11 @@ def _rows() -> Iterator[Case]:
         ("a recording with infinity", np.array([0.1, np.inf] * 5000)),
     ):
         yield Case(given, ROW, _bad_samples(samples))
+    yield Case("a recording at integer scale", ROW, _bad_samples(32768 * speech_like(0.3, 1)))
     yield Case("a recording that is a folder", ROW, _recording_is_folder)
+    yield Case("a recording that is a named pipe", ROW, lambda w: _named_pipe(w.corpus / "wavs/S-0001.wav"))
+    yield Case("two recordings in one file", ROW, lambda w: _twice(w.corpus / "wavs/S-0001.wav"))
+    yield Case("a list that is a named pipe", MAKE, lambda w: _named_pipe(w.corpus / "metadata.csv"))
 
 
 def _bad_row(row: bytes) -> Callable[[World], None]:
@@ -206,6 +210,15 @@ def _bad_samples(samples: np.ndarray) -> Callable[[World], None]:
 def _recording_is_folder(world: World) -> None:
     (world.corpus / "wavs" / "S-0001.wav").unlink()
     (world.corpus / "wavs" / "S-0001.wav").mkdir()
+
+
+def _named_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _twice(path: Path) -> None:
+    path.write_bytes(2 * path.read_bytes())
 
 
 def _cut(path: Path) -> None:

@@ -24,7 +24,7 @@ def open_regular(path: Path) -> FileIO:
         ValueError: the path holds a NUL character.
     """
     # Before it is opened: to open a device can do something.
-    _check(os.stat(path), path)  # noqa: PTH116 - Path.stat says nothing that this does not
+    check_regular(path)
     # Without waiting: it may have been replaced by a named pipe.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -33,6 +33,11 @@ def open_regular(path: Path) -> FileIO:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def check_regular(path: Path) -> None:
+    """Check that a file can be opened without waiting; errors as in `open_regular`."""
+    _check(os.stat(path), path)  # noqa: PTH116 - Path.stat says nothing that this does not
 
 
 def read_regular(path: Path) -> bytes:

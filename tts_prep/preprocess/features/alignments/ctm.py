@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.regular_files import read_regular
 from tts_prep.preprocess.features.alignments.intervals import Interval, tile
 
 
@@ -17,7 +18,7 @@ def read_ctm(path: Path) -> dict[str, tuple[Interval, ...]]:
     """
     found: dict[str, list[Interval]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_regular(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as a CTM file ({error})") from error
     for number, line in enumerate(lines, 1):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError
+from tts_prep.format.regular_files import check_regular
 
 
 def read_durations(path: Path) -> npt.NDArray[Any]:
@@ -18,6 +19,7 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
         AlignmentError: the file is missing, is not a list of numbers, or a number is negative or not finite.
     """
     try:
+        check_regular(path)
         values = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _numbers(path)
     except FileNotFoundError:
         raise AlignmentError(f"{path}: no such file, expected the durations of the utterance") from None

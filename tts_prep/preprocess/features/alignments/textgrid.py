@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import AlignmentError
+from tts_prep.format.regular_files import check_regular
 from tts_prep.preprocess.features.alignments.intervals import Interval, tile
 
 PHONE_TIERS = ("phones", "phone", "phonemes")
@@ -27,6 +28,7 @@ def read_textgrid(path: Path, tier: str | None = None, speaker: str = "") -> tup
     from praatio.utilities.errors import PraatioException
 
     try:
+        check_regular(path)
         grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
     except FileNotFoundError:
         raise AlignmentError(f"{path}: no such file, expected the TextGrid of the utterance") from None
