@@ -128,7 +128,7 @@ class Killer:
                 os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=120)
         took = time.monotonic() - started
-        if way in ("terminate", "interrupt") and process.returncode == 1:
+        if way in ("terminate", "interrupt") and process.returncode in (130, 143):
             # Before it, click ends the line in which a terminal shows ^C.
             assert (
                 complaints(err)

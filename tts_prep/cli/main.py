@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NoReturn
 
 import click
@@ -104,21 +103,32 @@ cli.help = _paragraphs(cli.help)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 done, 1 failed, 2 wrong usage.
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong usage, 128 and a signal's number where one ended it.
 
     Errors are one line on stderr, with a traceback only where ``--debug`` is given.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _open_closed_streams()
     # A file name need not be text in the terminal's encoding, or in any.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    with _ending_in_order():
+    with interruption.ending_in_order():
         _run(arguments)
+
+
+def _open_closed_streams() -> None:
+    """Lead standard streams that were closed to nowhere: the next file to be opened would take their place."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _run(arguments: Sequence[str]) -> NoReturn:
     try:
         status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False)
+        interruption.check()
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else "", err=True)
@@ -128,43 +138,25 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         path = context.command_path if context else "tts-prep"
         message = error.format_message().rstrip(".")
         _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        _fail("interrupted; run the same command again to go on where it stopped", 1, [])
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):
+            # click takes it for the end of the input.
+            _fail("a file ends too early, or is empty; --debug shows which", 1, arguments)
+        number = interruption.received or signal.SIGINT
+        _fail("interrupted; run the same command again to go on where it stopped", 128 + number, [])
     except ConfigurationError as error:
         _fail(str(error), 2, arguments)
     except TtsPrepError as error:
         _fail(str(error), 1, arguments)
+    except MemoryError:
+        _fail("needs more memory than there is; give fewer --jobs", 1, arguments)
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell. Python would complain once more at its end.
         sys.stderr.close()
         sys.exit(1)
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """Take SIGTERM and the end of the terminal for Ctrl-C: processes and temporary files are cleared away.
-
-    The second signal of a kind ends this process at once, and its workers follow.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
-        if handler not in (signal.SIG_IGN, None):
-            signal.signal(number, _interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            if handler is not None:
-                signal.signal(number, handler)
-
-
-def _interrupt(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_DFL)
-    interruption.received = True
-    raise KeyboardInterrupt
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}", 1, arguments)
 
 
 def _fail(message: str, status: int, arguments: Sequence[str]) -> NoReturn:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +13,8 @@ from pathlib import Path
 
 from tts_prep.errors import WriteError
 from tts_prep.format.layout import PARTIAL_SUFFIX
+
+_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @contextmanager
@@ -52,10 +56,13 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Make a file's bytes, or a folder's entries, durable."""
+    """Make a file's bytes, or a folder's entries, durable; on a file system that flushes no folders, only files'."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED or not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise
     finally:
         os.close(descriptor)
 

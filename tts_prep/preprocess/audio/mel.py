@@ -151,8 +151,23 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
     return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
 
 
+@lru_cache(maxsize=16)
 def compile_kernels(config: MelConfig) -> None:
-    """Compile, or load from the compiler's cache, all that a recipe runs through."""
+    """Compile, or load from the compiler's cache, all that a recipe runs through; once a process.
+
+    Where the cache cannot be read (a full disk leaves empty files), it is removed, and filled again.
+    """
+    from tts_prep.preprocess.audio.simd.cache import remove_compiled
+
+    try:
+        _run_kernels(config)
+    except Exception:
+        if not remove_compiled():
+            raise
+        _run_kernels(config)
+
+
+def _run_kernels(config: MelConfig) -> None:
     from tts_prep.preprocess.audio.simd.kernel import bin_moments
 
     # Empty filters have the types that are compiled for.

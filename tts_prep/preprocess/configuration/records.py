@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, PRESETS
@@ -71,6 +72,18 @@ class OodConfig:
 
     path: Path
     sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> OodConfig:
+        """Return a file with the checksum of its bytes.
+
+        Raises:
+            ConfigurationError: it cannot be read.
+        """
+        try:
+            return cls(path, file_sha256(path))
+        except OSError as error:
+            raise ConfigurationError(f"ood-texts: {path}: cannot be read ({error.strerror})") from error
 
 
 @dataclass(frozen=True)

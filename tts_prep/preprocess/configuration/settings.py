@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.regular_files import read_regular
@@ -17,7 +18,6 @@ from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.runs.ood_texts import find_ood_texts
 from tts_prep.preprocess.text.symbols import choose_symbols
 
 if sys.version_info >= (3, 11):
@@ -26,7 +26,6 @@ else:
     import tomli as tomllib
 
 _TEXT_FILES = ("ood_texts",)
-_TYPES = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,)}
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
@@ -39,7 +38,10 @@ def read_config_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_regular(path).decode("utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise ConfigurationError(f"{path}: not TOML: nested too deeply") from error
+    except ValueError as error:
+        # Beside TOML's and UTF-8's own errors, numbers of thousands of digits.
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
 
 
@@ -152,7 +154,7 @@ def configure(
         if table is not None:
             text = replace(text, symbols=_symbols(f"{where}text.symbols", table, folder))
         if "ood_texts" in files:
-            ood_texts = find_ood_texts(files["ood_texts"]) if files["ood_texts"] else None
+            ood_texts = OodConfig.of(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
     checksums = split_checksums(splits or {})
     return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts, checksums, preset)
@@ -172,6 +174,11 @@ def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] |
     if not isinstance(value, str | Path):
         raise ConfigurationError(f"{where}: expected the name of a table or a path, found {value!r}")
     return None if value == "none" else choose_symbols(str(value), folder)
+
+
+def _shown(value: object) -> str:
+    """Return a value that may be of any size and depth, for a message."""
+    return repr(value) if isinstance(value, bool | float | str) else f"a value of type {type(value).__name__}"
 
 
 def _names(kind: type) -> tuple[str, ...]:
@@ -197,17 +204,20 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
     """Return a configuration with settings changed; ``"none"`` unsets what may be unset."""
     if not settings:
         return config
-    kinds = {field.name: str(field.type).split(" | ") for field in fields(config)}
+    kinds = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(type(config)).items()}
     _check_names(where, "setting", settings, tuple(kinds))
     values: dict[str, Any] = {}
     for name, value in settings.items():
-        if value == "none" and "None" in kinds[name]:
+        if value == "none" and NoneType in kinds[name]:
             values[name] = None
             continue
         kind = kinds[name][0]
-        if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
-            raise ConfigurationError(f"{where}{name}: expected {kind}, found {value!r}")
-        values[name] = float(value) if kind == "float" else value
+        accepted = (int, float) if kind is float else kind
+        if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+            raise ConfigurationError(f"{where}{name}: expected {kind.__name__}, found {_shown(value)}")
+        if isinstance(value, int) and abs(value) >= 1 << 63:
+            raise ConfigurationError(f"{where}{name}: no setting has a number of {value.bit_length()} bits")
+        values[name] = float(value) if kind is float else value
     try:
         return replace(config, **values)
     except ConfigurationError as error:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
-from tts_prep.format.checksums import file_sha256, json_sha256
+from tts_prep.format.checksums import json_sha256
 from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.ood_texts import OodHeader, check_ood_texts
@@ -35,18 +35,6 @@ class _Text:
     text: str
     phoneme_text: str
     phonemes: npt.NDArray[np.int32]
-
-
-def find_ood_texts(path: Path) -> OodConfig:
-    """Return a file of out-of-domain texts with the checksum of its bytes.
-
-    Raises:
-        ConfigurationError: it cannot be read.
-    """
-    try:
-        return OodConfig(path, file_sha256(path))
-    except OSError as error:
-        raise ConfigurationError(f"ood-texts: {path}: cannot be read ({error.strerror})") from error
 
 
 def make_ood_texts(

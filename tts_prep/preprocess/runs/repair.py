@@ -20,7 +20,7 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.runs.ood_texts import existing_ood_header, find_ood_texts
+from tts_prep.preprocess.runs.ood_texts import existing_ood_header
 from tts_prep.preprocess.runs.prepare import Progress, Repair, Result, prepare
 
 
@@ -155,7 +155,7 @@ def _with_ood_texts(store: Path, config: Configuration, path: Path | None, *, ne
         return config
     if config.ood_texts is None:
         raise ConfigurationError(f"ood-texts: {store} was made without any; leave the option out")
-    found = find_ood_texts(path)
+    found = OodConfig.of(path)
     _check_file("ood-texts", path, found.sha256, config.ood_texts.sha256)
     return replace(config, ood_texts=found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError
+from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.atomic import replacing, sync, syncing, writing
 from tts_prep.format.checksums import json_sha256, seal_file
 from tts_prep.format.datasets import Array
@@ -39,6 +40,7 @@ from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
 from tts_prep.preprocess.audio.mel import Mel, MelExtractor, compile_kernels, peak_scale
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.runs.phonemizing import frontend_of, phonemize
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
@@ -121,6 +123,7 @@ def make_shard(
     name = shard_name(plan.number)
     path = store / name
     key = recipe.key(plan)
+    _check_processor(recipe)
     finished = finished_shard(path, plan.number, key)
     if finished is None and source and name not in broken:
         finished = finished_shard(source / name, plan.number, key)
@@ -132,6 +135,7 @@ def make_shard(
         return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
+    compile_kernels(recipe.extractor.config)
     header, examples = _make_examples(plan, key, recipe, report)
     with replacing(path) as partial:
         _write(plan, header, examples, partial)
@@ -139,6 +143,16 @@ def make_shard(
             digest = seal_file(partial)
     entry = FileEntry(name, digest.size, header.rows, digest.sha256)
     return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True)
+
+
+def _check_processor(recipe: ShardRecipe) -> None:
+    """Make sure that a worker, which may be on another machine, computes the same values as the one that planned."""
+    here, there = fused_multiply_add(), recipe.settings["software"][FUSED_MULTIPLY_ADD]
+    if here != there:
+        raise WorkerError(
+            f"{platform.node()}: fused multiply-add: {here} in this worker's processor, {there} where the run was "
+            "planned, and mels differ by it; leave this machine out, or set NUMBA_CPU_NAME=generic everywhere"
+        )
 
 
 def get_ready(config: Configuration, scratch: Path) -> None:

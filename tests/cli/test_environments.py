@@ -1,0 +1,160 @@
+"""Commands in environments that lack something: each works, or ends in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from tts_prep.preprocess.audio import mel
+from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.audio.simd import cache
+from tts_prep.preprocess.configuration.software import fused_multiply_add
+
+DROPPED = """
+import os, signal, sys, time
+import tts_prep.preprocess.runs.finish as finish
+
+class Dropper:
+    def __del__(self):
+        os.kill(os.getpid(), signal.Signals[sys.argv[1]])
+        time.sleep(0.1)  # the exception comes up here, and Python drops it
+
+def finish_store(*arguments, **options):
+    Dropper()
+    time.sleep(20)
+
+finish.finish_store = finish_store
+from tts_prep.cli.main import main
+main(["finish", "store"])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_whose_exception_python_drops_ends_the_command_with_the_status_of_the_signal(name: str) -> None:
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", DROPPED, name], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 128 + signal.Signals[name]
+    # click ends the line in which a terminal shows ^C.
+    assert (
+        done.stderr.lstrip() == "tts-prep: error: interrupted; run the same command again to go on where it stopped\n"
+    )
+    assert time.monotonic() - started < 20
+
+
+def test_closed_standard_streams_are_no_trouble(corpus: Path, tmp_path: Path) -> None:
+    command = f"'{sys.executable}' -m tts_prep ljspeech '{corpus}' '{tmp_path / 'store'}' --jobs 1 --limit 2"
+    done = subprocess.run(["sh", "-c", f"{command} <&- >&- 2>&-"], timeout=120)
+    assert done.returncode == 0
+    assert (tmp_path / "store/manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = " + "[" * 5000 + "]" * 5000, "not TOML"),
+        ("[audio]\nn_fft = " + "9" * 5000, "not TOML"),
+        ("[audio]\nn_fft = " + "9" * 400, "n_fft: no setting has a number of "),
+        ("[audio]\nfmax = " + "9" * 400, "fmax: no setting has a number of "),
+        ("[audio]\nn_fft = [[[[1]]]]", "n_fft: expected int, found a value of type list"),
+    ],
+)
+def test_deep_and_huge_settings_are_refused_in_one_short_line(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "c.toml").write_text(text)
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--config", tmp_path / "c.toml")
+    assert (status, message in err, err.count("\n")) == (2, True, 1), err
+    assert len(err) < 500
+
+
+def test_a_compiler_cache_that_cannot_be_read_is_removed_and_filled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mel.compile_kernels(PRESETS["parakeet"])
+    folder = cache._cache_folders(cache.kernel).pop()
+    assert list(folder.glob("kernel.*.nbi"))
+    broken = tmp_path / "kernel.mel_frames-1.py311.nbi"
+    broken.touch()
+    monkeypatch.setattr(cache, "_cache_folders", lambda module: {tmp_path})
+
+    def run_kernels(config: object) -> None:
+        if broken.exists():
+            raise EOFError("Ran out of input")
+
+    monkeypatch.setattr(mel, "_run_kernels", run_kernels)
+    mel.compile_kernels.cache_clear()
+    mel.compile_kernels(PRESETS["parakeet"])
+    assert not broken.exists()
+    mel.compile_kernels.cache_clear()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("keep", [0, 40])
+def test_a_run_with_an_empty_or_truncated_compiler_cache_makes_the_store(
+    corpus: Path, tmp_path: Path, keep: int
+) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "store"), "--overwrite"]
+    subprocess.run([*command, "--jobs", "1"], check=True, env=environment)
+    files = [path for path in (tmp_path / "cache").rglob("*.nb*") if path.is_file()]
+    assert files
+    for jobs in ("1", "2"):
+        for path in files:
+            path.write_bytes(path.read_bytes()[:keep])
+        done = subprocess.run([*command, "--jobs", jobs], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_whether_products_and_sums_are_fused_is_what_the_compiler_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    @numba.njit(fastmath={"contract"})
+    def product_and_sum(a: float, b: float, c: float) -> float:
+        return a * b + c
+
+    x = 1 + 2.0**-30
+    # Rounded once, the square of 2⁻³⁰ stays; rounded twice, it is lost.
+    fused = product_and_sum(x, x, -1 - 2.0**-29) != 0
+    assert fused_multiply_add() == ("yes" if fused else "no")
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert fused_multiply_add() == "no"
+
+
+def test_a_shard_is_not_made_where_products_and_sums_are_rounded_otherwise(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.preprocess.runs.shards.fused_multiply_add", lambda: "perhaps")
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
+    assert (status, "fused multiply-add: perhaps in this worker's processor" in err) == (1, True)
+
+
+def test_a_file_system_that_flushes_no_folders_is_no_trouble(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def files_only(descriptor: int) -> None:
+        if Path(f"/proc/self/fd/{descriptor}").resolve().is_dir():
+            raise OSError(22, os.strerror(22))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", files_only)
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1, "--limit", 2)
+    assert status == 0, err
+
+
+def test_a_lack_of_memory_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_manifest(store: Path) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("tts_prep.format.manifest.read_manifest", read_manifest)
+    status, _, err = run(capsys, "info", "store")
+    assert (status, err) == (1, "tts-prep: error: needs more memory than there is; give fewer --jobs\n")
