@@ -18,6 +18,7 @@ from tts_prep.cli.corpora import COMMANDS, registered_command
 from tts_prep.cli.demo import demo
 from tts_prep.cli.export import export
 from tts_prep.cli.export_scp import export_scp
+from tts_prep.cli.extras import missing_library
 from tts_prep.cli.finish import finish
 from tts_prep.cli.frontends import frontends, languages
 from tts_prep.cli.info import info
@@ -150,6 +151,11 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         _fail(str(error), 1, arguments)
     except MemoryError:
         _fail("needs more memory than there is; give fewer --jobs", 1, arguments)
+    except ModuleNotFoundError as error:
+        missing = missing_library(error.name)
+        if missing is None:
+            raise
+        _fail(missing, 1, arguments)
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell. Python would complain once more at its end.
         sys.stderr.close()

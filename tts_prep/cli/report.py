@@ -44,16 +44,9 @@ def report(store: Path, output: Path, gallery: int, seed: int) -> None:
     """
     from tts_prep.errors import StoreError
     from tts_prep.quantities import bytes_text
+    from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise
 
-    try:
-        from tts_prep.report.page import write_report
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe", "PIL"):
-            raise
-        raise click.ClickException(
-            f"the report needs {error.name}, which is not installed: pip install 'tts-prep[report]'"
-        ) from error
     summary = summarise(store, gallery=gallery, seed=seed)
     try:
         write_report(summary, output)

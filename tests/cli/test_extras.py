@@ -1,0 +1,66 @@
+"""What a command says where a library is not installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stores import make_rows, write_store
+
+from tts_prep.cli.extras import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+# A finder before all others says that a library is not there: what a fresh interpreter sees without the extra.
+WITHOUT = """
+import importlib.abc, sys
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in LIBRARIES:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from tts_prep.cli.main import main
+main(ARGUMENTS)
+"""
+
+
+def run_without(libraries: set[str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    code = WITHOUT.replace("LIBRARIES", repr(libraries)).replace("ARGUMENTS", repr([str(a) for a in arguments]))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("libraries", "command", "extra"),
+    [
+        ({"soundfile", "numba", "librosa", "scipy", "tqdm"}, ["ljspeech", "{corpus}", "{out}"], "prepare"),
+        ({"jinja2", "PIL"}, ["report", "{store}", "-o", "{out}"], "report"),
+        ({"pyarrow"}, ["export", "{store}", "{out}", "--to", "parquet"], "parquet"),
+    ],
+)
+def test_a_command_that_lacks_a_library_says_what_to_install(
+    corpus: Path, tmp_path: Path, libraries: set[str], command: list[str], extra: str
+) -> None:
+    store = write_store(tmp_path / "store", make_rows([5, 6]))
+    arguments = [part.format(corpus=corpus, store=store, out=tmp_path / "out") for part in command]
+    done = run_without(libraries, *arguments)
+    assert done.returncode in (1, 2)
+    assert f"pip install 'tts-prep[{extra}]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_info_verify_and_plan_need_no_extra(store: Path) -> None:
+    for command in ("info", "verify", "plan"):
+        done = run_without(set(EXTRAS) | {"torch"}, command, store)
+        assert (done.returncode, done.stderr) == (0, ""), command
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib")
+def test_every_library_of_an_extra_is_known_by_it() -> None:
+    import tomllib
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    packages = {"PIL": "pillow", "espeakng_loader": "espeakng-loader", "yaml": "pyyaml", "pyworld": "pyworld-prebuilt"}
+    for library, extra in EXTRAS.items():
+        brought = " ".join(extras[extra] + (extras["audio"] + extras["espeak"] if extra == "prepare" else []))
+        assert packages.get(library, library.replace("markupsafe", "jinja2")) in brought
