@@ -120,7 +120,9 @@ def main(seed: int, count: int) -> dict[str, float]:
             if slowest > SLOWEST:
                 raise AssertionError(f"mutation {seed}, {number}: {slowest:.1f} s")
     faulthandler.cancel_dump_traceback_later()
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    # macOS counts bytes, others kilobytes.
+    unit = 1 if sys.platform == "darwin" else 1024
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit
     if grown > MOST_MEMORY:
         raise AssertionError(f"seed {seed}: {grown:,} bytes more memory at its highest")
     return {"read": read, "refused": refused, "slowest": slowest, "memory": grown}

@@ -76,6 +76,13 @@ def piped_w64() -> bytes:
     return _replaced(_replaced(data, 16, b"\xff" * 7 + b"\x7f"), data.index(b"data") + 16, b"\xff" * 7 + b"\x7f")
 
 
+def piped_aiff() -> bytes:
+    """Return an AIFF file as ffmpeg writes it to a pipe: its sizes and its number of samples are 0."""
+    data = _replaced(recording("aiff"), 4, bytes(4))
+    data = _replaced(data, data.index(b"COMM") + 10, bytes(4))
+    return _replaced(data, data.index(b"SSND") + 4, bytes(4))
+
+
 def piped_au() -> bytes:
     return _replaced(recording("au"), 8, b"\xff" * 4)
 
@@ -85,6 +92,7 @@ PIPED: dict[str, Callable[[], bytes]] = {
     "WAV, 2^31 - 1": lambda: piped_wav(0x7FFFFFFF),
     "WAV, zeros": lambda: piped_wav(0),
     "W64": piped_w64,
+    "AIFF": piped_aiff,
     "AU": piped_au,
     "FLAC": piped_flac,
 }

@@ -122,6 +122,11 @@ def test_mp3_whose_quiet_frames_come_last_is_not_cut(tmp_path: Path) -> None:
         ("flac", lambda d: d[:24] + b"\1" + d[25:], "the header says"),
         ("mp3", lambda d: d[: d.index(d[:2], 400)] + b"\xff\0" + d[d.index(d[:2], 400) + 2 :], "damaged at byte"),
         ("mp3", lambda d: d[: d.index(d[:2], 400)] + b"\xff\xfb" + d[d.index(d[:2], 400) + 2 :], "damaged|another"),
+        (
+            "aiff",
+            lambda d: d[: d.index(b"COMM") + 11] + b"\xff" + d[d.index(b"COMM") + 12 :],
+            "truncated, 96,000 bytes",
+        ),
         ("vorbis", lambda d: d[:6000] + b"\0\1\2" + d[6003:], "another checksum"),
         ("vorbis", lambda d: d + b"and more", "damaged at byte"),
         ("wav", lambda d: d[:24] + struct.pack("<I", 1) + d[28:], "a sample rate of 1 Hz, expected 1,000 to 1,000,000"),

@@ -83,10 +83,16 @@ def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
 def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
     """Inspect an AIFF or AIFF-C file; arguments and errors as in `inspect_wav`."""
     (form_size,) = _numbers(file, start + 4, ">I")
+    promised = 0
     for name, position, length in _chunks(file, start + 12, size, ">"):
+        if name == b"COMM" and _at(file, start + 8, 4) == b"AIFF":
+            channels, n_samples, bits = _numbers(file, position, ">HIH")
+            promised = channels * n_samples * -(-bits // 8)
         # ffmpeg leaves 0 where it cannot go back, and libsndfile reads to the end.
         if name == b"SSND" and length:
             _check_length(size - position, length)
+            # Behind an offset and a block size of 4 bytes each.
+            _check_length(length - 8, promised)
     if 0 < form_size < _UNKNOWN_32:
         _check_alone(file, start + 8 + form_size + form_size % 2, start)
     return Stream("AIFF")
