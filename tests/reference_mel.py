@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import librosa
 import numpy as np
+import scipy.signal
 
 
 class Recipe(NamedTuple):
@@ -25,6 +26,9 @@ class Recipe(NamedTuple):
     log: Callable[[np.ndarray], np.ndarray]
     zeros: int = 0
     even: bool = False
+    symmetric: bool = False
+    zero_padding: bool = False
+    drop_last: bool = False
 
 
 def slaney(n_mels: int, fmin: float, fmax: float) -> dict[str, object]:
@@ -63,8 +67,21 @@ def styletts2(x: np.ndarray) -> np.ndarray:
     return (np.log(1e-5 + x) + 4) / 4
 
 
-def matcha(x: np.ndarray) -> np.ndarray:
-    return (np.log(np.maximum(x, 1e-5)) + 5.536622) / 2.116101
+def standardized(mean: float, std: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: (np.log(np.maximum(x, 1e-5)) - mean) / std
+
+
+def whisper(x: np.ndarray) -> np.ndarray:
+    logarithm = np.log10(np.maximum(x, 1e-10))
+    return (np.maximum(logarithm, logarithm.max() - 8) + 4) / 4
+
+
+def vits(power: np.ndarray) -> np.ndarray:
+    return np.sqrt(power + 1e-6)
+
+
+def ln_add(x: np.ndarray) -> np.ndarray:
+    return np.log(x + 1e-5)
 
 
 E5 = ln_max(1e-5)
@@ -81,18 +98,52 @@ RECIPES = {
     "styletts2-true-24k": Recipe(
         24000, 2048, 1200, 300, "center", None, power_of, htk(80, 0, 12000), styletts2, 5000, True
     ),
-    "speechain-tts": Recipe(22050, 1102, 1102, 275, "librosa", None, power_of, slaney(80, 125, 7600), log10_max),
+    "speechain-tts": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
+    "speechain-conventional-tts": Recipe(
+        22050, 1102, 1102, 275, "center", None, power_of, slaney(80, 125, 7600), log10_max
+    ),
     "tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
+    "fastpitch": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "hifigan": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
-    "bigvgan-22k-80": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
+    "hifigan-unscaled": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, E5),
+    "istftnet": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
+    "bigvgan-22k-80": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, slaney(80, 0, 11025), E5),
+    "bigvgan-22k-80-fmax8k": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
     "bigvgan-24k-100": Recipe(24000, 1024, 1024, 256, "hf", 0.95, hifi, slaney(100, 0, 12000), E5),
     "bigvgan-44k-128": Recipe(44100, 2048, 2048, 512, "hf", 0.95, hifi, slaney(128, 0, 22050), E5),
+    "bigvgan-44k-128-256x": Recipe(44100, 1024, 1024, 256, "hf", 0.95, hifi, slaney(128, 0, 22050), E5),
     "vocos": Recipe(24000, 1024, 1024, 256, "center", None, np.sqrt, htk(100, 0, 12000), ln_max(1e-7)),
+    "f5-tts": Recipe(24000, 1024, 1024, 256, "center", None, np.sqrt, htk(100, 0, 12000), E5),
+    "cosyvoice": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, E5),
+    "cosyvoice2": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, S80, E5),
+    "cosyvoice3": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, slaney(80, 0, 12000), E5),
+    "univnet": Recipe(24000, 1024, 1024, 256, "hf", None, hifi, slaney(100, 0, 12000), E5),
+    "matcha": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-5.536622, 2.116101)),
+    "matcha-vctk": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.630575, 2.482914)),
+    "matcha-hi-fi-captain": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.38385, 2.541796)),
+    "vits": Recipe(22050, 1024, 1024, 256, "hf", None, vits, slaney(80, 0, 11025), E5),
     "espnet2-tts": Recipe(
         22050, 1024, 1024, 256, "center", None, lambda p: np.sqrt(np.maximum(p, 1e-10)), S76, log10_max
     ),
     "coqui": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, slaney(80, 0, 11025), coqui),
-    "matcha": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, matcha),
+    "coqui-ljspeech": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, ln_max(1e-8)),
+    "wavenet-vocoder": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, slaney(80, 125, 7600), log10_max),
+    "speecht5": Recipe(16000, 1024, 1024, 256, "center", None, np.sqrt, S76, log10_max),
+    **{
+        f"nemo-{kind}{suffix}": Recipe(
+            *(rate, n_fft, n_fft, n_fft // 4, framing, None, np.sqrt, slaney(80, 0, fmax), log),
+            symmetric=True,
+            zero_padding=True,
+        )
+        for kind, framing, log in (("fastpitch", "center", ln_add), ("hifigan", "hf", E5))
+        for suffix, rate, n_fft, fmax in (("", 22050, 1024, 8000), ("-44k", 44100, 2048, 22050))
+    },
+    **{
+        f"whisper-{bins}": Recipe(
+            16000, 400, 400, 160, "center", None, power_of, slaney(bins, 0, 8000), whisper, drop_last=True
+        )
+        for bins in (80, 128)
+    },
 }
 
 
@@ -105,12 +156,9 @@ def padded(waveform: np.ndarray, recipe: Recipe) -> np.ndarray:
         desired = int(np.ceil(n / hop)) * hop + 2 * fft_padding
         amount = (desired - n) // 2
         x = np.pad(x, (amount, amount + (desired - n) % 2), mode="reflect")
-    elif recipe.framing == "hf":
-        x = np.pad(x, (n_fft - hop) // 2, mode="reflect")
-    elif recipe.framing == "center":
-        x = np.pad(x, n_fft // 2, mode="reflect")
     else:
-        x = np.pad(x, n_fft // 2)
+        amount = (n_fft - hop) // 2 if recipe.framing == "hf" else n_fft // 2
+        x = np.pad(x, amount, mode="constant" if recipe.zero_padding else "reflect")
     if recipe.peak is not None and np.abs(x).max() > 0:
         x = x / np.abs(x).max() * recipe.peak
     return x
@@ -128,9 +176,10 @@ def reference_mel(name: str, waveform: np.ndarray) -> np.ndarray:
         n_fft=recipe.n_fft,
         hop_length=recipe.hop,
         win_length=recipe.win,
+        window=scipy.signal.get_window("hann", recipe.win, fftbins=not recipe.symmetric),
         center=False,
         dtype=complex,
     )
     bank = librosa.filters.mel(**{"sr": recipe.rate, "n_fft": recipe.n_fft, "dtype": np.float64, **recipe.bank})
-    mel = recipe.log(bank @ recipe.spectrum(np.abs(spectrum) ** 2)).T
+    mel = recipe.log(bank @ recipe.spectrum(np.abs(spectrum[:, : spectrum.shape[1] - recipe.drop_last]) ** 2)).T
     return mel[: len(mel) - len(mel) % 2] if recipe.even else mel

@@ -213,7 +213,10 @@ def test_a_mistyped_name_gets_a_suggestion_in_the_same_line(
     ("words", "expected"),
     [
         ("tts-prep rep", {"plain,report"}),
-        ("tts-prep ljspeech --preset bigvgan-2", {"plain,bigvgan-22k-80", "plain,bigvgan-24k-100"}),
+        (
+            "tts-prep ljspeech --preset bigvgan-2",
+            {"plain,bigvgan-22k-80", "plain,bigvgan-22k-80-fmax8k", "plain,bigvgan-24k-100"},
+        ),
         ("tts-prep presets vo", {"plain,vocos"}),
     ],
 )

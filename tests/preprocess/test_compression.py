@@ -48,6 +48,13 @@ def test_what_was_bounded_comes_back_as_the_bound() -> None:
     assert Compression(floor_mode="add").inverse(Compression(floor_mode="add").transform([0.0]))[0] < 1e-9
 
 
+def test_a_dynamic_range_is_below_the_largest_value_of_the_recording() -> None:
+    compression = Compression(log="log10", floor=1e-10, dynamic_range=8.0)
+    np.testing.assert_allclose(compression.transform([[100.0, 1e-3], [1e-7, 0.0]]), [[2, -3], [-6, -6]], atol=1e-6)
+    np.testing.assert_allclose(compression.transform([[1e-9, 0.0]]), [[-9, -10]], atol=1e-6)
+    np.testing.assert_allclose(PRESETS["whisper-80"].compression.transform(np.zeros((3, 80))), -1.5, atol=1e-6)
+
+
 def test_a_transform_leaves_its_argument_alone() -> None:
     magnitudes = np.ones(3, np.float32)
     LogMagnitude().transform(magnitudes)
@@ -55,7 +62,8 @@ def test_a_transform_leaves_its_argument_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"log": "log2"}, {"floor": 0.0}, {"floor": -1.0}, {"floor_mode": "clip"}, {"scale": 0.0}]
+    "settings",
+    [{"log": "log2"}, {"floor": 0.0}, {"floor": -1.0}, {"floor_mode": "clip"}, {"scale": 0.0}, {"dynamic_range": 0.0}],
 )
 def test_impossible_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match=f"{next(iter(settings))}.*: expected"):

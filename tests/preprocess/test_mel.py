@@ -79,11 +79,23 @@ def test_a_waveform_shorter_than_the_padding_is_refused_with_both_lengths() -> N
         mel_spectrogram(np.ones(512, np.float32), PARAKEET)
 
 
+def test_a_recording_that_gives_no_frame_is_refused() -> None:
+    config = MelConfig(framing="hifigan", drop_last_frame=True)
+    with pytest.raises(AudioError, match="too short: 500 samples give no frame, hop_length is 256"):
+        mel_spectrogram(np.ones(500, np.float32), config)
+    assert mel_spectrogram(np.ones(512, np.float32), config).shape == (1, 80)
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ({"fmax": 20000}, "fmin, fmax: expected 0 <= fmin < fmax <= 11025 Hz, found 0 and 20000"),
-        ({"n_fft": 1023, "win_length": 1023}, "n_fft: expected an even number"),
+        (
+            {"n_fft": 1023, "win_length": 1023},
+            "n_fft: expected an even number of at most 1,048,576 samples, found 1,023",
+        ),
+        ({"n_fft": 2**40}, "n_fft: expected an even number of at most 1,048,576 samples, found 1,099,511,627,776"),
+        ({"win_length": 1}, "win_length: expected at least 2 samples, found 1"),
         ({"win_length": 2048}, "win_length: expected at most n_fft = 1024, found 2048"),
         ({"hop_length": 0}, "hop_length: expected a number over 0, found 0"),
         ({"framing": "left"}, "framing: expected one of 'center', 'hifigan', 'ceil', found 'left'"),

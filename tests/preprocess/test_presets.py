@@ -79,10 +79,11 @@ def test_torchs_transform_is_a_second_witness(name: str) -> None:
         recipe.n_fft,
         recipe.hop,
         recipe.win,
-        torch.hann_window(recipe.win, dtype=torch.float64),
+        torch.hann_window(recipe.win, periodic=not recipe.symmetric, dtype=torch.float64),
         center=False,
         return_complex=True,
     )
+    spectrum = spectrum[:, : spectrum.shape[1] - recipe.drop_last]
     import librosa
 
     bank = librosa.filters.mel(**{"sr": recipe.rate, "n_fft": recipe.n_fft, "dtype": np.float64, **recipe.bank})
@@ -129,8 +130,8 @@ def test_a_mistyped_preset_is_refused_with_the_nearest_name(wrong: str, near: st
         get_preset(wrong)
 
 
-# Vocos' values range over more than float16 has fine steps for: its quiet end is rounded to twice the step.
-@pytest.mark.parametrize("name", sorted(set(RECIPES) - {"vocos"}))
+# These range over more than float16 has fine steps for: their quiet end is rounded to twice the step.
+@pytest.mark.parametrize("name", sorted(set(RECIPES) - {"vocos", "f5-tts", "coqui-ljspeech"}))
 def test_half_precision_around_its_offset_is_within_two_thousandths(name: str) -> None:
     recipe = RECIPES[name]
     offset = MelExtractor(PRESETS[name]).half_precision_offset()

@@ -28,7 +28,7 @@ def test_the_mel_of_a_file_is_the_references(tmp_path: Path) -> None:
     np.testing.assert_allclose(mel, reference_mel("hifigan", samples), rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["parakeet", "vocos", "speechain-tts"])
+@pytest.mark.parametrize("name", ["parakeet", "vocos", "speechain-conventional-tts"])
 def test_a_waveform_made_of_a_mel_has_that_mel(name: str) -> None:
     config = PRESETS[name]
     processor = AudioProcessor(config)
@@ -38,6 +38,15 @@ def test_a_waveform_made_of_a_mel_has_that_mel(name: str) -> None:
     loud = mel[2:n] > np.median(mel)
     # A made-up phase does not give the mel back exactly; half a neper, in bins that are not quiet, is close.
     assert np.abs(again[2:n] - mel[2:n])[loud].mean() < 0.5
+
+
+def test_a_processor_of_a_preset_reads_channels_as_its_source(tmp_path: Path) -> None:
+    left, right = speech_like(0.5, 0, 24000), speech_like(0.5, 1, 24000)
+    soundfile.write(tmp_path / "a.wav", np.stack([left, right], axis=1), 24000, "FLOAT")
+    mean = AudioProcessor.from_preset("vocos").read_wav(tmp_path / "a.wav")
+    np.testing.assert_allclose(mean, (left + right) / 2, atol=1e-6)
+    first = AudioProcessor.from_preset("styletts2").read_wav(tmp_path / "a.wav")
+    np.testing.assert_allclose(first, left, atol=1e-6)
 
 
 def test_a_mel_of_another_recipe_is_refused() -> None:

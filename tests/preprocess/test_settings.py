@@ -8,7 +8,7 @@ import pytest
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio import PRESETS, MelConfig
-from tts_prep.preprocess.audio.presets import Preset
+from tts_prep.preprocess.audio.presets import DESCRIPTIONS, Preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import settings
 from tts_prep.preprocess.configuration.records import Configuration
@@ -73,6 +73,33 @@ def test_a_preset_may_carry_settings_of_reading_and_text(monkeypatch: pytest.Mon
     assert (config.reading.channel, config.text.punctuation) == ("mean", "separate")
     config = configure("ljspeech", preset="mine", settings={"audio": {"channel": "first"}, "text": {"unknown": "drop"}})
     assert (config.reading.channel, config.text.punctuation, config.text.unknown) == ("first", "separate", "drop")
+
+
+def test_a_file_may_set_window_frames_and_dynamic_range(tmp_path: Path) -> None:
+    text = "[audio]\nperiodic_window = false\ndrop_last_frame = true\n[audio.compression]\ndynamic_range = 8\n"
+    mel = configure("ljspeech", file=write(tmp_path / "a.toml", text)).mel
+    assert (mel.periodic_window, mel.drop_last_frame, mel.compression.dynamic_range) == (False, True, 8.0)
+
+
+def test_presets_read_channels_as_their_sources_do() -> None:
+    channels = {name: preset.reading.channel for name, preset in DESCRIPTIONS.items()}
+    averaging = {
+        "bigvgan",
+        "vocos",
+        "parakeet",
+        "coqui",
+        "f5",
+        "cosyvoice",
+        "cosyvoice2",
+        "cosyvoice3",
+        "whisper",
+        "speecht5",
+    }
+    assert {name for name, channel in channels.items() if channel == "mean"} == {
+        name for name in channels if name.split("-")[0] in averaging
+    }
+    assert configure("ljspeech", preset="vocos").reading.channel == "mean"
+    assert configure("ljspeech", preset="vocos", settings={"audio": {"channel": "first"}}).reading.channel == "first"
 
 
 def test_a_setting_can_be_unset(tmp_path: Path) -> None:

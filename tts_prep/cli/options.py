@@ -63,7 +63,9 @@ def corpus_options(function: F) -> F:
         click.option("--n-mels", type=integer, metavar="N", help="Mel bins."),
         click.option("--fmin", type=number, metavar="HZ", help="Lower end of the filter bank."),
         click.option("--fmax", type=number, metavar="HZ", help="Upper end of the filter bank."),
-        click.option("--channel", type=click.Choice(["first", "mean"]), help="Of several channels.  [default: first]"),
+        click.option(
+            "--channel", type=click.Choice(["first", "mean"]), help="Of several channels.  [default: the preset's]"
+        ),
         click.option(
             "--trim-db", type=number, metavar="DB", help="Cut ends that are so many dB below the loudest part."
         ),

@@ -25,9 +25,12 @@ def presets(name: str | None) -> None:
     if name is None:
         for preset in DESCRIPTIONS.values():
             config = preset.config
+            sizes = f"{config.n_fft}/{config.win_length}/{config.hop_length}"
+            band = f"{config.fmin:g}–{config.fmax:g} Hz"
+            peak = "level kept" if config.peak is None else f"peak {config.peak:g}"
             click.echo(
-                f"{preset.name:<25}{config.sample_rate:>6} Hz  {config.n_fft}/{config.win_length}/{config.hop_length}  "
-                f"{config.n_mels:>3} bins  {config.fmin:g}–{config.fmax:g} Hz"
+                f"{preset.name:<27}{config.sample_rate:>6} Hz  {sizes:<14}  {config.n_mels:>3} bins  {band:<12}  "
+                f"{config.framing:<8}{peak:<11} {config.compression.log} {config.compression.floor:g}"
             )
         return
     preset = get_preset(name)

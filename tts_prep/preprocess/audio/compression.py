@@ -16,12 +16,15 @@ from tts_prep.errors import ConfigurationError
 class Compression:
     """A logarithm with a floor, an affine map and bounds.
 
-    ``y = clip(scale · log(bounded(x)) + offset, minimum, maximum)``
+    ``l = log(bounded(x))``; with a dynamic range, ``l = max(l, l.max() - dynamic_range)`` over the recording;
+    ``y = clip(scale · l + offset, minimum, maximum)``.
 
     Attributes:
         log: ``"ln"`` or ``"log10"``.
         floor: smallest value that the logarithm sees.
         floor_mode: ``"max"`` for max(x, floor), ``"add"`` for x + floor. The two are not interchangeable.
+        dynamic_range: raise what is more than so much below the recording's largest logarithm; None keeps all. A value
+            then depends on the whole recording.
         scale, offset: of the affine map after the logarithm.
         minimum, maximum: bounds of the result, None for no bound.
     """
@@ -33,6 +36,7 @@ class Compression:
     offset: float = 0.0
     minimum: float | None = None
     maximum: float | None = None
+    dynamic_range: float | None = None
 
     def __post_init__(self) -> None:
         if self.log not in ("ln", "log10"):
@@ -46,15 +50,20 @@ class Compression:
                 f"scale and offset: expected finite numbers and scale not 0, found {self.scale}, {self.offset}"
             )
 
+        if self.dynamic_range is not None and not (math.isfinite(self.dynamic_range) and self.dynamic_range > 0):
+            raise ConfigurationError(f"dynamic_range: expected a number over 0, found {self.dynamic_range}")
+
     def transform(self, magnitudes: npt.ArrayLike) -> npt.NDArray[np.float32]:
-        """Return the compressed values of magnitudes of any shape, float32."""
+        """Return the compressed values of the magnitudes of one recording, of any shape, float32."""
         return self.transform_in_place(np.array(magnitudes, np.float32))
 
     def transform_in_place(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Compress a float32 array where it is, and return it."""
+        """Compress the magnitudes of one recording, float32, where they are, and return them."""
         bounded: Any = np.maximum if self.floor_mode == "max" else np.add
         bounded(values, np.float32(self.floor), out=values)
         (np.log if self.log == "ln" else np.log10)(values, out=values)
+        if self.dynamic_range is not None and values.size:
+            np.maximum(values, values.max() - np.float32(self.dynamic_range), out=values)
         if self.scale != 1:
             values *= np.float32(self.scale)
         if self.offset != 0:

@@ -40,12 +40,15 @@ class MelConfig:
 
     Attributes:
         sample_rate: Hz; recordings at another rate are resampled.
-        n_fft, win_length, hop_length: samples. The window is a periodic Hann window of ``win_length``, zero-padded
-            in the middle of ``n_fft``.
+        n_fft, win_length, hop_length: samples. The window is a Hann window of ``win_length``, zero-padded in the
+            middle of ``n_fft``.
+        periodic_window: whether the window is periodic (the sample after its last one would be 0), as in most recipes,
+            or symmetric (its last sample is 0).
         framing: ``"center"`` (pad n_fft/2 on both sides, 1 + ⌊N/hop⌋ frames), ``"hifigan"`` (pad (n_fft − hop)/2 on
             both sides, no centring, ⌊N/hop⌋ frames) or ``"ceil"`` (pad to ⌈N/hop⌉ frames that cover whole hops).
         pad_mode: ``"reflect"`` or ``"constant"`` (zeros), for the samples that framing adds.
         edge_zeros: zero samples put at both ends before framing.
+        drop_last_frame: leave out the last frame; with framing ``"center"`` ⌊N/hop⌋ remain.
         even_frames: drop the last frame where their number is odd.
         peak: the absolute peak that a recording is scaled to, or None to keep its level.
         power: exponent of the magnitude that the filter bank sees: 1 or 2.
@@ -63,9 +66,11 @@ class MelConfig:
     n_fft: int = 1024
     win_length: int = 1024
     hop_length: int = 256
+    periodic_window: bool = True
     framing: str = "center"
     pad_mode: str = "reflect"
     edge_zeros: int = 0
+    drop_last_frame: bool = False
     even_frames: bool = False
     peak: float | None = None
     power: int = 1
@@ -91,6 +96,8 @@ class MelConfig:
         _one_of("mel_norm", self.mel_norm, "slaney", None)
         if self.n_fft % 2:
             raise ConfigurationError(f"n_fft: expected an even number of samples, found {self.n_fft}")
+        if self.win_length < 2:
+            raise ConfigurationError(f"win_length: expected at least 2 samples, found {self.win_length}")
         if self.win_length > self.n_fft:
             raise ConfigurationError(f"win_length: expected at most n_fft = {self.n_fft}, found {self.win_length}")
         if self.hop_length > self.n_fft:

@@ -44,11 +44,19 @@ def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
 
 
 def n_frames(n_samples: int, config: MelConfig) -> int:
-    """Return the number of frames that a waveform gives."""
+    """Return the number of frames that a waveform gives.
+
+    Raises:
+        AudioError: the waveform is too short to be framed, or gives no frame.
+    """
     left, right = frame_padding(n_samples, config)
     padded = n_samples + 2 * config.edge_zeros + left + right
     frames = 1 + (padded - config.n_fft) // config.hop_length
-    return frames - frames % 2 if config.even_frames else frames
+    frames -= config.drop_last_frame
+    frames -= frames % 2 if config.even_frames else 0
+    if frames < 1:
+        raise AudioError(f"too short: {n_samples} samples give no frame, hop_length is {config.hop_length}")
+    return frames
 
 
 def aligned_waveform(waveform: Waveform, config: MelConfig) -> Waveform:

@@ -89,7 +89,8 @@ class MelExtractor:
         length, n_fft = self.config.win_length, self.config.n_fft
         window = np.zeros(n_fft)
         left = (n_fft - length) // 2
-        window[left : left + length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
+        period = length if self.config.periodic_window else length - 1
+        window[left : left + length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / period)
         return window
 
     @cached_property

@@ -1,7 +1,7 @@
 """Named recipes: what public vocoders and acoustic models were trained on.
 
-Every row is data for the one code path of `tts_prep.preprocess.audio.mel`; ``tests/test_presets.py`` holds each of
-them to an implementation of its own.
+Every row is data for the one code path of `tts_prep.preprocess.audio.mel`. ``tests/preprocess/test_presets.py``
+compares each with an independent implementation, ``benchmarks/presets.py`` with the code of its source.
 """
 
 from __future__ import annotations
@@ -38,9 +38,12 @@ class Preset:
 
 
 _LOG10 = Compression(log="log10", floor=1e-10)
+_MEAN = ReadingConfig(channel="mean")
 
 _PARALLEL_WAVEGAN = MelConfig(fmin=80.0, fmax=7600.0, compression=_LOG10)
-_HIFIGAN = MelConfig(framing="hifigan", peak=0.95, power_offset=1e-9)
+_HIFIGAN = MelConfig(framing="hifigan", power_offset=1e-9)
+_HIFIGAN_TRAINING = replace(_HIFIGAN, peak=0.95)
+_COSYVOICE2 = replace(_HIFIGAN, sample_rate=24000, n_fft=1920, win_length=1920, hop_length=480)
 _STYLETTS2 = MelConfig(
     sample_rate=24000,
     n_fft=2048,
@@ -54,24 +57,58 @@ _STYLETTS2 = MelConfig(
     filter_bank_rate=16000,
     compression=Compression(floor_mode="add", scale=0.25, offset=1.0),
 )
+_VOCOS = MelConfig(
+    sample_rate=24000, n_mels=100, fmax=12000.0, mel_scale="htk", mel_norm=None, compression=LogMagnitude(1e-7)
+)
+_NEMO_FASTPITCH = MelConfig(periodic_window=False, pad_mode="constant", compression=Compression(floor_mode="add"))
+_NEMO_HIFIGAN = MelConfig(periodic_window=False, framing="hifigan", pad_mode="constant")
+_WHISPER = MelConfig(
+    sample_rate=16000,
+    n_fft=400,
+    win_length=400,
+    hop_length=160,
+    drop_last_frame=True,
+    power=2,
+    compression=Compression(log="log10", floor=1e-10, scale=0.25, offset=1.0, dynamic_range=8.0),
+)
+
+
+def _matcha(mean: float, std: float) -> MelConfig:
+    return replace(_HIFIGAN, compression=Compression(scale=1 / std, offset=-mean / std))
+
 
 _ALL = (
-    Preset("parakeet", MelConfig(peak=0.999), "Parakeet: AudioProcessor and LogMagnitude, as in its Transformer TTS"),
+    Preset(
+        "parakeet",
+        MelConfig(peak=0.999),
+        "Parakeet: AudioProcessor of parakeet/audio/audio.py and LogMagnitude, as in its Transformer TTS",
+        _MEAN,
+    ),
     Preset(
         "parakeet-wavenet",
         MelConfig(n_fft=2048, framing="ceil", peak=0.999, fmax=11025.0, compression=UnitMagnitude()),
-        "Parakeet: the WaveNet example's Transform",
+        "Parakeet: Transform of examples/wavenet/data.py (until 2021) with wavenet_single_gaussian.yaml",
+        _MEAN,
     ),
-    Preset("parakeet-waveflow", MelConfig(framing="ceil", peak=0.999), "Parakeet: the WaveFlow example's Transform"),
+    Preset(
+        "parakeet-waveflow",
+        MelConfig(framing="ceil", peak=0.999),
+        "Parakeet: Transform of examples/waveflow/preprocess.py with config.py",
+        _MEAN,
+    ),
     Preset(
         "parakeet-fastspeech2",
         _PARALLEL_WAVEGAN,
-        "Parakeet: FastSpeech 2 on LJ Speech; the same as ParallelWaveGAN's ljspeech recipe",
+        "Parakeet: LogMelFBank with examples/fastspeech2/ljspeech/conf/default.yaml; the same as ParallelWaveGAN: "
+        "logmelfilterbank with egs/ljspeech/voc1/conf/parallel_wavegan.v1.yaml",
+        _MEAN,
     ),
     Preset(
         "parakeet-fastspeech2-24k",
         replace(_PARALLEL_WAVEGAN, sample_rate=24000, n_fft=2048, win_length=1200, hop_length=300),
-        "Parakeet: FastSpeech 2 at 24 kHz",
+        "Parakeet: LogMelFBank with examples/fastspeech2/baker/conf/default.yaml; the same as ParallelWaveGAN's "
+        "egs/csmsc/voc1",
+        _MEAN,
     ),
     Preset(
         "styletts2",
@@ -81,46 +118,123 @@ _ALL = (
     Preset(
         "styletts2-true-24k",
         replace(_STYLETTS2, filter_bank_rate=None, fmax=12000.0),
-        "StyleTTS2 with the filter bank of the audio's own sample rate",
+        "StyleTTS2 with the filter bank of the audio's own sample rate: no published model uses it",
     ),
     Preset(
         "speechain-tts",
-        MelConfig(
-            n_fft=1102,
-            win_length=1102,
-            hop_length=275,
-            pad_mode="constant",
-            power=2,
-            fmin=125.0,
-            fmax=7600.0,
-            compression=_LOG10,
-        ),
-        "SpeeChain: Speech2MelSpec in its TTS recipes, librosa's framing",
+        MelConfig(),
+        "SpeeChain: Speech2MelSpec with recipes/tts/ljspeech/exp_cfg/22.05khz_mfa_fastspeech2.yaml",
     ),
-    Preset("tacotron2", MelConfig(), "NVIDIA Tacotron 2 and WaveGlow: TacotronSTFT"),
-    Preset("hifigan", _HIFIGAN, "HiFi-GAN: meldataset.py with config_v1.json"),
-    Preset("bigvgan-22k-80", _HIFIGAN, "BigVGAN: bigvgan_base_22khz_80band and bigvgan_v2_22khz_80band_256x"),
+    Preset(
+        "speechain-conventional-tts",
+        MelConfig(n_fft=1102, win_length=1102, hop_length=275, power=2, fmin=125.0, fmax=7600.0, compression=_LOG10),
+        "SpeeChain: Speech2MelSpec with config/feat/log_mel/conventional_tts.yaml, which none of its TTS recipes uses",
+    ),
+    Preset("tacotron2", MelConfig(), "NVIDIA Tacotron 2 and WaveGlow: TacotronSTFT of layers.py with hparams.py"),
+    Preset(
+        "fastpitch",
+        MelConfig(),
+        "NVIDIA FastPitch: TacotronSTFT of DeepLearningExamples/PyTorch/SpeechSynthesis/FastPitch/common/layers.py",
+    ),
+    Preset(
+        "hifigan",
+        _HIFIGAN_TRAINING,
+        "HiFi-GAN: meldataset.py with config_v1.json, as it is trained (UNIVERSAL_V1, LJ_V1)",
+    ),
+    Preset(
+        "hifigan-unscaled",
+        _HIFIGAN,
+        "HiFi-GAN: meldataset.py with config_v1.json, at inference and for fine-tuning, which keep the level",
+    ),
+    Preset(
+        "istftnet", _HIFIGAN_TRAINING, "iSTFTNet: meldataset.py of rishikksh20/iSTFTNet-pytorch with config_v1.json"
+    ),
+    Preset(
+        "bigvgan-22k-80",
+        replace(_HIFIGAN_TRAINING, fmax=11025.0),
+        "BigVGAN: meldataset.py with bigvgan_v2_22khz_80band_256x",
+        _MEAN,
+    ),
+    Preset(
+        "bigvgan-22k-80-fmax8k",
+        _HIFIGAN_TRAINING,
+        "BigVGAN: meldataset.py with bigvgan_base_22khz_80band, bigvgan_22khz_80band and "
+        "bigvgan_v2_22khz_80band_fmax8k_256x",
+        _MEAN,
+    ),
     Preset(
         "bigvgan-24k-100",
-        replace(_HIFIGAN, sample_rate=24000, n_mels=100, fmax=12000.0),
-        "BigVGAN: bigvgan_24khz_100band and bigvgan_v2_24khz_100band_256x",
+        replace(_HIFIGAN_TRAINING, sample_rate=24000, n_mels=100, fmax=12000.0),
+        "BigVGAN: meldataset.py with bigvgan_base_24khz_100band, bigvgan_24khz_100band and "
+        "bigvgan_v2_24khz_100band_256x",
+        _MEAN,
     ),
     Preset(
         "bigvgan-44k-128",
-        replace(_HIFIGAN, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, n_mels=128, fmax=22050.0),
-        "BigVGAN: bigvgan_v2_44khz_128band_512x",
+        replace(
+            _HIFIGAN_TRAINING, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, n_mels=128, fmax=22050.0
+        ),
+        "BigVGAN: meldataset.py with bigvgan_v2_44khz_128band_512x",
+        _MEAN,
     ),
     Preset(
-        "vocos",
-        MelConfig(
-            sample_rate=24000, n_mels=100, fmax=12000.0, mel_scale="htk", mel_norm=None, compression=LogMagnitude(1e-7)
-        ),
-        "Vocos: MelSpectrogramFeatures of vocos-mel-24khz",
+        "bigvgan-44k-128-256x",
+        replace(_HIFIGAN_TRAINING, sample_rate=44100, n_mels=128, fmax=22050.0),
+        "BigVGAN: meldataset.py with bigvgan_v2_44khz_128band_256x",
+        _MEAN,
+    ),
+    Preset("vocos", _VOCOS, "Vocos: MelSpectrogramFeatures of feature_extractors.py, vocos-mel-24khz", _MEAN),
+    Preset(
+        "f5-tts",
+        replace(_VOCOS, compression=LogMagnitude(1e-5)),
+        "F5-TTS: get_vocos_mel_spectrogram of src/f5_tts/model/modules.py, F5TTS_Base and F5TTS_v1_Base",
+        _MEAN,
+    ),
+    Preset(
+        "cosyvoice",
+        _HIFIGAN,
+        "CosyVoice: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice/conf/cosyvoice.yaml",
+        _MEAN,
+    ),
+    Preset(
+        "cosyvoice2",
+        _COSYVOICE2,
+        "CosyVoice 2: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice2/conf/cosyvoice2.yaml",
+        _MEAN,
+    ),
+    Preset(
+        "cosyvoice3",
+        replace(_COSYVOICE2, fmax=12000.0),
+        "CosyVoice 3: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice3/conf/cosyvoice3.yaml",
+        _MEAN,
+    ),
+    Preset(
+        "univnet",
+        replace(_HIFIGAN, sample_rate=24000, n_mels=100, fmax=12000.0),
+        "UnivNet: TacotronSTFT of maum-ai/univnet, utils/stft.py with config/default_c32.yaml and default_c16.yaml",
+    ),
+    Preset(
+        "matcha",
+        _matcha(-5.536622, 2.116101),
+        "Matcha-TTS on LJ Speech: mel_spectrogram with configs/data/ljspeech.yaml",
+    ),
+    Preset(
+        "matcha-vctk", _matcha(-6.630575, 2.482914), "Matcha-TTS on VCTK: mel_spectrogram with configs/data/vctk.yaml"
+    ),
+    Preset(
+        "matcha-hi-fi-captain",
+        _matcha(-6.38385, 2.541796),
+        "Matcha-TTS on Hi-Fi-CAPTAIN: mel_spectrogram with configs/data/hi-fi_en-US_female.yaml",
+    ),
+    Preset(
+        "vits",
+        replace(_HIFIGAN, power_offset=1e-6, fmax=11025.0),
+        "VITS: mel_spectrogram_torch of mel_processing.py with configs/ljs_base.json and vctk_base.json",
     ),
     Preset(
         "espnet2-tts",
         replace(_PARALLEL_WAVEGAN, power_floor=1e-10),
-        "ESPnet2 TTS: LogMelFbank with the defaults of its ljspeech recipe",
+        "ESPnet2 TTS: LogMelFbank with the defaults of egs2/ljspeech/tts1",
     ),
     Preset(
         "coqui",
@@ -128,12 +242,59 @@ _ALL = (
             fmax=11025.0,
             compression=Compression(log="log10", floor=1e-8, scale=1.6, offset=2.4, minimum=-4.0, maximum=4.0),
         ),
-        "Coqui TTS: AudioProcessor with symmetric normalisation to ±4",
+        "Coqui TTS: AudioProcessor with the defaults of BaseAudioConfig, symmetric normalisation to ±4",
+        _MEAN,
     ),
     Preset(
-        "matcha",
-        replace(_HIFIGAN, peak=None, compression=Compression(scale=1 / 2.116101, offset=5.536622 / 2.116101)),
-        "Matcha-TTS on LJ Speech, with that corpus's mean and standard deviation",
+        "coqui-ljspeech",
+        MelConfig(compression=LogMagnitude(1e-8)),
+        "Coqui TTS on LJ Speech: AudioProcessor with recipes/ljspeech (Tacotron 2, FastPitch, FastSpeech, OverFlow, "
+        "Neural HMM, SpeedySpeech)",
+        _MEAN,
+    ),
+    Preset(
+        "wavenet-vocoder",
+        replace(_PARALLEL_WAVEGAN, fmin=125.0),
+        "r9y9's WaveNet: logmelspectrogram of r9y9/wavenet_vocoder, audio.py with egs/mol/conf/mol_wavenet.json",
+    ),
+    Preset(
+        "speecht5",
+        replace(_PARALLEL_WAVEGAN, sample_rate=16000),
+        "SpeechT5: logmelfilterbank of text_to_speech_dataset.py, speecht5_tts; transformers' SpeechT5FeatureExtractor",
+        _MEAN,
+    ),
+    Preset(
+        "nemo-fastpitch",
+        _NEMO_FASTPITCH,
+        "NeMo FastPitch: FilterbankFeatures with examples/tts/conf/fastpitch_align_v1.05.yaml, tts_en_fastpitch",
+    ),
+    Preset(
+        "nemo-fastpitch-44k",
+        replace(_NEMO_FASTPITCH, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, fmax=22050.0),
+        "NeMo FastPitch at 44.1 kHz: FilterbankFeatures with examples/tts/conf/fastpitch_align_44100.yaml",
+    ),
+    Preset(
+        "nemo-hifigan",
+        _NEMO_HIFIGAN,
+        "NeMo HiFi-GAN: FilterbankFeatures with examples/tts/conf/hifigan/hifigan.yaml, tts_en_hifigan; as its UnivNet "
+        "and Tacotron 2",
+    ),
+    Preset(
+        "nemo-hifigan-44k",
+        replace(_NEMO_HIFIGAN, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, fmax=22050.0),
+        "NeMo HiFi-GAN at 44.1 kHz: FilterbankFeatures with examples/tts/conf/hifigan/hifigan_44100.yaml",
+    ),
+    Preset(
+        "whisper-80",
+        _WHISPER,
+        "Whisper: log_mel_spectrogram of whisper/audio.py, 80 bins: tiny to large-v2",
+        _MEAN,
+    ),
+    Preset(
+        "whisper-128",
+        replace(_WHISPER, n_mels=128),
+        "Whisper: log_mel_spectrogram of whisper/audio.py, 128 bins: large-v3 and turbo",
+        _MEAN,
     ),
 )
 

@@ -11,7 +11,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, PRESETS
+from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
 from tts_prep.preprocess.text.frontends.registry import DEFAULT_FRONTEND, get_frontend
@@ -130,8 +130,8 @@ class Configuration:
 
     corpus: str = "ljspeech"
     limit: int | None = None
-    mel: MelConfig = PRESETS[DEFAULT_PRESET]
-    reading: ReadingConfig = field(default_factory=ReadingConfig)
+    mel: MelConfig = get_preset(DEFAULT_PRESET).config
+    reading: ReadingConfig = get_preset(DEFAULT_PRESET).reading
     text: TextConfig = field(default_factory=TextConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,564 @@
+"""Compare every preset with the code that it is named after, and print a markdown table.
+
+    python benchmarks/presets.py CHECKOUTS CLIPS... --write docs/presets-compared.json
+
+CHECKOUTS is a folder with a checkout of each source under the name of its repository; ``--list`` prints the sources.
+CLIPS are recordings. The environment needs torch, librosa, PyYAML and what tts-prep itself needs.
+
+Only the functions and classes that make a mel are taken out of the files of a source, and run as they stand, but in
+float64: ``float32``, ``.float()`` and ``FloatTensor`` are read as their double counterparts. What they import is passed
+to them by name, so that no source has to be installed. Arguments are read from the sources' own configuration files
+where these are data. Both sides get the same float32 samples, resampled to the rate of the preset.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import functools
+import json
+import logging
+import math
+import os
+import random
+import types
+import typing
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import librosa
+import numpy as np
+import scipy.signal
+import soundfile
+import soxr
+import torch
+import yaml
+
+from tts_prep.preprocess.audio import mel_spectrogram
+from tts_prep.preprocess.audio.presets import DESCRIPTIONS
+
+Mel = Callable[[np.ndarray], Any]
+
+
+class Widen(ast.NodeTransformer):
+    """Read single precision as double, and leave decorators out."""
+
+    WIDER: typing.ClassVar = {
+        "float32": "float64", "complex64": "complex128", "FloatTensor": "DoubleTensor", "float": "double"
+    }  # fmt: skip
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        node.attr = self.WIDER.get(node.attr, node.attr)
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.decorator_list = [d for d in node.decorator_list if getattr(d, "id", "") in ("property", "staticmethod")]
+        return self.generic_visit(node)
+
+
+class OldTorch:
+    """Torch, with the real result that its transform had where complex ones were not asked for."""
+
+    Tensor = torch.Tensor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    @staticmethod
+    def stft(*args: Any, return_complex: bool = False, **kwargs: Any) -> torch.Tensor:
+        found = torch.stft(*args, return_complex=True, **kwargs)
+        return found if return_complex else torch.view_as_real(found)
+
+
+def mel_filters(sr: int, n_fft: int, n_mels: int = 128, fmin: float = 0.0, fmax: float | None = None, **kwargs: Any):
+    """Return librosa's filter bank; its arguments could once be given by position."""
+    return librosa.filters.mel(sr=sr, n_fft=n_fft, n_mels=n_mels, fmin=fmin, fmax=fmax, **kwargs)
+
+
+def pad_center(data: np.ndarray, size: int) -> np.ndarray:
+    return librosa.util.pad_center(data, size=size)
+
+
+class Recording:
+    """A waveform in the place of a file: what a source reads is these samples, float64."""
+
+    def __init__(self) -> None:
+        self.samples, self.rate = np.zeros(0), 0
+
+    def load(self, *_: Any, **__: Any) -> tuple[np.ndarray, int]:
+        return self.samples.astype(np.float64), self.rate
+
+    def integers(self, *_: Any) -> tuple[np.ndarray, int]:
+        return self.samples.astype(np.float64) * 32768.0, self.rate
+
+
+RECORDING = Recording()
+
+
+def library() -> types.SimpleNamespace:
+    filters = types.SimpleNamespace(mel=mel_filters)
+    core = types.SimpleNamespace(stft=librosa.stft)
+    return types.SimpleNamespace(
+        filters=filters, core=core, stft=librosa.stft, util=librosa.util, load=RECORDING.load, resample=librosa.resample
+    )
+
+
+def take(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
+    """Run the named functions, classes, methods (``Class.method``) and assignments of a file, in float64.
+
+    Args:
+        names: what to take; all functions and classes where there is none.
+        given: what the code finds under these names, beside those of every source.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kept = []
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            kept += [part for part in node.body if f"{node.name}.{getattr(part, 'name', '')}" in names]
+        named = [getattr(node, "name", None)]
+        if isinstance(node, ast.Assign):
+            named = [part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+        if isinstance(node, ast.AnnAssign):
+            named = [getattr(node.target, "id", None)]
+        if any(name in names for name in named) or (not names and isinstance(node, ast.FunctionDef | ast.ClassDef)):
+            kept.append(node)
+    module = ast.fix_missing_locations(Widen().visit(ast.Module(kept, [])))
+    space: dict[str, Any] = {
+        **vars(typing),
+        "F": torch.nn.functional, "Tensor": torch.Tensor, "librosa": library(), "librosa_mel_fn": mel_filters,
+        "logging": logging, "math": math, "nn": torch.nn, "normalize": librosa.util.normalize, "np": np, "os": os,
+        "random": random, "torch": OldTorch(), "warnings": warnings, "__file__": str(path), "__name__": path.stem,
+        "MAX_WAV_VALUE": 32768.0, "get_window": scipy.signal.get_window, "pad_center": pad_center,
+        "Variable": lambda x, **_: x, "load_wav": RECORDING.integers, "lru_cache": functools.lru_cache,
+        **given,
+    }  # fmt: skip
+    # Annotations are not evaluated: they name types of libraries that are not here.
+    exec(compile(module, str(path), "exec", flags=__import__("__future__").annotations.compiler_flag), space)
+    return types.SimpleNamespace(**space)
+
+
+def tensor(x: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(x, np.float64))[None]
+
+
+def tagged_yaml(path: Path) -> Any:
+    """Read YAML whose tags name code: a tagged mapping is a mapping, a reference the value that it refers to."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    def construct(loader: Any, _: str, node: Any) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return loader.construct_mapping(node, deep=True)
+        return loader.construct_sequence(node) if isinstance(node, yaml.SequenceNode) else f"!{node.value}"
+
+    Loader.add_multi_constructor("!", construct)
+    value = yaml.load(path.read_text(encoding="utf-8"), Loader)
+
+    def resolved(found: Any) -> Any:
+        if isinstance(found, dict):
+            return {key: resolved(part) for key, part in found.items()}
+        if isinstance(found, str) and found.startswith("!<") and found.endswith(">"):
+            return value.get(found[2:-1], found)
+        return found
+
+    return {key: resolved(part) for key, part in value.items()}
+
+
+HIFIGAN = (
+    "mel_spectrogram", "spectral_normalize_torch", "dynamic_range_compression_torch", "mel_basis", "hann_window",
+)  # fmt: skip
+"""What a mel takes of HiFi-GAN's code, which others have copied."""
+
+
+def hifigan_dataset(path: Path, config: Path, fine_tuning: bool = False) -> Mel:
+    """Return the mels of a HiFi-GAN ``MelDataset``, its peak included."""
+    h = json.loads(config.read_text(encoding="utf-8"))
+    keys = ("segment_size", "n_fft", "num_mels", "hop_size", "win_size", "sampling_rate", "fmin", "fmax")
+    code = take(path, *HIFIGAN, "MelDataset")
+    if fine_tuning:
+        # What fine-tuning loads is made by the model's own script, from samples at their level.
+        order = ("n_fft", "num_mels", "sampling_rate", "hop_size", "win_size", "fmin", "fmax")
+        return lambda x: code.mel_spectrogram(tensor(x), *(h[key] for key in order))[0]
+    dataset = code.MelDataset(["-"], *(h[key] for key in keys), split=False, shuffle=False, n_cache_reuse=0)
+    return lambda _: dataset[0][0]
+
+
+def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
+    """Yield preset, source, and what makes a function of float64 samples that returns [n_mels, n_frames]."""
+
+    def parakeet() -> Mel:
+        at = root / "Parakeet/parakeet/audio"
+        processor = take(at / "audio.py").AudioProcessor(22050, 1024, 1024, 256, fmax=8000)
+        log = take(at / "spec_normalizer.py").LogMagnitude()
+        return lambda _: log.transform(processor.mel_spectrogram(processor.read_wav("-")))
+
+    yield "parakeet", "PaddlePaddle/Parakeet parakeet/audio", parakeet
+
+    def wavenet() -> Mel:
+        at = root / "Parakeet/examples/wavenet"
+        data = yaml.safe_load((at / "wavenet_single_gaussian.yaml").read_text())["data"]
+        code = take(at / "data.py", "Transform")
+        transform = code.Transform(
+            *(data[key] for key in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels"))
+        )
+        return lambda _: transform(("-", "", ""))[1]
+
+    yield "parakeet-wavenet", "PaddlePaddle/Parakeet@384d093 examples/wavenet/data.py", wavenet
+
+    def waveflow() -> Mel:
+        normalizer = take(root / "Parakeet/parakeet/audio/spec_normalizer.py").LogMagnitude
+        code = take(root / "Parakeet/examples/waveflow/preprocess.py", "Transform", LogMagnitude=normalizer)
+        transform = code.Transform(22050, 1024, 1024, 256, 80, 0, 8000)
+        return lambda _: transform(("-", "", ""))[1]
+
+    yield "parakeet-waveflow", "PaddlePaddle/Parakeet examples/waveflow/preprocess.py", waveflow
+
+    def log_mel_fbank(name: str) -> Mel:
+        config = yaml.safe_load((root / f"Parakeet/examples/fastspeech2/{name}/conf/default.yaml").read_text())
+        bank = take(root / "Parakeet/parakeet/data/get_feats.py", "LogMelFBank").LogMelFBank(
+            config["fs"], config["n_fft"], config["n_shift"], config["win_length"], config["window"], config["n_mels"],
+            config["fmin"], config["fmax"],
+        )  # fmt: skip
+        return lambda x: bank.get_log_mel_fbank(x).T
+
+    def parallel_wavegan(recipe: str) -> Mel:
+        at = root / "ParallelWaveGAN"
+        config = yaml.safe_load((at / f"egs/{recipe}/conf/parallel_wavegan.v1.yaml").read_text())
+        keys = ("sampling_rate", "fft_size", "hop_size", "win_length", "window", "num_mels", "fmin", "fmax")
+        code = take(at / "parallel_wavegan/bin/preprocess.py", "logmelfilterbank")
+        return lambda x: code.logmelfilterbank(x, **{key: config[key] for key in keys}).T
+
+    for preset, name, recipe in (
+        ("parakeet-fastspeech2", "ljspeech", "ljspeech/voc1"),
+        ("parakeet-fastspeech2-24k", "baker", "csmsc/voc1"),
+    ):
+        fbank, pwg = functools.partial(log_mel_fbank, name), functools.partial(parallel_wavegan, recipe)
+        yield preset, f"PaddlePaddle/Parakeet parakeet/data/get_feats.py, fastspeech2/{name}", fbank
+        yield preset, f"kan-bayashi/ParallelWaveGAN bin/preprocess.py, {recipe}", pwg
+
+    @functools.cache
+    def torchaudio() -> types.SimpleNamespace:
+        at = root / "audio/torchaudio"
+        functional = take(
+            at / "functional/functional.py", "spectrogram", "_get_spec_norms", "melscale_fbanks", "_hz_to_mel",
+            "_mel_to_hz", "_create_triangular_filterbank",
+        )  # fmt: skip
+        transforms = take(at / "transforms/_transforms.py", "Spectrogram", "MelScale", "MelSpectrogram", F=functional)
+        return types.SimpleNamespace(functional=functional, transforms=transforms)
+
+    def styletts2() -> Mel:
+        path = root / "StyleTTS2/meldataset.py"
+        code = take(
+            path, "to_mel", "mean", "preprocess", "FilePathDataset._load_tensor",
+            torchaudio=torchaudio(), sf=types.SimpleNamespace(read=RECORDING.load), osp=os.path,
+        )  # fmt: skip
+        dataset = types.SimpleNamespace(root_path="", text_cleaner=lambda _: [])
+
+        def mel(_: np.ndarray) -> Any:
+            found = code.preprocess(code._load_tensor(dataset, ("-", "", 0))[0]).squeeze()
+            return found[:, : found.shape[1] - found.shape[1] % 2]
+
+        return mel
+
+    yield "styletts2", "yl4579/StyleTTS2 meldataset.py", styletts2
+
+    def speechain(conf: dict[str, Any]) -> Mel:
+        class Module(torch.nn.Module):
+            def __init__(self, **settings: Any) -> None:
+                super().__init__()
+                self.module_init(**settings)
+
+        at = root / "SpeeChain/speechain/module/frontend"
+        given: dict[str, Any] = {"Module": Module, "torchaudio": torchaudio()}
+        for name, kind in (("speech2linear", "Speech2LinearSpec"), ("linear2mel", "LinearSpec2MelSpec")):
+            given[kind] = getattr(take(at / f"{name}.py", **given), kind)
+        module = take(at / "speech2mel.py", **given).Speech2MelSpec(**conf)
+        return lambda x: module(tensor(x)[..., None], torch.tensor([len(x)]))[0][0].T
+
+    def speechain_tts() -> Mel:
+        text = (root / "SpeeChain/recipes/tts/ljspeech/exp_cfg/22.05khz_mfa_fastspeech2.yaml").read_text()
+        block = text[text.index("type: frontend.speech2mel.Speech2MelSpec") :]
+        lines = "\n".join(block.splitlines()[2:11])
+        conf = yaml.safe_load(lines.replace("!ref <sample_rate>", "22050").replace("!ref <hop_length>", "256"))
+        return speechain({**conf, "clamp": float(conf["clamp"])})
+
+    yield "speechain-tts", "heli-qi/SpeeChain module/frontend/speech2mel.py, recipes/tts/ljspeech", speechain_tts
+
+    def speechain_conventional() -> Mel:
+        return speechain(
+            {"sr": 22050, **yaml.safe_load((root / "SpeeChain/config/feat/log_mel/conventional_tts.yaml").read_text())}
+        )
+
+    yield (
+        "speechain-conventional-tts",
+        "heli-qi/SpeeChain config/feat/log_mel/conventional_tts.yaml",
+        speechain_conventional,
+    )
+
+    def tacotron_stft(folder: Path) -> Mel:
+        compression = take(folder / "audio_processing.py", "dynamic_range_compression", "dynamic_range_decompression")
+        # The pseudo-inverse is for the way back only, and takes a minute.
+        numpy = types.SimpleNamespace(**vars(np))
+        numpy.linalg = types.SimpleNamespace(pinv=np.transpose)
+        stft = take(folder / "stft.py", "STFT", np=numpy).STFT
+        code = take(folder / "layers.py", "TacotronSTFT", STFT=stft, **vars(compression))
+        layer = code.TacotronSTFT(1024, 256, 1024, 80, 22050, 0.0, 8000.0)
+        return lambda x: layer.mel_spectrogram(tensor(x))[0]
+
+    fastpitch = "DeepLearningExamples/PyTorch/SpeechSynthesis/FastPitch/common"
+    yield "tacotron2", "NVIDIA/tacotron2 layers.py", lambda: tacotron_stft(root / "tacotron2")
+    yield "fastpitch", f"NVIDIA/{fastpitch}/layers.py", lambda: tacotron_stft(root / fastpitch)
+
+    for preset, where, config, fine_tuning in (
+        ("hifigan", "jik876/hifi-gan", "config_v1.json", False),
+        ("hifigan-unscaled", "jik876/hifi-gan", "config_v1.json", True),
+        ("istftnet", "rishikksh20/iSTFTNet-pytorch", "config_v1.json", False),
+    ):
+        at = root / where.rpartition("/")[2]
+        dataset = functools.partial(hifigan_dataset, at / "meldataset.py", at / config, fine_tuning)
+        yield preset, f"{where} meldataset.py, {config}", dataset
+
+    def bigvgan(name: str) -> Mel:
+        config = types.SimpleNamespace(**json.loads((root / f"BigVGAN/configs/{name}.json").read_text()))
+        code = take(
+            root / "BigVGAN/meldataset.py", *HIFIGAN, "get_mel_spectrogram", "mel_basis_cache", "hann_window_cache"
+        )
+        # The line of its __getitem__ before the mel.
+        return lambda x: code.get_mel_spectrogram(tensor(librosa.util.normalize(x) * 0.95), config)[0]
+
+    for preset, names in {
+        "bigvgan-22k-80": ("bigvgan_v2_22khz_80band_256x",),
+        "bigvgan-22k-80-fmax8k": ("bigvgan_base_22khz_80band", "bigvgan_v2_22khz_80band_fmax8k_256x"),
+        "bigvgan-24k-100": ("bigvgan_24khz_100band", "bigvgan_v2_24khz_100band_256x"),
+        "bigvgan-44k-128": ("bigvgan_v2_44khz_128band_512x",),
+        "bigvgan-44k-128-256x": ("bigvgan_v2_44khz_128band_256x",),
+    }.items():
+        for name in names:
+            yield preset, f"NVIDIA/BigVGAN meldataset.py, {name}.json", functools.partial(bigvgan, name)
+
+    def vocos() -> Mel:
+        given = {"torchaudio": torchaudio(), "safe_log": take(root / "vocos/vocos/modules.py", "safe_log").safe_log}
+        code = take(root / "vocos/vocos/feature_extractors.py", "FeatureExtractor", "MelSpectrogramFeatures", **given)
+        features = code.MelSpectrogramFeatures()
+        return lambda x: features(tensor(x))[0]
+
+    yield "vocos", "gemelo-ai/vocos vocos/feature_extractors.py", vocos
+
+    def f5_tts() -> Mel:
+        names = ("get_vocos_mel_spectrogram", "vocos_mel_stft_cache")
+        code = take(root / "F5-TTS/src/f5_tts/model/modules.py", *names, torchaudio=torchaudio())
+        return lambda x: code.get_vocos_mel_spectrogram(tensor(x))[0]
+
+    yield "f5-tts", "SWivid/F5-TTS src/f5_tts/model/modules.py", f5_tts
+
+    def matcha(settings: dict[str, Any], mean: float = 0.0, std: float = 1.0) -> Mel:
+        code = take(root / "Matcha-TTS/matcha/utils/audio.py", *HIFIGAN)
+        normalize = take(root / "Matcha-TTS/matcha/utils/model.py", "normalize").normalize
+        return lambda x: normalize(code.mel_spectrogram(tensor(x), **settings), mean, std)[0]
+
+    def cosyvoice(name: str) -> Mel:
+        config = tagged_yaml(root / f"CosyVoice/examples/libritts/{name}/conf/{name}.yaml")
+        return matcha(config["feat_extractor"])
+
+    for name in ("cosyvoice", "cosyvoice2", "cosyvoice3"):
+        yield name, f"FunAudioLLM/CosyVoice {name}.yaml, matcha/utils/audio.py", functools.partial(cosyvoice, name)
+
+    def univnet(name: str) -> Mel:
+        a = types.SimpleNamespace(**yaml.safe_load((root / f"univnet/config/{name}.yaml").read_text())["audio"])
+        layer = take(root / "univnet/utils/stft.py").TacotronSTFT(
+            a.filter_length, a.hop_length, a.win_length, a.n_mel_channels, a.sampling_rate, a.mel_fmin, a.mel_fmax
+        )
+        return lambda x: layer.mel_spectrogram(tensor(x))[0]
+
+    yield "univnet", "maum-ai/univnet utils/stft.py, default_c32.yaml", lambda: univnet("default_c32")
+
+    def matcha_corpus(name: str) -> Mel:
+        at = root / "Matcha-TTS/configs/data"
+        config = {**yaml.safe_load((at / "ljspeech.yaml").read_text()), **yaml.safe_load((at / name).read_text())}
+        names = {
+            "n_fft": "n_fft", "num_mels": "n_feats", "sampling_rate": "sample_rate", "hop_size": "hop_length",
+            "win_size": "win_length", "fmin": "f_min", "fmax": "f_max",
+        }  # fmt: skip
+        statistics = config["data_statistics"]
+        return matcha(
+            {key: config[found] for key, found in names.items()}, statistics["mel_mean"], statistics["mel_std"]
+        )
+
+    for preset, name in (
+        ("matcha", "ljspeech"),
+        ("matcha-vctk", "vctk"),
+        ("matcha-hi-fi-captain", "hi-fi_en-US_female"),
+    ):
+        found = functools.partial(matcha_corpus, f"{name}.yaml")
+        yield preset, f"shivammehta25/Matcha-TTS matcha/utils/audio.py, {name}.yaml", found
+
+    def vits() -> Mel:
+        d = json.loads((root / "vits/configs/ljs_base.json").read_text())["data"]
+        code = take(root / "vits/mel_processing.py", *HIFIGAN, "mel_spectrogram_torch")
+        keys = ("filter_length", "n_mel_channels", "sampling_rate", "hop_length", "win_length", "mel_fmin", "mel_fmax")
+        return lambda x: code.mel_spectrogram_torch(tensor(x), *(d[key] for key in keys))[0]
+
+    yield "vits", "jaywalnut310/vits mel_processing.py, ljs_base.json", vits
+
+    def espnet() -> Mel:
+        at = root / "espnet/espnet2"
+        given: dict[str, Any] = {
+            "InversibleInterface": object,
+            "is_torch_1_10_plus": True,
+            "AbsFeatsExtract": torch.nn.Module,
+        }
+        given["Stft"] = take(at / "layers/stft.py", "Stft", **given).Stft
+        given["LogMel"] = take(at / "layers/log_mel.py", **given).LogMel
+        layer = take(at / "tts/feats_extract/log_mel_fbank.py", "LogMelFbank", **given).LogMelFbank(fs=22050)
+        return lambda x: layer(tensor(x))[0][0].T
+
+    yield "espnet2-tts", "espnet/espnet espnet2/tts/feats_extract/log_mel_fbank.py", espnet
+
+    def coqui(**settings: Any) -> Mel:
+        at = root / "TTS/TTS/utils/audio"
+        transforms = vars(take(at / "numpy_transforms.py"))
+        defaults = take(
+            root / "TTS/TTS/config/shared_configs.py", "BaseAudioConfig", Coqpit=object, dataclass=lambda kind: kind
+        ).BaseAudioConfig
+        values = {name: getattr(defaults, name) for name in defaults.__annotations__} | settings
+        processor = take(at / "processor.py", **transforms).AudioProcessor(**values, verbose=False)
+        return processor.melspectrogram
+
+    def coqui_ljspeech() -> Mel:
+        tree = ast.parse((root / "TTS/recipes/ljspeech/fast_pitch/train_fast_pitch.py").read_text())
+        call = next(
+            n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "BaseAudioConfig"
+        )
+        return coqui(**{keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords})
+
+    yield "coqui", "coqui-ai/TTS TTS/utils/audio/processor.py, BaseAudioConfig", coqui
+    yield "coqui-ljspeech", "coqui-ai/TTS TTS/utils/audio/processor.py, recipes/ljspeech/fast_pitch", coqui_ljspeech
+
+    def wavenet_vocoder() -> Mel:
+        hparams = json.loads((root / "wavenet_vocoder/egs/mol/conf/mol_wavenet.json").read_text())
+        code = take(
+            root / "wavenet_vocoder/audio.py", "logmelspectrogram", "_stft", "_linear_to_mel", "_build_mel_basis",
+            "_mel_basis", "get_hop_size", "get_win_length", hparams=types.SimpleNamespace(**hparams),
+        )  # fmt: skip
+        return code.logmelspectrogram
+
+    yield "wavenet-vocoder", "r9y9/wavenet_vocoder audio.py, mol_wavenet.json", wavenet_vocoder
+
+    def speecht5() -> Mel:
+        path = root / "SpeechT5/SpeechT5/speecht5/data/text_to_speech_dataset.py"
+        code = take(path, "logmelfilterbank")
+        return lambda x: code.logmelfilterbank(x, 16000).T
+
+    def speecht5_transformers() -> Mel:
+        class Base:
+            def __init__(self, **settings: Any) -> None:
+                vars(self).update(settings)
+
+        at = root / "transformers/src/transformers"
+        given = vars(take(at / "audio_utils.py"))
+        path = at / "models/speecht5/feature_extraction_speecht5.py"
+        extractor = take(path, **{**given, "SequenceFeatureExtractor": Base}).SpeechT5FeatureExtractor()
+        return lambda x: extractor._extract_mel_features(x).T
+
+    yield "speecht5", "microsoft/SpeechT5 SpeechT5/speecht5/data/text_to_speech_dataset.py", speecht5
+    yield "speecht5", "huggingface/transformers models/speecht5/feature_extraction_speecht5.py", speecht5_transformers
+
+    def nemo(name: str) -> Mel:
+        config = yaml.safe_load((root / f"NeMo/examples/tts/conf/{name}.yaml").read_text())
+        model = config["model"]["preprocessor"]
+        names = {"features": "nfilt"}
+        seconds = ("_target_", "window_size", "window_stride")
+        values = {names.get(key, key): value for key, value in model.items() if key not in seconds}
+        for key, value in values.items():
+            if isinstance(value, str) and value.startswith("${"):
+                values[key] = config[value[2:-1].removeprefix("model.")]
+            elif isinstance(value, str) and key.endswith("value"):
+                values[key] = float(value)
+        values.pop("normalize")
+        path = root / "NeMo/nemo/collections/asr/parts/preprocessing/features.py"
+        layer = take(path, "FilterbankFeatures", CONSTANT=1e-5).FilterbankFeatures(**values, normalize=None).eval()
+        # One hop more than there are samples: the releases that made the checkpoints counted one frame more than the
+        # present code, which masks the last one.
+        return lambda x: layer(tensor(x), torch.tensor([len(x) + layer.hop_length]))[0][0]
+
+    for preset, name in {
+        "nemo-fastpitch": "fastpitch_align_v1.05",
+        "nemo-fastpitch-44k": "fastpitch_align_44100",
+        "nemo-hifigan": "hifigan/hifigan",
+        "nemo-hifigan-44k": "hifigan/hifigan_44100",
+    }.items():
+        yield preset, f"NVIDIA/NeMo parts/preprocessing/features.py, {name}.yaml", functools.partial(nemo, name)
+
+    def whisper(n_mels: int) -> Mel:
+        names = ("log_mel_spectrogram", "mel_filters", "SAMPLE_RATE", "N_FFT", "HOP_LENGTH")
+        code = take(root / "whisper/whisper/audio.py", *names)
+        filters = code.mel_filters
+        code.log_mel_spectrogram.__globals__["mel_filters"] = lambda *found: filters(*found).double()
+        return lambda x: code.log_mel_spectrogram(np.asarray(x, np.float64), n_mels)
+
+    for n_mels in (80, 128):
+        yield f"whisper-{n_mels}", "openai/whisper whisper/audio.py", functools.partial(whisper, n_mels)
+
+
+def compare(preset: str, mel: Mel, clips: list[tuple[np.ndarray, int]]) -> dict[str, Any]:
+    """Return the largest difference, its 99.9th percentile, and how many values were compared."""
+    config = DESCRIPTIONS[preset].config
+    differences = []
+    for samples, rate in clips:
+        x = samples if rate == config.sample_rate else soxr.resample(samples, rate, config.sample_rate)
+        # Recordings of some length that is no multiple of a hop; sources refuse samples beyond full scale.
+        x = np.clip(x, -1, 1).astype(np.float32)
+        RECORDING.samples, RECORDING.rate = x, config.sample_rate
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = np.asarray(mel(x.astype(np.float64)))
+        ours = mel_spectrogram(x, config)
+        if ours.T.shape != theirs.shape:
+            raise ValueError(f"{preset}: [n_mels, n_frames] is {theirs.shape} there and {ours.T.shape} here")
+        if theirs.dtype != np.float64:
+            raise TypeError(f"{preset}: the source's values are {theirs.dtype}, not float64")
+        differences.append(np.abs(ours.T - theirs).ravel())
+    found = np.concatenate(differences)
+    return {"largest": float(found.max()), "p999": float(np.quantile(found, 0.999)), "values": len(found)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare every preset with the code of its source.")
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("clips", type=Path, nargs="*")
+    parser.add_argument("--only", help="one preset")
+    parser.add_argument("--list", action="store_true", help="list presets and sources, and compare nothing")
+    parser.add_argument("--write", type=Path, help="write the numbers to this file, for docs/make_presets.py")
+    options = parser.parse_args()
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    clips = []
+    for path in options.clips:
+        samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
+        clips.append((samples[:, 0], rate))
+    rows, failed = [], False
+    print("| preset | source | largest difference | 99.9 % below |\n| --- | --- | --- | --- |")
+    for preset, source, make in sources(options.checkouts):
+        if options.only in (None, preset):
+            try:
+                found = {} if options.list else compare(preset, make(), clips)
+            except Exception as error:
+                print(f"| `{preset}` | {source} | cannot be run: {error!r} |", flush=True)
+                failed = True
+                continue
+            rows.append({"preset": preset, "source": source, **found})
+            numbers = f"{found['largest']:.2g} | {found['p999']:.2g}" if found else "|"
+            print(f"| `{preset}` | {source} | {numbers} |", flush=True)
+    if options.write:
+        seconds = sum(len(samples) / rate for samples, rate in clips)
+        value = {"clips": len(clips), "seconds": round(seconds, 1), "rows": rows}
+        options.write.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    if failed:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
