@@ -11,6 +11,7 @@ from tts_prep.errors import AlignmentError, ConfigurationError, CorpusError
 from tts_prep.preprocess.features.alignments.alignment import (
     Alignment,
     AlignmentConfig,
+    AlignmentFolder,
     alignment_file,
     read_alignment,
 )
@@ -125,18 +126,26 @@ def test_alignments_are_found_by_id_by_speaker_folder_and_by_the_name_in_a_path(
 
 def test_a_ctm_file_gives_the_phones_of_every_utterance(tmp_path: Path) -> None:
     path = tmp_path / "a.ctm"
-    path.write_text(";; made by hand\nu1 1 0.00 0.25 HH\nu1 1 0.50 0.25 AH0\nu2 A 0.1 0.2 L 0.98\n")
-    found = read_ctm(path)
-    assert [(p.start, p.end, p.label) for p in found["u1"]] == [(0, 0.25, "HH"), (0.25, 0.5, ""), (0.5, 0.75, "AH0")]
-    assert [p.label for p in found["u2"]] == ["", "L"]
+    path.write_text(";; made by hand\nu1 1 0.50 0.25 AH0\nu1 1 0.00 0.25 HH\nu2 A 0.1 0.2 L 0.98\n")
+    found = AlignmentFolder.open(path)
+    first = found.read("u1", "", None)
+    assert first.labels == ("HH", "", "AH0")
+    assert first.bounds is not None
+    assert first.bounds.tolist() == [0, 0.25, 0.5, 0.75]
+    assert found.read("u2", "", None).labels == ("", "L")
+    with pytest.raises(AlignmentError, match=r"a.ctm: no line of 'u3'; align the utterance first"):
+        found.read("u3", "", None)
+    assert found.sha256("u3", "") is None
+
+
+def test_a_broken_ctm_file_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "b.ctm"
     path.write_text("u1 1 0.00 0.25 HH\nu1 1 zero 0.25 AH0\n")
-    with pytest.raises(
-        CorpusError, match=r"a.ctm:2: expected 'utterance channel start duration phone', found 'u1 1 zero"
-    ):
+    with pytest.raises(CorpusError, match=r"b.ctm:2: expected 'utterance channel start duration phone', found 'u1 1 z"):
         read_ctm(path)
     path.write_text("u1 1 0.0 0.5 HH\nu1 1 0.2 0.5 AH0\n")
     with pytest.raises(AlignmentError, match=r"'u1': 'AH0' begins at 0.2 s, before the interval in front of it ends"):
-        read_ctm(path)
+        AlignmentFolder.open(path).read("u1", "", None)
 
 
 def test_durations_are_frames_where_they_are_integers_and_seconds_where_not(tmp_path: Path) -> None:

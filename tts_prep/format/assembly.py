@@ -280,6 +280,24 @@ def _checked(store: Path, count: int, find: FindLocations) -> Iterator[CheckedSh
         yield inspect_shard(stored_file(store, shard_name(number)), number, find)
 
 
+def checked_store(
+    store: Path, count: int, find: FindLocations = read_locations
+) -> tuple[list[tuple[FileEntry, ShardHeader]], dict[str, list[FileEntry]]]:
+    """Return the first shards of a store with their headers, and the files of the arrays that ``plan.json`` names.
+
+    Raises:
+        CorruptStoreError: a shard or an array file is broken or missing.
+    """
+    plan = read_plan(store)
+    shards: list[tuple[FileEntry, ShardHeader]] = []
+    arrays: dict[str, list[FileEntry]] = {name: [] for name in (plan.arrays if plan else ())}
+    for checked in _checked(store, count, find):
+        shards.append(checked_entry(checked, shards))
+        for name, entries in arrays.items():
+            entries.append(array_entry(store, name, checked, find))
+    return shards, arrays
+
+
 def checked_entry(
     checked: CheckedShard, before: Sequence[tuple[FileEntry, ShardHeader]]
 ) -> tuple[FileEntry, ShardHeader]:

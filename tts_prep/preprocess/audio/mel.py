@@ -13,6 +13,7 @@ from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
 from tts_prep.preprocess.audio.framing import Waveform, frame_runs, n_frames, pad_waveform
 
 Mel = npt.NDArray[np.float32]
+Energy = npt.NDArray[np.float32]
 
 
 class MelExtractor:
@@ -39,24 +40,41 @@ class MelExtractor:
         """
         return self.config.compression.transform_in_place(self.magnitudes(waveform))
 
-    def magnitudes(self, waveform: Waveform) -> Mel:
-        """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32."""
+    def with_energy(self, waveform: Waveform) -> tuple[Mel, Energy]:
+        """Return the log-mel spectrogram, [n_frames, n_mels], and the norm of each frame's magnitudes, [n_frames].
+
+        The norm is that of all bins from 0 to half the sample rate, before the recipe's power offset and floor.
+
+        Raises:
+            AudioError: the waveform is too short to be framed.
+        """
+        energy = np.empty(n_frames(len(waveform), self.config), np.float32)
+        return self.config.compression.transform_in_place(self.magnitudes(waveform, energy)), energy
+
+    def magnitudes(self, waveform: Waveform, energy: Energy | None = None) -> Mel:
+        """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32.
+
+        Args:
+            energy: [n_frames] float32, filled with the norm of each frame's magnitudes; None to compute none.
+        """
         # The compiler that these bring takes half a second to load.
         from tts_prep.preprocess.audio.simd.kernel import mel_frames
         from tts_prep.preprocess.audio.simd.lanes import LANES
 
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
+        energy = np.empty(0, np.float32) if energy is None else energy
         # Scaled within the float64 window: a scaled float32 waveform would be rounded once more.
         window = self._window * peak_scale(waveform, config)
         if config.n_fft & (config.n_fft - 1) or config.n_fft < 32:
-            self._by_library(pad_waveform(waveform, config, tail=LANES * config.hop_length), window, out)
+            self._by_library(pad_waveform(waveform, config, tail=LANES * config.hop_length), window, out, energy)
             return out
         # The kernel is compiled for arrays that can be written to.
         samples = waveform if waveform.flags.writeable else waveform.copy()
         for run in frame_runs(samples, config, LANES):
             frames = out[run.first : run.stop]
-            mel_frames(run.samples, window, config.hop_length, *self._filter_arguments, *self._tables, frames)
+            norms = energy[run.first : run.stop]
+            mel_frames(run.samples, window, config.hop_length, *self._filter_arguments, *self._tables, frames, norms)
         return out
 
     def silence(self) -> Mel:
@@ -108,7 +126,7 @@ class MelExtractor:
             *(config.power, np.float32(config.power_offset), np.float32(config.power_floor)),
         )
 
-    def _by_library(self, padded: Waveform, window: npt.NDArray[np.float64], out: Mel) -> None:
+    def _by_library(self, padded: Waveform, window: npt.NDArray[np.float64], out: Mel, energy: Energy) -> None:
         """Fill ``out`` for an n_fft that is not a power of two."""
         from scipy.fft import rfft
 
@@ -118,7 +136,11 @@ class MelExtractor:
         frames = np.lib.stride_tricks.sliding_window_view(padded, self.config.n_fft)[:: self.config.hop_length]
         for first in range(0, len(out), LANES):
             # The tail of the padding gives the last block its missing frames.
-            spectrum = rfft(frames[first : first + LANES] * window, axis=1).T[: self.filter_bank.n_bins]
+            spectrum = rfft(frames[first : first + LANES] * window, axis=1).T
+            if len(energy):
+                n = min(LANES, len(out) - first)
+                energy[first : first + n] = np.linalg.norm(spectrum[:, :n], axis=0)
+            spectrum = spectrum[: self.filter_bank.n_bins]
             re, im = np.ascontiguousarray(spectrum.real).ravel(), np.ascontiguousarray(spectrum.imag).ravel()
             mel_of_spectrum(re, im, *self._filter_arguments, out[first : first + LANES])
 

@@ -126,6 +126,8 @@ class Configuration:
         ood_texts: out-of-domain texts to phonemize into the store, None for none.
         splits: name of a split → the SHA-256 of its list of ids, where the corpus was given any.
         preset: name of the preset that the settings began with, None for none.
+        alignments: settings of `tts_prep.preprocess.features.alignments.alignment.AlignmentConfig`, where alignments
+            give the phonemes, or cut recordings or mels; None where they change nothing in the shards.
     """
 
     corpus: str = "ljspeech"
@@ -138,6 +140,7 @@ class Configuration:
     ood_texts: OodConfig | None = None
     splits: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = DEFAULT_PRESET
+    alignments: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as it stands in the manifest."""
@@ -156,6 +159,7 @@ class Configuration:
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
             },
             "store": asdict(self.store),
+            **({"alignments": dict(self.alignments)} if self.alignments is not None else {}),
         }
 
 

@@ -23,6 +23,7 @@ class Utterance:
         inside: where in the file ``audio`` the recording lies, as `tts_prep.preprocess.recordings` writes it; empty
             where the file is the recording.
         channel: of a recording with several, from 0; None for what the settings say.
+        alignment: SHA-256 of its alignment, where alignments change what is stored; empty elsewhere.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Utterance:
     end: float | None = None
     inside: str = ""
     channel: int | None = None
+    alignment: str = ""
 
     @property
     def language(self) -> str | None:
@@ -50,7 +52,7 @@ class Failure:
     Attributes:
         id: of the utterance, or empty where the row has none.
         where: the file and line in the corpus.
-        stage: ``corpus``, ``text`` or ``audio``.
+        stage: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
         reason: what was found and what was expected, in one line.
     """
 

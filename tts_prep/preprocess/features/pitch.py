@@ -132,7 +132,7 @@ def world_frames(n_samples: int, sample_rate: int, frame_period: float) -> int:
 
 
 def _world(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: PitchConfig) -> Track:
-    pyworld = _import_pyworld()
+    pyworld = import_pyworld()
     period = 1000 * grid.hop_length / sample_rate
     n_samples = grid.lead + len(waveform)
     tail = 0
@@ -147,7 +147,12 @@ def _world(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: Pi
     return np.asarray(values, np.float64)
 
 
-def _import_pyworld() -> ModuleType:
+def import_pyworld() -> ModuleType:
+    """Import pyworld.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
     try:
         import pyworld
     except ImportError as error:

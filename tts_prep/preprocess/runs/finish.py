@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.assembly import assemble_store, checked_shards
+from tts_prep.format.assembly import assemble_store, checked_store
 from tts_prep.format.layout import MANIFEST, shard_name
 from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.format.store_plan import plan_sha256, read_plan
@@ -33,10 +33,10 @@ def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
                 f"{store}: {len(missing)} of {len(plan.shards)} shards are missing, {shard_name(missing[0])} first; "
                 f"make all parts, then finish (of N parts, part {missing[0]} mod N + 1 makes it)"
             )
-        shards = list(checked_shards(store, len(plan.shards)))
+        shards, arrays = checked_store(store, len(plan.shards))
         if plan_sha256(header.key for _, header in shards) != plan.sha256:
             raise CorruptStoreError(f"{store}: its shards are not those of the plan; run all parts again")
         total = sum(header.rows + len(header.failures) for _, header in shards)
         if sum(len(header.failures) for _, header in shards) > allowed.of(total):
             give_up(store, [header for _, header in shards], total, allowed)
-        return assemble_store(store, shards)
+        return assemble_store(store, shards, arrays)

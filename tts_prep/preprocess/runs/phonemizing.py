@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tts_prep.errors import TextError, TtsPrepError
 from tts_prep.format.remarks import Remarks
 from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
-from tts_prep.preprocess.text.frontends.frontend import Frontend
+from tts_prep.preprocess.text.frontends.frontend import UNKNOWN_SYMBOLS, Frontend, join_symbols
 
 
 def phonemize(
@@ -54,6 +54,23 @@ def phoneticize(text: str, config: TextConfig, *, language: str | None, normaliz
     with _text_errors(config, text):
         spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
         return spoken, frontend.phoneticize(spoken, language)
+
+
+def encode_labels(
+    labels: Sequence[str], identifier: str, config: TextConfig, remarks: Remarks
+) -> tuple[str, npt.NDArray[np.int32]]:
+    """Return an aligner's labels as phonemes in their text form, and their ids, [n_phonemes] int32.
+
+    Where the table writes phones with ``@`` in front, as that of FastSpeech 2 does, the labels get it.
+
+    Raises:
+        TextError: a label is not in the vocabulary, and that is an error.
+    """
+    vocab = frontend_of(config).vocab
+    symbols = [f"@{label}" if f"@{label}" in vocab else label for label in labels]
+    for symbol in vocab.unknown(symbols):
+        remarks.add(UNKNOWN_SYMBOLS, symbol, identifier)
+    return join_symbols(symbols), vocab.encode(symbols, config.unknown)
 
 
 @contextmanager

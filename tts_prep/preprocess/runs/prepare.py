@@ -25,6 +25,9 @@ from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend
 from tts_prep.preprocess.configuration.software import software_versions
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.features.alignments.applying import Alignments
+from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.runs.folder import (
     beside,
@@ -110,6 +113,8 @@ def prepare(
     update: bool = False,
     repair: Repair | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
+    features: Sequence[Feature] = (),
+    alignments: Alignments | None = None,
 ) -> Result:
     """Make a store of a corpus, or go on with one that was begun.
 
@@ -131,6 +136,8 @@ def prepare(
         overwrite: replace a store that is there.
         update: replace a store that is there, and take over its shards whose rows and settings are the same.
         repair: what of the store to make again; see `tts_prep.preprocess.runs.repair.repair_store`.
+        features: make the added arrays; see `tts_prep.preprocess.features.registry.make_feature`.
+        alignments: where the configuration's ``alignments`` say that they change what shards hold.
 
     Raises:
         TtsPrepError: the message says what and where. Shards that were made are kept.
@@ -149,8 +156,10 @@ def prepare(
             None if (store / MANIFEST).exists() and not replaces else partial(get_ready, config, scratch),
         ) as pool,
     ):
-        recipe = recipe_of(config, root)
-        plans = make_plan(first_rows(items, config.limit), root, config.store)
+        recipe = replace(recipe_of(config, root), features=tuple(features), alignments=alignments)
+        specs = specs_of(features)
+        marked = alignments.marked(items) if alignments else items
+        plans = make_plan(first_rows(marked, config.limit), root, config.store)
         if not plans:
             raise CorpusError(f"{root}: no rows, expected one a recording")
         keys = [recipe.key(plan) for plan in plans]
@@ -161,16 +170,17 @@ def prepare(
         if manifest and part:
             raise StoreError(f"{store}: whole already; there is no part to make")
         if manifest:
+            check_arrays_of(store, manifest, features)
             totals = manifest.totals
             return Result(store, manifest, len(plans), 0, totals["failures"], totals["seconds"])
-        arrays = _added_arrays(store, repair, update=update)
+        arrays = _added_arrays(store, repair, specs, update=update)
         own = plans[part.number - 1 :: part.count] if part else plans
         with _place(store, lock, recipe, part, replaces=replaces) as folder:
             if part:
-                _check_same_plan(store, keys)
+                _check_same_plan(store, keys, specs)
             else:
                 remove_extra_shards(folder, len(plans))
-            write_plan(folder, keys)
+            write_plan(folder, keys, [*arrays, *specs])
             source = store.absolute() if (update or repair) and folder != store else None
             if config.ood_texts:
                 make_ood_texts(config.ood_texts, config.text, recipe.settings, folder, pool, source)
@@ -185,6 +195,7 @@ def prepare(
             summaries = _make_shards(own, make, recipe, folder, pool, allowed, progress)
             if not part:
                 added = {name: _take_over_array(name, store, folder, summaries) for name in arrays}
+                added |= {name: [summary.arrays[name] for summary in summaries] for name in specs}
                 manifest = assemble_store(folder, [(summary.entry, summary.header) for summary in summaries], added)
     return Result(
         store,
@@ -216,9 +227,12 @@ def _finished(store: Path, recipe: ShardRecipe, keys: Sequence[str], *, update: 
     return None
 
 
-def _check_same_plan(store: Path, keys: Sequence[str]) -> None:
-    """Make sure that other parts of a store were planned from the same corpus."""
+def _check_same_plan(store: Path, keys: Sequence[str], names: Collection[str]) -> None:
+    """Make sure that other parts of a store were planned from the same corpus, with the same features."""
     plan = read_plan(store)
+    if plan and set(plan.arrays) != set(names):
+        had, wanted = (", ".join(sorted(found)) or "none" for found in (plan.arrays, names))
+        raise StoreError(f"{store}: other parts have the added arrays {had}, this one {wanted}; give all the same")
     if plan and plan.sha256 != plan_sha256(keys):
         raise StoreError(
             f"{store}: the corpus has changed since the first part was made ({len(plan.shards)} shards then, "
@@ -226,8 +240,11 @@ def _check_same_plan(store: Path, keys: Sequence[str]) -> None:
         )
 
 
-def _added_arrays(store: Path, repair: Repair | None, *, update: bool) -> tuple[str, ...]:
+def _added_arrays(store: Path, repair: Repair | None, made: Collection[str], *, update: bool) -> tuple[str, ...]:
     """Return the added arrays that go over into the new store.
+
+    Args:
+        made: the names of those that the run makes itself.
 
     Raises:
         StoreError: one would be lost.
@@ -239,6 +256,7 @@ def _added_arrays(store: Path, repair: Repair | None, *, update: bool) -> tuple[
             names = plan.arrays if plan else ()
         except CorruptStoreError:
             names = tuple(read_manifest(store).array_files)
+        names = tuple(name for name in names if name not in made)
     if names and repair is None:
         raise StoreError(
             f"{store}: has the added arrays {', '.join(names)}, which belong to its rows as they are; give "

@@ -7,9 +7,9 @@ import fcntl
 import os
 import platform
 import shutil
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from tts_prep.format.hdf5_writer import (
     write_string,
     write_texts,
 )
-from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER_DTYPES, TEXT, shard_name
+from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, FRAME, NUMBER_DTYPES, PHONEME, TEXT, shard_name
 from tts_prep.format.manifest import FileEntry
 from tts_prep.format.remarks import Remarks
 from tts_prep.format.shard import HEADER, CheckedShard, ShardHeader, header_text, inspect_shard, read_shard_header
@@ -37,12 +37,23 @@ from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
+from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.mel import Mel, MelExtractor, compile_kernels, peak_scale
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-from tts_prep.preprocess.runs.phonemizing import frontend_of, phonemize
+from tts_prep.preprocess.features.alignments.applying import AlignedUtterance, Alignments
+from tts_prep.preprocess.features.energy import EnergyFeature
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.runs.array_files import (
+    ShardRows,
+    StoredRows,
+    complete_array_files,
+    computed,
+    write_array_files,
+)
+from tts_prep.preprocess.runs.phonemizing import encode_labels, frontend_of, phonemize
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
 
 _BLOCK = 1 << 16
@@ -56,6 +67,8 @@ class ShardRecipe:
         root: what relative audio paths are relative to.
         settings: the parts of the header that are the same in every shard: ``configuration``, ``software``,
             ``arrays``, ``vocabulary``.
+        features: make the added arrays.
+        alignments: where they change what shards hold.
     """
 
     root: Path
@@ -63,6 +76,8 @@ class ShardRecipe:
     extractor: MelExtractor
     reading: ReadingConfig
     text: TextConfig
+    features: tuple[Feature, ...] = ()
+    alignments: Alignments | None = None
 
     @cached_property
     def settings_sha256(self) -> str:
@@ -80,12 +95,14 @@ class ShardSummary:
 
     Attributes:
         made: False where the shard was there already.
+        arrays: name of each added array → the entry of its file.
     """
 
     number: int
     entry: FileEntry
     header: ShardHeader
     made: bool
+    arrays: Mapping[str, FileEntry] = field(default_factory=dict)
 
     def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
         """Return the same, with the settings of its header in one place in memory for all shards."""
@@ -99,6 +116,7 @@ class _Example:
     arrays: Mapping[str, Array]
     row: Mapping[str, Any]
     statistics: MelStatistics
+    features: tuple[FeatureValues, ...] = ()
 
 
 def make_shard(
@@ -132,7 +150,8 @@ def make_shard(
     if finished is not None:
         header, digest = finished.header, finished.digest
         entry = FileEntry(name, digest.size, header.rows, digest.sha256)
-        return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False)
+        files = complete_array_files(store, finished, recipe.features, RecordedInputs(plan, recipe, report))
+        return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False, arrays=files)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
     compile_kernels(recipe.extractor.config)
@@ -142,7 +161,77 @@ def make_shard(
         with syncing(partial):
             digest = seal_file(partial)
     entry = FileEntry(name, digest.size, header.rows, digest.sha256)
-    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True)
+    arrays: dict[str, FileEntry] = {}
+    if recipe.features:
+        rows = _rows_of(header, examples)
+        for position, feature in enumerate(recipe.features):
+            values = [example.features[position] for example in examples]
+            arrays.update(write_array_files(store, rows, feature, values))
+    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True, arrays=arrays)
+
+
+def _rows_of(header: ShardHeader, examples: Sequence[_Example]) -> ShardRows:
+    lengths = {
+        layout.axis: [len(example.arrays[name]) for example in examples]
+        for name, layout in ARRAYS.items()
+        if name in header.arrays
+    }
+    ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
+    return ShardRows(header.number, header.key, ids, speakers, lengths)
+
+
+@dataclass(frozen=True)
+class RecordedInputs:
+    """Yields the utterances of a finished shard with their recordings, which are read when a feature needs them."""
+
+    plan: ShardPlan
+    recipe: ShardRecipe
+    report: Callable[[int], None]
+
+    def __call__(self, stored: StoredRows) -> Iterator[FeatureInput]:
+        """Yield what features are computed from.
+
+        Raises:
+            CorpusChangedError: a recording is not what it was when the shard was made.
+        """
+        recipe, rows = self.recipe, stored.rows
+        planned = {
+            row.utterance.id: (number, row)
+            for number, row in enumerate(self.plan.rows)
+            if isinstance(row, PlannedUtterance)
+        }
+        texts, phoneme_texts = stored.texts("text"), stored.texts("phoneme_text")
+        phonemes = stored.array("phonemes", PHONEME)
+        for position, uid in enumerate(rows.ids):
+            number, row = planned[uid]
+            self.report(number)
+            _check_unchanged(row, recipe.root)
+            n_frames = rows.lengths[FRAME][position]
+            yield FeatureInput(
+                *(uid, rows.speakers[position], texts[position], phoneme_texts[position]),
+                np.asarray(phonemes[position]),
+                n_frames,
+                recipe.extractor,
+                partial(_read_again, recipe, row.utterance, n_frames),
+            )
+
+
+def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Waveform:
+    """Return the recording of an utterance whose mel is stored already, cut as it was then."""
+    waveform = _read(recipe, utterance, recipe.alignments.read(utterance) if recipe.alignments else None)
+    config = recipe.extractor.config
+    if frame_count(len(waveform), config) < n_frames:
+        raise CorpusChangedError(
+            f"{recipe.root / utterance.audio}: gives {frame_count(len(waveform), config):,} frames now, its mel has "
+            f"{n_frames:,}; give the recordings that the store was made from"
+        )
+    return waveform
+
+
+def _read(recipe: ShardRecipe, utterance: Utterance, aligned: AlignedUtterance | None) -> Waveform:
+    config = recipe.extractor.config
+    waveform = read_utterance(recipe.root, utterance, config.sample_rate, recipe.reading)
+    return aligned.cut(waveform, config.sample_rate, config.hop_length) if aligned else waveform
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -272,21 +361,28 @@ def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
 
 
 def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> _Example:
-    phoneme_text, phonemes = phonemize(
-        utterance.text,
-        utterance.id,
-        recipe.text,
-        remarks,
-        language=utterance.language,
-        normalized=utterance.normalized,
-    )
+    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
+    labels = aligned.phonemes if aligned else None
+    if labels is None:
+        phoneme_text, phonemes = phonemize(
+            utterance.text,
+            utterance.id,
+            recipe.text,
+            remarks,
+            language=utterance.language,
+            normalized=utterance.normalized,
+        )
+    else:
+        phoneme_text, phonemes = encode_labels(labels, utterance.id, recipe.text, remarks)
     config = recipe.extractor.config
-    waveform = read_utterance(recipe.root, utterance, config.sample_rate, recipe.reading)
+    waveform = _read(recipe, utterance, aligned)
     specs = recipe.settings["arrays"]
     # Brings the compiler, which only workers need.
     from tts_prep.preprocess.audio.simd.kernel import bin_moments
 
-    mel = recipe.extractor(waveform)
+    mel, known = _mel_and_energy(waveform, recipe)
+    if aligned:
+        mel = mel[: aligned.n_frames(config.sample_rate, config.hop_length, len(mel))]
     moments = bin_moments(mel)
     # One such value would spoil the statistics of the store.
     if not np.isfinite(moments).all():
@@ -302,7 +398,24 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
         "speaker": utterance.speaker,
         **utterance.meta,
     }
-    return _Example(arrays, row, MelStatistics(len(mel), *moments))
+    values: tuple[FeatureValues, ...] = ()
+    if recipe.features:
+        source = FeatureInput(
+            *(utterance.id, utterance.speaker, utterance.text, phoneme_text, phonemes, len(mel), recipe.extractor),
+            lambda: waveform,
+            {"mel": mel, **{name: found[: len(mel)] for name, found in known.items()}},
+        )
+        lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
+        values = tuple(computed(feature, source, lengths) for feature in recipe.features)
+    return _Example(arrays, row, MelStatistics(len(mel), *moments), values)
+
+
+def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
+    """Return the mel, and the energy where a feature is going to ask for it: the same pass gives both."""
+    if not any(isinstance(feature, EnergyFeature) for feature in recipe.features):
+        return recipe.extractor(waveform), {}
+    mel, energy = recipe.extractor.with_energy(waveform)
+    return mel, {"energy": energy}
 
 
 def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:

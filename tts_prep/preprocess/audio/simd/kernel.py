@@ -77,6 +77,28 @@ def _filter(
 
 
 @jit
+def _sum_of_squares(re: Array, im: Array, squares: Array) -> None:
+    """Store the sum of the squared samples of each windowed frame."""
+    a, b = load(re, 0), load(im, 0)
+    total = a * a + b * b
+    for i in range(LANES, len(re), LANES):
+        a, b = load(re, i), load(im, i)
+        total = total + (a * a + b * b)
+    store(squares, 0, total)
+
+
+@jit
+def _spectrum_norm(re: Array, im: Array, squares: Array, norms: Array) -> None:
+    """Store √Σ|X|² over the bins 0 to N / 2, by Parseval: they are half of N · Σx², and half of |X[0]|² + |X[N / 2]|².
+
+    The first value of the packed transform is X[0] = re + im and X[N / 2] = re − im.
+    """
+    a, b = load(re, 0), load(im, 0)
+    n = len(re) // LANES
+    store(norms, 0, narrow(square_root(load(squares, 0) * float(n) + (a * a + b * b))))
+
+
+@jit
 def mel_frames(
     x: Array,
     window: Array,
@@ -94,8 +116,9 @@ def mel_frames(
     ci: Array,
     positions: Array,
     out: Array,
+    energy: Array,
 ) -> None:
-    """Fill ``out`` with mel magnitudes, for an n_fft that is a power of two and at least 32.
+    """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra; n_fft is a power of two from 32 on.
 
     Args:
         x: [n] float32, padded waveform with LANES · hop samples more after the last frame.
@@ -106,15 +129,23 @@ def mel_frames(
         cr, ci: [n_fft] twiddles of n_fft.
         positions: [n_fft / 2] the order of the transform's bins.
         out: [n_frames, n_mels] float32.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty where it is not wanted.
     """
     n_fft = len(window)
     re, im = np.empty(n_fft // 2 * LANES), np.empty(n_fft // 2 * LANES)
     power = np.empty((n_fft // 2 + 1) * LANES, np.float32)
     sums = np.empty(len(starts) * LANES, np.float32)
+    squares, norms = np.empty(LANES), np.empty(LANES, np.float32)
     for first in range(0, len(out), LANES):
         for k in range(0, n_fft, LANES):
             load_windowed_frames(x, first * hop, hop, window, k, re, im)
+        if len(energy):
+            _sum_of_squares(re, im, squares)
         transform(re, im, wr, wi)
+        if len(energy):
+            _spectrum_norm(re, im, squares, norms)
+            for frame in range(min(LANES, len(out) - first)):
+                energy[first + frame] = norms[frame]
         _real_power(re, im, positions, cr, ci, n_bins, power)
         block = out[first : first + LANES]
         _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, block)

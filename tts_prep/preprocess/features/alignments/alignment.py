@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -12,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, ConfigurationError
+from tts_prep.format.checksums import file_sha256, json_sha256
+from tts_prep.preprocess.features.alignments.ctm import read_ctm
 from tts_prep.preprocess.features.alignments.duration_files import read_durations
-from tts_prep.preprocess.features.alignments.intervals import Interval
+from tts_prep.preprocess.features.alignments.intervals import Interval, tile
 from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
 from tts_prep.preprocess.features.durations import ROUNDINGS, SURPLUS, Frames, frames_of, settle
 
@@ -63,7 +66,7 @@ class AlignmentConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as they stand in the manifest."""
-        return {**vars(self), "labels": dict(self.labels)}
+        return {**{name: value for name, value in vars(self).items() if value is not None}, "labels": dict(self.labels)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +97,11 @@ class Alignment:
         if durations.dtype.kind in "iu":
             return cls(where, None, None, durations.astype(np.int64))
         return cls(where, None, np.concatenate([[0.0], np.cumsum(durations)]))
+
+    @property
+    def n_phones(self) -> int:
+        """The number of phones."""
+        return len(self.frames) if self.frames is not None else len(self.bounds) - 1 if self.bounds is not None else 0
 
     def trimmed(self) -> Alignment:
         """Return the alignment without silences at its ends.
@@ -187,6 +195,56 @@ def alignment_file(folder: Path, utterance_id: str, speaker: str) -> Path:
             if path.is_file():
                 return path
     raise AlignmentError(f"{places[0]}.TextGrid: no such file, nor {', '.join(ENDINGS[1:])}; align the utterance first")
+
+
+@dataclass(frozen=True)
+class AlignmentFolder:
+    """The alignments of a corpus: a folder with one file an utterance, or one CTM file of all."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path) -> AlignmentFolder:
+        """Return the alignments at a path.
+
+        Raises:
+            ConfigurationError: there is neither a folder nor a CTM file.
+        """
+        if not path.is_dir() and not path.is_file():
+            raise ConfigurationError(
+                f"{path}: no such folder or file; expected a folder of TextGrids or durations, or a CTM file"
+            )
+        return cls(path.absolute())
+
+    def read(self, utterance_id: str, speaker: str, tier: str | None) -> Alignment:
+        """Read the alignment of an utterance.
+
+        Raises:
+            AlignmentError: it is missing or broken.
+        """
+        if self.path.is_dir():
+            return read_alignment(self.path, utterance_id, speaker, tier)
+        return Alignment.of_intervals(self._of_ctm(utterance_id), f"{self.path}: '{utterance_id}'")
+
+    def sha256(self, utterance_id: str, speaker: str) -> str | None:
+        """Return the SHA-256 of an utterance's alignment, None where there is none."""
+        try:
+            if self.path.is_dir():
+                return file_sha256(alignment_file(self.path, utterance_id, speaker))
+            return json_sha256([[p.start, p.end, p.label] for p in self._of_ctm(utterance_id)])
+        except (AlignmentError, OSError):
+            return None
+
+    def _of_ctm(self, utterance_id: str) -> tuple[Interval, ...]:
+        found = _ctm(self.path).get(utterance_id)
+        if found is None:
+            raise AlignmentError(f"{self.path}: no line of '{utterance_id}'; align the utterance first")
+        return tile(found, 0.0, 0.0, f"{self.path}: '{utterance_id}'")
+
+
+@lru_cache(maxsize=1)
+def _ctm(path: Path) -> dict[str, list[Interval]]:
+    return read_ctm(path)
 
 
 def read_alignment(folder: Path, utterance_id: str, speaker: str, tier: str | None) -> Alignment:

@@ -6,15 +6,14 @@ from pathlib import Path
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.regular_files import read_regular
-from tts_prep.preprocess.features.alignments.intervals import Interval, tile
+from tts_prep.preprocess.features.alignments.intervals import Interval
 
 
-def read_ctm(path: Path) -> dict[str, tuple[Interval, ...]]:
-    """Return the phones of every utterance in a CTM file.
+def read_ctm(path: Path) -> dict[str, list[Interval]]:
+    """Return the phones of every utterance in a CTM file, by their start; gaps and overlaps are as they stand.
 
     Raises:
         CorpusError: the file cannot be read, or a line has too few fields or a time that is no number.
-        AlignmentError: the phones of an utterance overlap.
     """
     found: dict[str, list[Interval]] = {}
     try:
@@ -33,7 +32,4 @@ def read_ctm(path: Path) -> dict[str, tuple[Interval, ...]]:
                 f"{path}:{number}: expected 'utterance channel start duration phone', found {line[:60]!r}"
             ) from None
         found.setdefault(uid, []).append(Interval(begin, begin + length, label))
-    return {
-        uid: tile(sorted(phones, key=lambda phone: phone.start), 0.0, 0.0, f"{path}: '{uid}'")
-        for uid, phones in found.items()
-    }
+    return {uid: sorted(phones, key=lambda phone: phone.start) for uid, phones in found.items()}

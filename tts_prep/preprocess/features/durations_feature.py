@@ -1,0 +1,71 @@
+"""The array ``durations``: the frames of every phoneme, out of a folder of alignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from tts_prep.errors import AlignmentError, ConfigurationError
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+
+
+@dataclass(frozen=True)
+class DurationsFeature:
+    """The frames of every phoneme; their sum is the number of frames of the mel.
+
+    What was changed to make it so is counted as a remark.
+    """
+
+    settings: AlignmentConfig
+    folder: AlignmentFolder
+    sample_rate: int
+    hop_length: int
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``durations`` [n_phonemes] int32."""
+        software = {"praatio": version("praatio")}
+        return (ArraySpec("durations", "int32", (), "phoneme", settings=self.settings.as_dict(), software=software),)
+
+    def source(self, utterance_id: str, speaker: str) -> str | None:
+        """Return the SHA-256 of the utterance's alignment, None where there is none."""
+        return self.folder.sha256(utterance_id, speaker)
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return the durations of one utterance.
+
+        Raises:
+            AlignmentError: the alignment is missing or broken, has another number of phones than the utterance has
+                phonemes, or does not fit the mel.
+        """
+        alignment = self.folder.read(utterance.id, utterance.speaker, self.settings.tier)
+        if self.settings.silences == "cut":
+            alignment = alignment.trimmed()
+        if alignment.n_phones != len(utterance.phonemes):
+            raise AlignmentError(
+                f"{alignment.where}: {alignment.n_phones} phones, the utterance has {len(utterance.phonemes)} phonemes"
+                + ("" if self.settings.phonemes == "alignment" else "; phonemes=alignment takes those of the file")
+            )
+        durations, changed = alignment.durations(self.settings, self.sample_rate, self.hop_length, utterance.n_frames)
+        remarks = (("durations", f"{changed:+d} frames given to a phone"),) if changed else ()
+        return FeatureValues({"durations": durations.astype(np.int32)}, remarks=remarks)
+
+
+def durations_feature(
+    settings: AlignmentConfig, folder: Path | None, sample_rate: int, hop_length: int
+) -> DurationsFeature:
+    """Return the feature ``durations``.
+
+    Raises:
+        ConfigurationError: there is no folder, or it is not there.
+    """
+    if folder is None:
+        raise ConfigurationError(
+            "durations: expected --alignments PATH, a folder of TextGrids or durations, or a CTM file"
+        )
+    return DurationsFeature(settings, AlignmentFolder.open(folder), sample_rate, hop_length)

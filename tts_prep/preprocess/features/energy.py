@@ -1,0 +1,62 @@
+"""Energy: the L2 norm of every frame, of the magnitude spectrogram or of the log-mel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
+
+
+@dataclass(frozen=True)
+class EnergyConfig:
+    """What energy is the norm of.
+
+    Attributes:
+        of: ``magnitude``, the spectrum's magnitudes from 0 to half the sample rate (ming024/FastSpeech2, ESPnet,
+            PaddleSpeech, Coqui TTS), or ``log_mel``, the bins of the mel as it is stored (FastPitch, NeMo).
+    """
+
+    of: str = "magnitude"
+
+    def __post_init__(self) -> None:
+        if self.of not in ("magnitude", "log_mel"):
+            raise ConfigurationError(f"energy: of: expected magnitude or log_mel, found {self.of!r}")
+
+
+@dataclass(frozen=True)
+class EnergyFeature:
+    """The energy of every mel frame."""
+
+    settings: EnergyConfig
+
+    @classmethod
+    def of(cls, settings: EnergyConfig, recipe: MelConfig) -> EnergyFeature:  # noqa: ARG003
+        """Return the feature for a recipe."""
+        return cls(settings)
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``energy`` [n_frames] float32."""
+        return (ArraySpec("energy", "float32", (), "frame", settings=settings_of(self.settings)),)
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: energy comes from the recording."""
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return the energy of one utterance."""
+        if self.settings.of == "log_mel":
+            return FeatureValues({"energy": norms(utterance.mel)})
+        return FeatureValues({"energy": utterance.energy})
+
+
+def norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the L2 norm of each row, summed at double precision, [n_rows] float32."""
+    values = rows.astype(np.float64)
+    squares: npt.NDArray[np.float64] = np.einsum("tm,tm->t", values, values)
+    return np.sqrt(squares).astype(np.float32)

@@ -1,0 +1,146 @@
+"""Arrays made elsewhere: one ``.npy`` file an utterance, or one ``.npz`` or HDF5 file with all of them by id."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError, FeatureError
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.checksums import file_sha256
+from tts_prep.format.datasets import Array
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+
+AXES: Final = ("frame", "phoneme", "sample", "utterance", "own")
+_HDF5: Final = (".h5", ".hdf5")
+
+
+@dataclass(frozen=True)
+class ImportedArray:
+    """An array whose values lie in files: dtype and shape of a row are those of the first one found.
+
+    Attributes:
+        spec: of the array.
+        path: a folder with ``ID.npy``, or a ``.npz`` or HDF5 file with one dataset an id.
+    """
+
+    spec: ArraySpec
+    path: Path
+
+    @classmethod
+    def of(cls, name: str, path: Path, axis: str = "own", rate: float | None = None) -> ImportedArray:
+        """Return the array of a folder or file.
+
+        Args:
+            axis: what its rows follow: the mel's frames, the phonemes, the waveform's samples, one row an utterance, or
+                rows of their own.
+            rate: rows for each second, Hz; only with the axis ``own``.
+
+        Raises:
+            ConfigurationError: the path holds no array, or the store cannot have such an array.
+        """
+        if axis not in AXES:
+            raise ConfigurationError(f"array '{name}': axis: expected one of {', '.join(AXES)}, found {axis!r}")
+        where = path.absolute()
+        first = _first(where, name)
+        shape = first.shape if axis == "utterance" else first.shape[1:]
+        if axis != "utterance" and first.ndim == 0:
+            raise ConfigurationError(f"array '{name}': {path}: holds single numbers; axis=utterance takes those")
+        spec = ArraySpec(name, first.dtype.newbyteorder("=").name, tuple(shape), axis, rate=rate)
+        return cls(spec.checked(), where)
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """The one array."""
+        return (self.spec,)
+
+    def source(self, utterance_id: str, speaker: str) -> str | None:  # noqa: ARG002
+        """Return the SHA-256 of the file, None where there is none for the utterance."""
+        path = self._file(utterance_id)
+        return file_sha256(path) if path.is_file() else None
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return the array of one utterance.
+
+        Raises:
+            FeatureError: there is none, or it cannot be read.
+        """
+        path = self._file(utterance.id)
+        try:
+            values = _read(path, utterance.id if path == self.path else None)
+        except KeyError:
+            raise FeatureError(f"{path}: no array of '{utterance.id}'") from None
+        except FileNotFoundError:
+            raise FeatureError(f"{path}: no such file, expected the array '{self.spec.name}'") from None
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise FeatureError(f"{path}: cannot be read as an array ({str(error).partition(chr(10))[0]})") from error
+        return FeatureValues({self.spec.name: values})
+
+    def _file(self, utterance_id: str) -> Path:
+        if not self.path.is_dir():
+            return self.path
+        # An id may be a path; nothing outside of the folder is read.
+        path = self.path / f"{utterance_id}.npy"
+        inside = path.resolve().is_relative_to(self.path.resolve())
+        return path if inside and path.is_file() else self.path / f"{Path(utterance_id).name}.npy"
+
+
+def _first(path: Path, name: str) -> Array:
+    """Return one array, to know dtype and shape from."""
+    try:
+        if path.is_dir():
+            first = min(path.glob("**/*.npy"), default=None)
+            values = None if first is None else np.load(first, allow_pickle=False)
+        elif path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as file:
+                values = file[min(file.files)] if file.files else None
+        elif path.suffix in _HDF5:
+            file = _hdf5(path)
+            names = _dataset_names(file)
+            values = np.asarray(file[min(names)]) if names else None
+        else:
+            raise ConfigurationError(f"array '{name}': {path}: expected a folder of .npy files, or a .npz or .h5 file")
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ConfigurationError(f"array '{name}': {path}: cannot be read ({error})") from error
+    if values is None:
+        raise ConfigurationError(f"array '{name}': {path}: holds no array")
+    found: Array = values
+    return found
+
+
+def _read(path: Path, key: str | None) -> Array:
+    if key is None:
+        values = np.load(path, allow_pickle=False)
+    elif path.suffix == ".npz":
+        values = _npz(path)[key]
+    else:
+        values = np.asarray(_hdf5(path)[key])
+    native: Array = values.astype(values.dtype.newbyteorder("="), copy=False)
+    return native
+
+
+@lru_cache(maxsize=4)
+def _npz(path: Path) -> Mapping[str, Any]:
+    file: Mapping[str, Any] = np.load(path, allow_pickle=False)
+    return file
+
+
+@lru_cache(maxsize=4)
+def _hdf5(path: Path) -> Any:
+    import h5py
+
+    return h5py.File(path, "r")
+
+
+def _dataset_names(file: Any) -> list[str]:
+    import h5py
+
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names

@@ -1,0 +1,67 @@
+"""The arrays ``pitch`` and ``voiced``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import packages_distributions, version
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
+from tts_prep.preprocess.features.pitch import PitchConfig, import_pyworld, pitch_of
+
+
+@dataclass(frozen=True)
+class PitchFeature:
+    """The pitch of every mel frame, and whether it is voiced.
+
+    Statistics of ``pitch`` are those of voiced frames.
+    """
+
+    settings: PitchConfig
+
+    @classmethod
+    def of(cls, settings: PitchConfig, recipe: MelConfig) -> PitchFeature:
+        """Return the feature with numbers for floor and ceiling.
+
+        Raises:
+            ConfigurationError: the settings cannot be used with the recipe's sample rate, or pyworld is missing.
+        """
+        if settings.algorithm != "pyin":
+            import_pyworld()
+        return cls(settings.resolved(recipe.sample_rate))
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``pitch`` [n_frames] float32 and ``voiced`` [n_frames] uint8."""
+        settings = settings_of(self.settings)
+        if self.settings.algorithm == "pyin":
+            software = {"librosa": version("librosa")}
+        else:
+            settings.pop("frame_length")
+            software = {"pyworld": _pyworld_version()}
+        voicing = {name: settings[name] for name in settings if name not in ("unvoiced", "unit")}
+        return (
+            ArraySpec("pitch", "float32", (), "frame", settings=settings, software=software),
+            ArraySpec("voiced", "uint8", (), "frame", settings=voicing, software=software),
+        )
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: pitch comes from the recording."""
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return pitch and voicing of one utterance."""
+        found = pitch_of(utterance.waveform, utterance.recipe, self.settings)
+        pitch, voiced = found.pitch[: utterance.n_frames], found.voiced[: utterance.n_frames]
+        remarks = () if voiced.any() else (("pitch", "no voiced frame"),)
+        return FeatureValues({"pitch": pitch, "voiced": voiced}, {"pitch": voiced.astype(np.bool_)}, remarks)
+
+
+def _pyworld_version() -> str:
+    # Both give the package of the same name.
+    for name in packages_distributions().get("pyworld", []):
+        return f"{name} {version(name)}"
+    raise ConfigurationError("pitch: pyworld is installed without its version; reinstall it")

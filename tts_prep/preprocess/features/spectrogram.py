@@ -1,0 +1,78 @@
+"""Linear spectrograms: the magnitudes that the mel's filter bank sees, as VITS and Coqui TTS cache them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.datasets import Array
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.filter_bank import FilterBank
+from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
+
+
+@dataclass(frozen=True)
+class SpectrogramConfig:
+    """How a linear spectrogram is computed and stored.
+
+    Attributes:
+        dtype: ``float32``, or ``float16``: eleven bits of every magnitude.
+        power_offset: ε of √(|X|² + ε): 1e-6 in VITS and Coqui's VITS; None for that of the mel's recipe.
+    """
+
+    dtype: str = "float32"
+    power_offset: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float32", "float16"):
+            raise ConfigurationError(f"spectrogram: dtype: expected float32 or float16, found {self.dtype!r}")
+        if self.power_offset is not None and not 0 <= self.power_offset < float("inf"):
+            raise ConfigurationError(
+                f"spectrogram: power_offset: expected a number from 0 on, found {self.power_offset}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class SpectrogramFeature:
+    """The linear magnitude spectrogram, with framing, padding, window and level of the mel's recipe."""
+
+    settings: SpectrogramConfig
+    extractor: MelExtractor
+
+    @classmethod
+    def of(cls, settings: SpectrogramConfig, recipe: MelConfig) -> SpectrogramFeature:
+        """Return the feature for a recipe."""
+        n_bins = recipe.n_fft // 2 + 1
+        places = np.arange(n_bins + 1, dtype=np.int64)
+        # A filter of one bin each, so that the one kernel makes spectrograms too.
+        bank = FilterBank(places[:-1].copy(), places, np.ones(n_bins, np.float32), n_bins)
+        offset = recipe.power_offset if settings.power_offset is None else settings.power_offset
+        linear = replace(recipe, power=1, power_offset=offset, n_mels=n_bins)
+        return cls(replace(settings, power_offset=offset), MelExtractor(linear, bank))
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``spectrogram`` [n_frames, n_fft / 2 + 1]."""
+        settings = settings_of(self.settings)
+        n_bins = self.extractor.config.n_mels
+        return (ArraySpec("spectrogram", self.settings.dtype, (n_bins,), "frame", settings=settings),)
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: the spectrogram comes from the recording."""
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return the spectrogram of one utterance."""
+        return FeatureValues({"spectrogram": self.magnitudes(utterance.waveform)[: utterance.n_frames]})
+
+    def magnitudes(self, waveform: Waveform) -> Array:
+        """Return the magnitudes of a waveform, [n_frames, n_fft / 2 + 1].
+
+        Raises:
+            AudioError: the waveform is too short to be framed.
+        """
+        return self.extractor.magnitudes(waveform).astype(self.settings.dtype)

@@ -1,0 +1,301 @@
+"""The array files of one shard: made with the shard, or later out of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError, StoreError, UtteranceError
+from tts_prep.format.array_file import array_key, checked_values, inspect_array_file
+from tts_prep.format.array_writer import write_array_file
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.columns import TextColumn, column_datasets
+from tts_prep.format.datasets import Array, dataset_at, map_dataset
+from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE, array_file_name, shard_name
+from tts_prep.format.manifest import FileEntry, Manifest
+from tts_prep.format.remarks import Remarks
+from tts_prep.format.shard import CheckedShard
+from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ShardRows:
+    """What array files need to know of the utterances of a finished shard, in order.
+
+    Attributes:
+        number, key: of the shard.
+        ids, speakers: one an utterance.
+        lengths: axis → rows of each utterance.
+    """
+
+    number: int
+    key: str
+    ids: Sequence[str]
+    speakers: Sequence[str]
+    lengths: Mapping[str, Sequence[int]]
+
+    def due(self, axis: str) -> Sequence[int] | None:
+        """Return the rows that each utterance's array has to have; None where it is free, or one.
+
+        Raises:
+            FeatureError: the shard has no array of this axis.
+        """
+        if axis not in (FRAME, PHONEME, SAMPLE):
+            return None
+        if axis not in self.lengths:
+            raise FeatureError("the store keeps no waveforms, which the axis 'sample' follows; make it with --waveform")
+        return self.lengths[axis]
+
+
+def specs_of(features: Sequence[Feature]) -> dict[str, ArraySpec]:
+    """Return the arrays of features by name.
+
+    Raises:
+        ConfigurationError: two features make an array of the same name.
+    """
+    specs: dict[str, ArraySpec] = {}
+    for feature in features:
+        for spec in feature.specs:
+            if spec.name in specs:
+                raise ConfigurationError(f"two features make the array '{spec.name}'; leave one out")
+            specs[spec.name] = spec.checked()
+    return specs
+
+
+def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int]) -> FeatureValues:
+    """Return the arrays that a feature makes of an utterance, checked against its specs.
+
+    Args:
+        lengths: axis → rows of the utterance.
+
+    Raises:
+        UtteranceError: the feature cannot be computed, or its arrays do not fit the utterance.
+    """
+    values = feature.compute(utterance)
+    for spec in feature.specs:
+        if spec.name not in values.arrays:
+            raise FeatureError(f"array '{spec.name}': the feature gave none")
+        if spec.axis == SAMPLE and SAMPLE not in lengths:
+            raise FeatureError(
+                f"array '{spec.name}': the store keeps no waveforms, which the axis 'sample' follows; make it with "
+                "--waveform int16"
+            )
+        checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
+    return values
+
+
+def write_array_files(
+    store: Path, rows: ShardRows, feature: Feature, values: Sequence[FeatureValues]
+) -> dict[str, FileEntry]:
+    """Write the array files of one feature and one shard; return array name → its entry for the manifest."""
+    remarks = Remarks()
+    for uid, found in zip(rows.ids, values, strict=True):
+        for kind, what in found.remarks:
+            remarks.add(kind, what, uid)
+    entries = {}
+    for spec in feature.specs:
+        counted = [found.counted.get(spec.name) for found in values]
+        entries[spec.name] = write_array_file(
+            store,
+            spec,
+            rows.number,
+            rows.key,
+            _key(rows, feature, spec),
+            [found.arrays[spec.name] for found in values],
+            speakers=rows.speakers,
+            lengths=rows.due(spec.axis),
+            counted=None if any(mask is None for mask in counted) else [mask for mask in counted if mask is not None],
+            remarks=remarks.as_dict() if spec.name == feature.specs[0].name else None,
+        )
+    return entries
+
+
+def existing_array_files(store: Path, rows: ShardRows, feature: Feature, shard: CheckedShard) -> dict[str, FileEntry]:
+    """Return the entries of those array files of a feature that are there, whole, and made from the same."""
+    entries = {}
+    for spec in feature.specs:
+        name = array_file_name(spec.name, rows.number)
+        if not (store / name).exists():
+            continue
+        try:
+            found = inspect_array_file(store / name, spec.name, rows.number, rows.key, shard.lengths())
+        except CorruptStoreError:
+            continue
+        if found.header.key == _key(rows, feature, spec):
+            entries[spec.name] = FileEntry(name, found.digest.size, found.header.rows, found.digest.sha256)
+    return entries
+
+
+def complete_array_files(
+    store: Path,
+    shard: CheckedShard,
+    features: Sequence[Feature],
+    inputs: Callable[[StoredRows], Iterator[FeatureInput]],
+) -> dict[str, FileEntry]:
+    """Make the array files of a finished shard that are not there yet; return the entries of all.
+
+    Args:
+        inputs: yields what features are computed from, for each utterance of the shard in order.
+
+    Raises:
+        StoreError: a feature of an utterance cannot be computed; the message names the first ones.
+    """
+    if not features:
+        return {}
+    stored = StoredRows(store / shard_name(shard.header.number), shard)
+    entries: dict[str, FileEntry] = {}
+    missing = []
+    for feature in features:
+        found = existing_array_files(store, stored.rows, feature, shard)
+        entries.update(found)
+        if len(found) < len(feature.specs):
+            missing.append(feature)
+    if not missing:
+        return entries
+    values: list[list[FeatureValues]] = [[] for _ in missing]
+    failures: list[str] = []
+    for position, utterance in enumerate(inputs(stored)):
+        lengths = {axis: found[position] for axis, found in stored.rows.lengths.items()}
+        for feature, results in zip(missing, values, strict=True):
+            if (fault := _try(feature, utterance, lengths, results)) is not None:
+                failures.append(f"{utterance.id}: {fault}")
+    if failures:
+        names = ", ".join(f"'{name}'" for name in specs_of(missing))
+        more = f"; and {len(failures) - _SHOWN:,} more in this shard" if len(failures) > _SHOWN else ""
+        raise StoreError(
+            f"{store}: {names} cannot be added, {len(failures):,} of the {len(stored.rows.ids):,} utterances of "
+            f"{shard_name(shard.header.number)} fail: {'; '.join(failures[:_SHOWN])}{more}; nothing is changed: mend "
+            "them, or make another store without them"
+        )
+    for feature, results in zip(missing, values, strict=True):
+        entries.update(write_array_files(store, stored.rows, feature, results))
+    return entries
+
+
+def _try(
+    feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int], results: list[FeatureValues]
+) -> UtteranceError | None:
+    """Append what a feature makes of an utterance to the results, or return why it cannot."""
+    try:
+        results.append(computed(feature, utterance, lengths))
+    except UtteranceError as error:
+        return error
+    return None
+
+
+class StoredRows:
+    """The rows of a finished shard, as its file has them.
+
+    Args:
+        path: of the shard.
+        shard: what was found when it was checked.
+    """
+
+    def __init__(self, path: Path, shard: CheckedShard) -> None:
+        self._path, self._shard = path, shard
+        self._columns = column_datasets(shard.locations)
+        lengths = {}
+        for axis, columns in AXES.items():
+            if columns and columns[1] in self._columns:
+                lengths[axis] = self._numbers(columns[1]).tolist()
+        header = shard.header
+        self.rows = ShardRows(header.number, header.key, self.texts("id"), self.texts("speaker"), lengths)
+
+    def texts(self, name: str) -> list[str]:
+        """Return a column of texts."""
+        parts = self._columns[name]
+        return list(TextColumn(map_dataset(self._path, parts["bytes"]), map_dataset(self._path, parts["offsets"])))
+
+    def _numbers(self, name: str) -> Array:
+        return map_dataset(self._path, self._columns[name][""])
+
+    def array(self, name: str, axis: str) -> list[Array]:
+        """Return views of one of the shard's own arrays, one an utterance."""
+        columns = AXES[axis]
+        assert columns is not None
+        values = map_dataset(self._path, dataset_at(self._path, self._shard.locations, name))
+        starts, lengths = (self._numbers(column).tolist() for column in columns)
+        return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+
+
+def check_arrays_of(store: Path, manifest: Manifest, features: Sequence[Feature]) -> None:
+    """Make sure that a whole store has the arrays of features.
+
+    Raises:
+        StoreError: it lacks one, or has it with other settings.
+    """
+    for name, spec in specs_of(features).items():
+        found = manifest.specs.get(name)
+        if found is None:
+            raise StoreError(f"{store}: a whole store without the array '{name}'; add it with 'tts-prep add {store}'")
+        check_same(store, found, spec)
+
+
+def check_same(store: Path, found: ArraySpec, spec: ArraySpec) -> None:
+    """Make sure that an array of a store is the one that is asked for.
+
+    Raises:
+        StoreError: it has another dtype, shape, axis, or other settings.
+    """
+    if found != spec:
+        old, new = found.as_dict(), spec.as_dict()
+        differing = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        shown = "; ".join(f"{key} is {_text(old.get(key))}, expected {_text(new.get(key))}" for key in differing)
+        raise StoreError(
+            f"{store}: has the array '{spec.name}' already, made with other settings: {shown}; choose another name, or "
+            "make another store"
+        )
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _key(rows: ShardRows, feature: Feature, spec: ArraySpec) -> str:
+    sources = [feature.source(uid, speaker) for uid, speaker in zip(rows.ids, rows.speakers, strict=True)]
+    return array_key(spec, rows.key, sources if any(source is not None for source in sources) else None)
+
+
+@dataclass(frozen=True)
+class StoredInputs:
+    """Yields utterances as the store has them; no recording is read."""
+
+    extractor: MelExtractor
+
+    def __call__(self, stored: StoredRows) -> Iterator[FeatureInput]:
+        """Yield what features are computed from."""
+        rows = stored.rows
+        phonemes, mels = stored.array("phonemes", PHONEME), stored.array("mel", FRAME)
+        texts, phoneme_texts = stored.texts("text"), stored.texts("phoneme_text")
+        waveforms = stored.array("waveform", SAMPLE) if SAMPLE in rows.lengths else None
+        for i, uid in enumerate(rows.ids):
+            waveform = None if waveforms is None else waveforms[i]
+            yield FeatureInput(
+                *(uid, rows.speakers[i], texts[i], phoneme_texts[i]),
+                np.asarray(phonemes[i]),
+                len(mels[i]),
+                self.extractor,
+                _Kept(waveform),
+                {"mel": mels[i]},
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Returns the waveform that a store keeps."""
+
+    waveform: Array | None
+
+    def __call__(self) -> Array:
+        if self.waveform is None:
+            raise FeatureError("the store keeps no waveforms; make it with --waveform int16")
+        scale = np.float32(1 / 32768) if self.waveform.dtype == np.int16 else np.float32(1)
+        return np.asarray(self.waveform * scale, np.float32)
