@@ -70,7 +70,9 @@ def corpus_options(function: F) -> F:
             "--trim-db", type=number, metavar="DB", help="Cut ends that are so many dB below the loudest part."
         ),
         click.option(
-            "--frontend", metavar="NAME", help="Frontend; 'tts-prep frontends' lists them.  [default: espeak]"
+            "--frontend",
+            metavar="NAME",
+            help="Frontend; 'tts-prep frontends' lists them.  [default: espeak; mandarin for zh, japanese for ja]",
         ),
         click.option(
             "--language", metavar="CODE", help="Of texts whose language the corpus does not say.  [default: en-us]"

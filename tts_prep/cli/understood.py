@@ -15,7 +15,7 @@ def understood(corpus: Path, config: Configuration) -> str:
     """Return one line on what a run reads and how."""
     text = config.text
     return (
-        f"corpus: {config.corpus} {corpus}; preset: {config.preset or 'none'}; frontend: {text.frontend}, "
+        f"corpus: {config.corpus} {corpus}; preset: {config.preset or 'none'}; frontend: {text.frontend_name}, "
         f"language {text.language}{'' if text.normalize else ', texts as they stand'}"
     )
 

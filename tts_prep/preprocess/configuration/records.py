@@ -14,7 +14,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
-from tts_prep.preprocess.text.frontends.registry import DEFAULT_FRONTEND, get_frontend
+from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 
@@ -23,7 +23,7 @@ class TextConfig:
     """How text becomes phoneme ids.
 
     Attributes:
-        frontend: a name out of `tts_prep.preprocess.text.FRONTENDS`.
+        frontend: a name out of `tts_prep.preprocess.text.FRONTENDS`, or several by language; None for the language's.
         language: as the frontend names languages; a corpus may name another one for an utterance.
         normalize: put written English into words, where the corpus does not say that it has been done.
         symbols: the name of a table, or one of the user's own, where the position is the id; None for the frontend's.
@@ -34,7 +34,7 @@ class TextConfig:
         blanks: put blanks into the ids: ``between`` symbols, or ``around`` them too; ``none``.
     """
 
-    frontend: str = DEFAULT_FRONTEND
+    frontend: str | None = None
     language: str = "en-us"
     normalize: bool = True
     symbols: str | tuple[str, ...] | None = None
@@ -48,6 +48,11 @@ class TextConfig:
         check_choice("blanks", self.blanks, BLANKS)
         check_choice("punctuation", self.punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
 
+    @property
+    def frontend_name(self) -> str:
+        """The frontend that is used: the one that was asked for, or that of the language."""
+        return self.frontend or default_frontend(self.language)
+
 
 def make_frontend(config: TextConfig) -> Frontend:
     """Return a frontend of these settings.
@@ -56,7 +61,7 @@ def make_frontend(config: TextConfig) -> Frontend:
         ConfigurationError: there is no frontend of that name, or it cannot have these settings.
     """
     return get_frontend(
-        config.frontend,
+        config.frontend_name,
         language=config.language,
         symbols=config.symbols,
         unknown=config.unknown,
@@ -155,6 +160,7 @@ class Configuration:
             "audio": {**asdict(self.mel), **asdict(self.reading)},
             "text": {
                 **asdict(self.text),
+                "frontend": self.text.frontend_name,
                 "symbols": list(self.text.symbols) if isinstance(self.text.symbols, tuple) else self.text.symbols,
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
             },

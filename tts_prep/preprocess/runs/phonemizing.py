@@ -83,7 +83,7 @@ def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
     except Exception as error:
         what = " ".join(str(error).split())[:200]
         raise TextError(
-            f"the frontend {config.frontend!r} fails on {text[:60]!r}: {type(error).__name__}: {what}"
+            f"the frontend {config.frontend_name!r} fails on {text[:60]!r}: {type(error).__name__}: {what}"
         ) from error
 
 

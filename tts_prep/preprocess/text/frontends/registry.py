@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.text.frontends.by_language import ByLanguageFrontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
 from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
@@ -41,7 +42,14 @@ FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
 }
 """Our frontends by name."""
 
-DEFAULT_FRONTEND: Final = "espeak"
+DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandarin", "ja": "japanese"}
+"""Languages that espeak-ng reads badly → their frontends. All other languages have ``espeak``."""
+
+
+def default_frontend(language: str) -> str:
+    """Return the name of the frontend that a language has by default."""
+    code, *more = language.lower().replace("_", "-").split("-")
+    return "espeak" if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, "espeak")
 
 
 def third_party_frontends() -> Mapping[str, importlib.metadata.EntryPoint]:
@@ -51,7 +59,7 @@ def third_party_frontends() -> Mapping[str, importlib.metadata.EntryPoint]:
 
 
 def get_frontend(
-    name: str = DEFAULT_FRONTEND,
+    name: str | None = None,
     *,
     language: str | None = None,
     symbols: str | Symbols | None = None,
@@ -63,8 +71,10 @@ def get_frontend(
     """Make a frontend.
 
     Args:
-        name: one of `FRONTENDS`, or of those that other packages register.
-        language: None for the frontend's own default.
+        name: one of `FRONTENDS`, or of those that other packages register. None for that of the language. Several, as
+            ``"espeak,zh=mandarin-ipa,ja=japanese"``, for a corpus of several languages: each is for the language before
+            it, the one without a language for all others; they share one table.
+        language: of texts whose language is not given; None for the frontend's own default.
         symbols: the name of a table; a `Vocab`; or a table of the caller's own, where the position is the id. None for
             the frontend's own. With ``"auto"``, any symbol is taken, and `Frontend.split` gives those to collect.
         unknown: what becomes of a symbol that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
@@ -78,13 +88,37 @@ def get_frontend(
     """
     if isinstance(symbols, str):
         symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
-    options: dict[str, Any] = {"symbols": symbols, "unknown": unknown, "punctuation": punctuation}
-    if language is not None:
-        options["language"] = language
-    frontend = _find(name)(**options)
+    name = name or default_frontend(language or "en-us")
+    if "," in name or "=" in name:
+        frontend: Frontend = _by_language(name, language or "en-us", symbols, unknown, punctuation)
+    else:
+        spoken = {} if language is None else {"language": language}
+        frontend = _find(name)(**spoken, symbols=symbols, unknown=unknown, punctuation=punctuation)
     if ends is not None or blanks is not None:
         frontend.vocab = frontend.vocab.arranged(ends=ends, blanks=blanks)
     return frontend
+
+
+def _by_language(
+    names: str, language: str, symbols: Symbols | None, unknown: str, punctuation: str | None
+) -> ByLanguageFrontend:
+    vocab = Vocab.from_table(symbols) if symbols else None
+    frontends: dict[str, Frontend] = {}
+    for piece in names.split(","):
+        code, equals, name = (part.strip() for part in piece.rpartition("="))
+        if code in frontends or not name or (equals and not code):
+            raise ConfigurationError(
+                f"frontend: expected names separated by commas, each but one with its language before it, as in "
+                f"'espeak,zh=mandarin', found {names!r}"
+            )
+        options: dict[str, Any] = {"language": code or language, "unknown": "drop", "punctuation": punctuation}
+        # Where spaces separate symbols, they are those of the shared table; others are split by a table of their own.
+        frontend = _find(name)(**options, symbols=vocab)
+        if vocab is None or not (isinstance(vocab, OpenVocab) or getattr(frontend, "spaced", False)):
+            own = get_table("espeak") if name == "espeak" else None
+            frontend = _find(name)(**options, symbols=own and Vocab.from_table(own))
+        frontends[code] = frontend
+    return ByLanguageFrontend(frontends, language, vocab, unknown)
 
 
 def _find(name: str) -> Callable[..., Frontend]:

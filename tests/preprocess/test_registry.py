@@ -1,0 +1,121 @@
+"""Frontends by name, by language, several in one corpus, and those of other packages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+from corpora import record
+
+from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.format.manifest import read_manifest
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess.text.frontends.registry import default_frontend
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "frontend_package"
+
+
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [
+        ("en-us", "espeak"),
+        ("de", "espeak"),
+        ("zh", "mandarin"),
+        ("zh-CN", "mandarin"),
+        ("cmn", "mandarin"),
+        ("zh-hk", "espeak"),
+        ("yue", "espeak"),
+        ("cmn-latn-pinyin", "espeak"),
+        ("ja", "japanese"),
+    ],
+)
+def test_a_language_has_a_frontend_by_default(language: str, name: str) -> None:
+    assert default_frontend(language) == name
+    assert Configuration(text=TextConfig(language=language)).as_dict()["text"]["frontend"] == name
+
+
+def test_each_language_of_a_corpus_has_its_frontend_and_all_share_one_table() -> None:
+    pytest.importorskip("pypinyin")
+    pytest.importorskip("rjieba")
+    both = get_frontend("espeak,zh=mandarin")
+    texts = {"en-us": "Hello, world!", "zh-cn": "你好，世界！", "de": "Guten Tag."}
+    for language, text in texts.items():
+        phonemes = both.phoneticize(both.normalize(text, language), language)
+        assert both.decode(both.numericalize(phonemes)) == phonemes
+    assert both.phoneticize("你好", "zh-cn") == get_frontend("mandarin").phoneticize("你好")
+    english = both.split(both.phoneticize("Hello, world!"))
+    assert "".join(english) == get_frontend("espeak").phoneticize("Hello, world!")
+    # The table of the first comes first, so its ids stay.
+    alone = get_frontend("espeak", symbols="espeak")
+    assert both.numericalize(both.phoneticize("Hello")).tolist() == alone.numericalize("həlˈoʊ").tolist()
+    assert len(set(both.vocab.symbols)) == len(both.vocab) - 1
+    assert {"espeak-ng", "pypinyin"} <= both.software().keys()
+
+
+def test_a_shared_table_may_be_given() -> None:
+    pytest.importorskip("pypinyin")
+    pytest.importorskip("rjieba")
+    both = get_frontend("en=phonemes,zh=mandarin", symbols="fastspeech2", language="en")
+    assert both.split(both.phoneticize("{HH AW1}", "en")) == ["@HH", "@AW1"]
+    assert both.split(both.phoneticize("你好", "zh")) == ["@n", "@i2", "@h", "@ao3"]
+
+
+def test_a_language_without_a_frontend_costs_its_utterances() -> None:
+    some = get_frontend("en=espeak,de=espeak")
+    with pytest.raises(TextError, match="no frontend for the language 'fr'; there are some for en, de"):
+        some.phoneticize("Bonjour", "fr")
+
+
+@pytest.mark.parametrize("names", ["espeak,espeak", "en=", "=espeak", "en=espeak,,", "en=espeak,en=arpabet"])
+def test_frontends_by_language_that_say_nothing_clear_are_refused(names: str) -> None:
+    with pytest.raises(ConfigurationError, match="frontend: expected"):
+        get_frontend(names)
+
+
+def install_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the example package on the path, as pip would: its module, and its entry points."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    information = folder / "tts_prep_finnish_letters-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    lines = [
+        f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items())
+        for group, points in project["entry-points"].items()
+    ]
+    (information / "entry_points.txt").write_text("".join(lines))
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+
+
+def test_a_frontend_of_another_package_makes_a_store(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site").mkdir()
+    install_example(tmp_path / "site", monkeypatch)
+    assert "finnish-letters" in run(capsys, "frontends")[1]
+    record(tmp_path / "a.wav")
+    (tmp_path / "list.txt").write_text("a.wav|Tuuli puhaltaa\n", encoding="utf-8")
+    options = ("--frontend", "finnish-letters", "--language", "fi", "--jobs", 1)
+    assert run(capsys, "filelist", tmp_path / "list.txt", tmp_path / "store", *options)[0] == 0
+    dataset = UtteranceDataset(tmp_path / "store")
+    assert [dataset.symbols[i] for i in dataset[0].phonemes[:4]] == ["t", "uu", "l", "i"]
+    assert read_manifest(tmp_path / "store").software["tts-prep-finnish-letters"] == "1.0"
+    assert dataset[0].phonemes.dtype == np.int32
+
+
+def test_a_frontend_that_cannot_be_loaded_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    information = tmp_path / "broken-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Name: broken\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[tts_prep.frontends]\nbroken = no_such_module:Frontend\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigurationError, match="'broken' of no_such_module:Frontend cannot be loaded"):
+        get_frontend("broken")

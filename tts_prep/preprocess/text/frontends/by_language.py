@@ -1,0 +1,111 @@
+"""Several frontends in one corpus, each for its languages, with one table of symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import TextError
+from tts_prep.preprocess.text.frontends.frontend import (
+    UNKNOWN_SYMBOLS,
+    Frontend,
+    check_unknown,
+    join_symbols,
+    split_symbols,
+)
+from tts_prep.preprocess.text.vocab import Vocab
+
+
+class ByLanguageFrontend:
+    """The frontend of a text is that of its language; spaces separate symbols in the text form.
+
+    Args:
+        frontends: language → its frontend; ``""`` for all other languages. A code without a region, such as ``zh``,
+            stands for all codes that begin with it.
+        language: of texts whose language the corpus does not say.
+        vocab: of all frontends. None for the table of the first one, followed by the symbols of the others that it
+            lacks.
+        unknown: what becomes of a symbol that is not in the vocabulary.
+    """
+
+    def __init__(
+        self, frontends: Mapping[str, Frontend], language: str, vocab: Vocab | None = None, unknown: str = "error"
+    ) -> None:
+        self._frontends = dict(frontends)
+        self.language = language
+        self.vocab = vocab or _shared([frontend.vocab for frontend in frontends.values()])
+        check_unknown(self.vocab, unknown)
+        self.unknown = unknown
+
+    def _of(self, language: str | None) -> tuple[Frontend, str]:
+        code = language or self.language
+        for key in (code, code.lower().replace("_", "-").split("-")[0], ""):
+            if key in self._frontends:
+                return self._frontends[key], code
+        raise TextError(f"no frontend for the language {code!r}; there are some for {', '.join(self._frontends)}")
+
+    def normalize(self, text: str, language: str | None = None) -> str:
+        """Return a written text as the frontend of its language has it spoken.
+
+        Raises:
+            TextError: there is no frontend for the language.
+        """
+        frontend, code = self._of(language)
+        return frontend.normalize(text, code)
+
+    def phoneticize(self, text: str, language: str | None = None) -> str:
+        """Return the symbols of a text, separated by spaces.
+
+        Raises:
+            TextError: there is no frontend for the language, or what that frontend raises.
+        """
+        frontend, code = self._of(language)
+        return join_symbols(frontend.split(frontend.phoneticize(text, code)))
+
+    def split(self, phonemes: str) -> list[str]:
+        """Return the symbols of phonemes in their text form."""
+        return split_symbols(phonemes)
+
+    def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
+        """Return one id a symbol, [n_phonemes] int32.
+
+        Raises:
+            TextError: a symbol is not in the vocabulary, and that is an error.
+        """
+        return self.vocab.encode(split_symbols(phonemes), self.unknown)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text form of ids."""
+        return join_symbols(self.vocab.decode(ids))
+
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield every unknown symbol, and what the frontend of the language notes besides."""
+        yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(split_symbols(phonemes)))
+        frontend, code = self._of(language)
+        yield from (remark for remark in frontend.remarks(text, phonemes, code) if remark[0] != UNKNOWN_SYMBOLS)
+
+    def software(self) -> dict[str, str]:
+        """Return the names and versions of what all of the frontends depend on."""
+        return {name: version for frontend in self._frontends.values() for name, version in frontend.software().items()}
+
+
+def _shared(vocabs: list[Vocab]) -> Vocab:
+    """Return the table of the first vocabulary, followed by the symbols of the others that it lacks."""
+    first, *others = vocabs
+    symbols = list(first.symbols)
+    known = set(symbols)
+    for vocab in others:
+        for symbol in vocab.symbols:
+            if symbol not in known and symbol not in vocab.specials:
+                known.add(symbol)
+                symbols.append(symbol)
+    return Vocab(
+        symbols,
+        first.pad_symbol,
+        unk=first.unk_symbol,
+        start=first.start_symbol,
+        end=first.end_symbol,
+        blank=first.blank_symbol,
+    )
