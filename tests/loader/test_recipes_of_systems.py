@@ -1,0 +1,215 @@
+"""HiFi-GAN, BigVGAN, Vocos, VITS, Matcha-TTS and F5-TTS: what their datasets and collate functions give, from stores.
+
+`benchmarks/recipes.py` compares with the systems' own code; here are shapes, dtypes, alignment and epochs.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from stores import HOP_LENGTH, N_MELS, SAMPLE_RATE, make_rows, write_store
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.loader.recipes import bigvgan, f5tts, hifigan, matcha, vits, vocos
+
+torch = pytest.importorskip("torch")
+
+N_FRAMES = [40, 9, 25, 33]
+SIZE = (8 * HOP_LENGTH, 1024, N_MELS, HOP_LENGTH, 1024, SAMPLE_RATE, 0, None)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    rows = make_rows(N_FRAMES)
+    for row in rows:
+        # Which frame each frame and each sample is of.
+        row.mel = np.repeat(np.arange(len(row.mel), dtype=np.float32)[:, None], N_MELS, 1)
+        row.waveform = (np.arange(len(row.waveform)) // HOP_LENGTH + 1).astype(np.int16)
+    return write_store(tmp_path_factory.mktemp("store") / "s", rows, waveform=True)
+
+
+@pytest.fixture(scope="module")
+def files(store):
+    return [str(store / f"{uid}.wav") for uid in UtteranceDataset(store).id]
+
+
+def write_list(path, store, *, speakers=False):
+    dataset = UtteranceDataset(store)
+    lines = [f"{store / uid}.wav|{f'{k}|' if speakers else ''}abc" for k, uid in enumerate(dataset.id)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_hifigan_cuts_mel_and_waveform_at_the_same_frame(store, files):
+    dataset = hifigan.MelDataset(files, *SIZE, shuffle=False)
+    mels, audios, names, losses = hifigan.collate(dataset.__getitems__([0, 1, 2, 3]))
+    assert (mels.shape, audios.shape, losses.shape) == ((4, N_MELS, 8), (4, 8 * HOP_LENGTH), (4, N_MELS, 8))
+    assert {mels.dtype, audios.dtype, losses.dtype} == {torch.float32}
+    assert list(names) == files
+    said = np.rint(audios.numpy() * 32768).reshape(4, 8, HOP_LENGTH) - 1
+    np.testing.assert_array_equal(said[:, :, 0], mels[:, 0].numpy())
+    np.testing.assert_array_equal(said[:, :, -1], mels[:, 0].numpy())
+    whole = hifigan.MelDataset(files, *SIZE, split=False)
+    assert sorted(mel.shape[1] for mel, *_ in whole) == sorted(N_FRAMES)
+
+
+def test_hifigan_draws_anew_every_epoch_in_persistent_workers(files):
+    dataset = hifigan.MelDataset(files, *SIZE, shuffle=False)
+    lengths = [1, 1, 1, 1]
+
+    def drawn(make):
+        loader = make(LengthBucketBatchSampler(lengths, 2, shuffle=False))
+        return [[batch[0][:, 0, 0].tolist() for batch in loader] for _ in range(3)]
+
+    ours = drawn(lambda sampler: DataLoader(dataset, batch_sampler=sampler, collate_fn=hifigan.collate))
+    assert ours[0] != ours[1] != ours[2]
+    theirs = drawn(
+        lambda sampler: torch.utils.data.DataLoader(
+            dataset, batch_sampler=sampler, num_workers=1, persistent_workers=True
+        )
+    )
+    assert theirs == ours
+
+
+def test_hifigan_fine_tunes_on_mels_of_another_model(store, files, tmp_path):
+    for uid, n in zip(UtteranceDataset(store).id, N_FRAMES, strict=True):
+        np.save(tmp_path / f"{uid}.npy", np.tile(np.arange(n, dtype=np.float32) + 100, (1, N_MELS, 1)))
+    dataset = hifigan.MelDataset(files, *SIZE, shuffle=False, fine_tuning=True, base_mels_path=str(tmp_path))
+    for mel, audio, _, mel_loss in dataset:
+        np.testing.assert_array_equal(mel - 100, mel_loss)
+        assert int(audio[0] * 32768) - 1 == int(mel_loss[0, 0])
+
+
+def test_hifigan_says_what_is_missing(store, files, tmp_path):
+    with pytest.raises(ConfigurationError, match="expected hop_length = 300, found 256"):
+        hifigan.MelDataset(files, 8 * 300, 1024, N_MELS, 300, 1024, SAMPLE_RATE, 0, None)
+    with pytest.raises(ConfigurationError, match="no utterance 'nobody'"):
+        hifigan.MelDataset([str(store / "nobody.wav")], *SIZE)
+    settings = {"audio": {"fmax": 8000.0, "fmin": 0.0, "n_fft": 1024, "win_length": 1024}}
+    narrow = write_store(tmp_path / "narrow", make_rows([9]), n_shards=1, waveform=True, configuration=settings)
+    with pytest.raises(ConfigurationError, match="mels end at 8000 Hz, the loss needs 11025"):
+        hifigan.MelDataset([str(narrow / "LJ000-é.wav")], *SIZE[:-1], 8000)
+    with pytest.raises(ConfigurationError, match="expected fmax = 11025, found 8000"):
+        hifigan.MelDataset([str(narrow / "LJ000-é.wav")], *SIZE)
+
+
+def test_bigvgan_scales_each_segment_and_its_mel(tmp_path):
+    rows = make_rows([30])
+    rows[0].mel[:] = -3.0
+    path = write_store(tmp_path / "s", rows, n_shards=1, waveform=True)
+    dataset = bigvgan.MelDataset([str(path / "LJ000-é.wav")], None, *SIZE, shuffle=False)
+    mel, audio, _, mel_loss = dataset[0]
+    assert float(audio.abs().max()) == pytest.approx(0.95)
+    start = dataset._start(dataset.utterances[0], rows[0].mel, None, 0) * HOP_LENGTH
+    gain = 0.95 / np.abs(rows[0].waveform[start : start + 8 * HOP_LENGTH] / 32768).max()
+    np.testing.assert_allclose(mel, -3 + np.log(gain), atol=1e-5)
+    np.testing.assert_array_equal(mel, mel_loss)
+    whole = bigvgan.MelDataset([str(path / "LJ000-é.wav")], None, *SIZE, split=False)[0]
+    assert whole[1].shape[0] == whole[0].shape[1] * HOP_LENGTH
+
+
+@pytest.mark.parametrize("length", [2_000, 20_000])
+def test_vocos_draws_level_and_cut(store, tmp_path, length):
+    path = write_list(tmp_path / "list", store)
+    config = SimpleNamespace(filelist_path=path, sampling_rate=SAMPLE_RATE, num_samples=length)
+    dataset = vocos.VocosDataset(config, True)
+    for i, utterance in enumerate(UtteranceDataset(store)):
+        gain, start = dataset.draw(i, len(utterance.waveform))
+        assert -6 <= gain <= -1
+        repeated = np.resize(utterance.audio, max(length, len(utterance.audio)))[start : start + length]
+        expected = repeated / np.abs(utterance.audio).max() * 10 ** (gain / 20)
+        np.testing.assert_allclose(dataset[i], expected, rtol=1e-5)
+    first = [wave.tolist() for wave in dataset]
+    dataset.set_epoch(1)
+    assert [wave.tolist() for wave in dataset] != first
+    fixed = vocos.VocosDataset(config, False)
+    assert float(fixed[0].abs().max()) <= 10 ** (-3 / 20) + 1e-6
+    assert torch.utils.data.default_collate([fixed[0], fixed[1]]).shape == (2, length)
+
+
+def test_vits_gives_text_with_blanks_spectrogram_and_waveform_longest_first(store, tmp_path):
+    hparams = SimpleNamespace(
+        sampling_rate=SAMPLE_RATE, filter_length=1024, hop_length=HOP_LENGTH, win_length=1024, add_blank=True
+    )
+    dataset = vits.TextAudioSpeakerLoader(write_list(tmp_path / "list", store, speakers=True), hparams)
+    batch = vits.TextAudioSpeakerCollate(return_ids=True)([dataset[i] for i in range(4)])
+    text, text_lengths, spec, spec_lengths, wav, wav_lengths, sid, ids = batch
+    assert [tensor.dtype for tensor in batch] == [torch.int64] * 2 + [torch.float32, torch.int64] * 2 + [
+        torch.int64
+    ] * 2
+    assert spec_lengths.tolist() == sorted((n // HOP_LENGTH for n in wav_lengths.tolist()), reverse=True)
+    assert (spec.shape[:2], wav.shape[:2]) == ((4, 513), (4, 1))
+    for row, i in enumerate(ids.tolist()):
+        utterance = dataset.utterances[i]
+        assert text[row, 1 : text_lengths[row] : 2].tolist() == utterance.phonemes.tolist()
+        assert not text[row, 0::2].any()
+        np.testing.assert_array_equal(wav[row, 0, : wav_lengths[row]], utterance.audio)
+        assert int(sid[row]) == int(dataset.lines[i][1])
+        window = torch.hann_window(1024)
+        padded = torch.nn.functional.pad(torch.from_numpy(utterance.audio)[None, None], (384, 384), mode="reflect")
+        stft = torch.stft(padded[0, 0], 1024, HOP_LENGTH, window=window, center=False, return_complex=True)
+        expected = torch.sqrt(stft.abs() ** 2 + 1e-6)
+        torch.testing.assert_close(spec[row, :, : spec_lengths[row]], expected, atol=1e-4, rtol=1e-4)
+    assert vits.intersperse([5, 6]).tolist() == [0, 5, 0, 6, 0] == vits.intersperse([0, 5, 0, 6, 0]).tolist()
+    x = torch.arange(24).reshape(2, 1, 12)
+    assert vits.slice_segments(x, torch.tensor([3, 0]), 2).tolist() == [[[3, 4]], [[12, 13]]]
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+def test_vits_buckets_give_every_rank_as_many_full_batches(world_size):
+    rng = np.random.default_rng(0)
+    dataset = SimpleNamespace(lengths=rng.integers(20, 600, 100).tolist())
+    ranks = [
+        list(vits.DistributedBucketSampler(dataset, 4, [32, 100, 300, 500], world_size, rank).draw(1))
+        for rank in range(world_size)
+    ]
+    assert len({len(batches) for batches in ranks}) == 1
+    assert {len(batch) for batches in ranks for batch in batches} == {4}
+    seen = {i for batches in ranks for batch in batches for i in batch}
+    assert seen == {i for i, length in enumerate(dataset.lengths) if 32 < length <= 500}
+    for batches in zip(*ranks, strict=True):
+        buckets = {np.searchsorted([32, 100, 300, 500], dataset.lengths[i]) for batch in batches for i in batch}
+        assert len(buckets) == 1
+
+
+def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
+    path = write_list(tmp_path / "list", store, speakers=True)
+    statistics = {"mel_mean": 2.0, "mel_std": 4.0}
+    dataset = matcha.TextMelDataset(path, 4, [], n_mels=N_MELS, data_parameters=statistics, seed=0)
+    batch = matcha.TextMelBatchCollate(4)([dataset[i] for i in range(4)])
+    names = ["x", "x_lengths", "y", "y_lengths", "spks", "filepaths", "x_texts", "durations"]
+    assert list(batch) == names
+    assert batch["y"].shape == (4, N_MELS, 40)
+    assert (batch["x"].dtype, dataset[0]["x"].dtype, batch["y"].dtype) == (torch.int64, torch.int32, torch.float32)
+    for row, n in enumerate(batch["y_lengths"].tolist()):
+        torch.testing.assert_close(batch["y"][row, 0, :n], (torch.arange(n) - 2.0) / 4)
+        assert not batch["y"][row, :, n:].any()
+    assert batch["durations"] is None
+    assert sorted(batch["spks"].tolist()) == [0, 1, 2, 3]
+    scaled = {"audio": {"compression": {"scale": 0.5, "offset": 3.0}}}
+    other = write_store(tmp_path / "o", make_rows([8]), n_shards=1, configuration=scaled)
+    example = matcha.TextMelDataset(
+        write_list(tmp_path / "l2", other), 1, [], n_mels=N_MELS, data_parameters=statistics
+    )
+    mel = UtteranceDataset(other)[0].mel
+    np.testing.assert_allclose(example[0]["y"].T, ((mel - 3) / 0.5 - 2) / 4, atol=1e-5)
+
+
+def test_f5tts_gives_mels_and_texts(tmp_path):
+    rows = make_rows([40, 9, 300, 120])
+    path = write_store(tmp_path / "s", rows)
+    dataset = f5tts.load_dataset(path, mel_spec_kwargs={"target_sample_rate": SAMPLE_RATE, "n_mel_channels": N_MELS})
+    # 9 frames are 0.09 seconds, under the 0.3 that are trained on: the next utterance comes instead.
+    assert dataset.replaced == [1]
+    batch = f5tts.collate_fn([dataset[i] for i in range(4)])
+    assert list(batch) == ["mel", "mel_lengths", "text", "text_lengths"]
+    assert batch["mel_lengths"].tolist() == [40, 300, 300, 120]
+    assert batch["text"] == [rows[i].text for i in (0, 2, 2, 3)]
+    assert batch["text_lengths"].tolist() == [len(text) for text in batch["text"]]
+    np.testing.assert_array_equal(batch["mel"][0, :, :40].T, np.maximum(rows[0].mel, np.float32(np.log(1e-5))))
+    sampler = f5tts.DynamicBatchSampler(torch.utils.data.SequentialSampler(dataset), 400, random_seed=0)
+    assert sampler.batches == [[1, 0, 3], [2]]
+    assert sorted(map(tuple, sampler)) == [(1, 0, 3), (2,)]
+    with pytest.raises(ConfigurationError, match="expected sample_rate = 24000, found 22050"):
+        f5tts.CustomDataset(path)

@@ -1,0 +1,214 @@
+"""F5-TTS' dataset, collate function and batch sampler, out of a store in the place of an arrow file.
+
+In its ``train.py`` and ``trainer.py`` change ``from f5_tts.model.dataset import load_dataset, DynamicBatchSampler,
+collate_fn`` to import from here, and give the store as the name of the dataset.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.padding import batch_spec
+from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.randomness import digest, permutation
+from tts_prep.loader.samplers.base import Sampler
+from tts_prep.loader.samplers.shapes import BatchPositions
+
+_SHORTEST, _LONGEST = 0.3, 30.0
+"""Seconds that F5-TTS trains on."""
+
+_FLOOR = math.log(1e-5)
+"""F5-TTS' smallest log-mel value, where Vocos' own is log(1e-7)."""
+
+
+class CustomDataset(DatasetMixin):
+    """Mels and texts, as F5-TTS' ``CustomDataset``: ``{"mel_spec": [n_mels, T] float32 tensor, "text": text}``.
+
+    As in F5-TTS, an utterance shorter than 0.3 or longer than 30 seconds is replaced by the next one that is not;
+    `replaced` lists the positions.
+
+    Args:
+        custom_dataset: a store, or a selection of one; preset ``vocos``.
+        durations: seconds of each utterance; by default the store's.
+        target_sample_rate: has to be the store's, Hz; so have the others.
+        hop_length: samples.
+        n_mel_channels: mel bins.
+        n_fft: samples.
+        win_length: samples.
+        mel_spec_type: ``"vocos"`` or ``"bigvgan"``, which the store was made with the preset of.
+        preprocessed_mel: accepted, without effect: the mels are those of the store.
+        mel_spec_module: likewise.
+
+    Raises:
+        ConfigurationError: the store has other settings, or no utterance is of a length that is trained on.
+    """
+
+    def __init__(
+        self,
+        custom_dataset: UtteranceDataset | str | Path,
+        durations: Sequence[float] | None = None,
+        target_sample_rate: int = 24_000,
+        hop_length: int = 256,
+        n_mel_channels: int = 100,
+        n_fft: int = 1024,
+        win_length: int = 1024,
+        mel_spec_type: str = "vocos",
+        preprocessed_mel: bool = False,  # noqa: ARG002
+        mel_spec_module: Any = None,  # noqa: ARG002
+    ) -> None:
+        dataset = custom_dataset if isinstance(custom_dataset, UtteranceDataset) else UtteranceDataset(custom_dataset)
+        settings: Mapping[str, Any] = {
+            **dataset.metadata.audio_settings,
+            "sample_rate": dataset.metadata.sample_rate,
+            "hop_length": dataset.metadata.hop_length,
+            "n_mels": dataset.metadata.n_mels,
+        }
+        expected: dict[str, Any] = {
+            "sample_rate": target_sample_rate,
+            "hop_length": hop_length,
+            "n_mels": n_mel_channels,
+            "n_fft": n_fft,
+            "win_length": win_length,
+            "framing": {"vocos": "center", "bigvgan": "hifigan"}.get(mel_spec_type, mel_spec_type),
+        }
+        for name, value in expected.items():
+            if settings.get(name, value) != value:
+                raise ConfigurationError(f"{dataset.path}: expected {name} = {value}, found {settings[name]}")
+        self.data = dataset
+        self.target_sample_rate = target_sample_rate
+        self.hop_length = hop_length
+        self.durations = np.asarray(dataset.seconds if durations is None else durations, np.float64)
+        usable = (self.durations >= _SHORTEST) & (self.durations <= _LONGEST)
+        self.replaced = np.flatnonzero(~usable).tolist()
+        if not usable.any():
+            raise ConfigurationError(f"{dataset.path}: no utterance is from {_SHORTEST} to {_LONGEST:g} seconds long")
+        self._usable = np.flatnonzero(usable)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def get_frame_len(self, index: int) -> float:
+        """Return the length of an utterance in frames, as F5-TTS reckons it for its batches."""
+        return float(self.durations[index]) * self.target_sample_rate / self.hop_length
+
+    def get_example(self, i: int) -> dict[str, Any]:
+        """Return the example at a position."""
+        # The first that is not before it, else the first of all.
+        place = np.searchsorted(self._usable, i)
+        utterance = self.data[int(self._usable[place % len(self._usable)])]
+        mel = np.maximum(utterance.mel.T, np.float32(_FLOOR), dtype=np.float32, order="C")
+        return {"mel_spec": to_tensors(mel), "text": utterance.text}
+
+
+def load_dataset(
+    dataset_name: str | Path,
+    tokenizer: str = "pinyin",  # noqa: ARG001
+    dataset_type: str = "CustomDataset",
+    audio_type: str = "raw",  # noqa: ARG001
+    mel_spec_module: Any = None,  # noqa: ARG001
+    mel_spec_kwargs: Mapping[str, Any] | None = None,
+) -> CustomDataset:
+    """Return the dataset of a store.
+
+    Args:
+        dataset_name: the store.
+        tokenizer: accepted, without effect.
+        dataset_type: ``"CustomDataset"`` or ``"CustomDatasetPath"``.
+        audio_type: accepted, without effect.
+        mel_spec_module: likewise.
+        mel_spec_kwargs: settings of `CustomDataset`.
+
+    Raises:
+        ConfigurationError: see `CustomDataset`; or the type is another.
+    """
+    if dataset_type not in ("CustomDataset", "CustomDatasetPath"):
+        raise ConfigurationError(
+            f"dataset_type: expected 'CustomDataset' or 'CustomDatasetPath', found {dataset_type!r}"
+        )
+    return CustomDataset(dataset_name, **(mel_spec_kwargs or {}))
+
+
+def collate_fn(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Pad examples of `CustomDataset` with zeros.
+
+    Returns a dict: ``mel`` [B, n_mels, T] float32, ``mel_lengths`` [B] int64, ``text``, a list, and ``text_lengths``
+    [B] int64, characters.
+    """
+    mel, mel_lengths = batch_spec([example["mel_spec"] for example in batch], return_lengths=True)
+    text = [example["text"] for example in batch]
+    lengths = np.array([len(one) for one in text], np.int64)
+    mel, mel_lengths, lengths = to_tensors((mel, mel_lengths, lengths))
+    return {"mel": mel, "mel_lengths": mel_lengths, "text": text, "text_lengths": lengths}
+
+
+class DynamicBatchSampler(Sampler[list[int]]):
+    """Batches of a number of frames, cut from the order of length, as F5-TTS' ``DynamicBatchSampler``.
+
+    The batches stay the same; with a seed their order is another one every epoch. An utterance that alone is over the
+    threshold is left out.
+
+    Args:
+        sampler: of positions, with `data_source`, a dataset with `get_frame_len`, as torch's ``SequentialSampler``.
+        frames_threshold: frames a batch, at most, without padding.
+        max_samples: utterances a batch, at most; 0 is no limit.
+        random_seed: from 0 on; None keeps the order of length.
+        drop_residual: leave out the last batch.
+
+    Attributes:
+        batches: lists of positions, in the order of length.
+    """
+
+    def __init__(
+        self,
+        sampler: Any,
+        frames_threshold: int,
+        max_samples: int = 0,
+        random_seed: int | None = None,
+        drop_residual: bool = False,
+    ) -> None:
+        super().__init__()
+        self.random_seed = random_seed
+        self.drop_last = True
+        lengths = [(position, sampler.data_source.get_frame_len(position)) for position in sampler]
+        lengths.sort(key=lambda pair: pair[1])
+        self.batches: list[list[int]] = []
+        batch: list[int] = []
+        frames = 0.0
+        for position, length in lengths:
+            full = max_samples and len(batch) >= max_samples
+            if batch and (full or frames + length > frames_threshold):
+                self.batches.append(batch)
+                batch, frames = [], 0.0
+            if length <= frames_threshold:
+                batch.append(position)
+                frames += length
+        if batch and not drop_residual:
+            self.batches.append(batch)
+
+    @property
+    def size(self) -> None:
+        """None: positions may be left out."""
+        return
+
+    def order(self, epoch: int) -> Iterator[list[int]]:
+        """Return the batches of an epoch."""
+        n = len(self.batches)
+        numbers = np.arange(n) if self.random_seed is None else permutation(n, self.random_seed, epoch)
+        return (BatchPositions(self.batches[number], epoch) for number in numbers.tolist())
+
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many batches an epoch holds."""
+        return len(self.batches)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides on an epoch."""
+        flat = [position for batch in self.batches for position in [*batch, -1]]
+        return {"batches": digest(np.array(flat, np.int64)), "seed": self.random_seed}

@@ -1,0 +1,88 @@
+"""Vocos' dataset, out of a store in the place of wav files: waveforms of random level, cut anywhere.
+
+In its ``dataset.py`` or your own training script change ``from vocos.dataset import VocosDataset`` to import from here;
+the lines of the file list are ``STORE/ID.wav``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.selection import Positions
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
+from tts_prep.loader.samplers.shapes import BatchPositions, carry
+
+_LOUDEST, _RANGE = -1.0, 5.0
+"""Decibels: in training, peaks lie from −1 to −6."""
+
+_VALIDATION_GAIN = -3.0
+
+
+class VocosDataset(DatasetMixin):
+    """Waveforms as Vocos' ``VocosDataset`` gives them: [num_samples] float32 tensors, which torch stacks to a batch.
+
+    In training the peak of the recording is drawn from −1 to −6 dB, in steps of 0.01, and so is where the cut begins.
+    In validation the peak is −3 dB and the cut begins at 0. A recording that is too short is repeated.
+
+    Args:
+        cfg: with `filelist_path` (one ``STORE/ID.wav`` a line), `sampling_rate` and `num_samples`.
+        train: whether to draw.
+        seed: from 0 on.
+
+    Raises:
+        ConfigurationError: the store has another sample rate or no waveforms, or the list cannot be read.
+    """
+
+    def __init__(self, cfg: Any, train: bool, *, seed: int = 0) -> None:
+        self.filelist = [line[0] for line in read_list(cfg.filelist_path)]
+        self.utterances = ListedUtterances(self.filelist)
+        self.utterances.check(sample_rate=cfg.sampling_rate, has_waveform=True)
+        self.sampling_rate = cfg.sampling_rate
+        self.num_samples = cfg.num_samples
+        self.train = train
+        self._draws = EpochDraws(check_seed(seed))
+        if self.num_samples < 1:
+            raise ConfigurationError(f"num_samples: expected a number from 1 on, found {self.num_samples}")
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw other levels and cuts from now on, where positions do not carry an epoch."""
+        self._draws.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.filelist)
+
+    def get_example(self, i: int) -> Any:
+        """Return the waveform at a position."""
+        return self._example(i, None)
+
+    def __getitems__(self, positions: Positions) -> Any:
+        """Return the waveforms at positions, with the draws of the epoch that these carry."""
+        epoch = positions.epoch if isinstance(positions, BatchPositions) else None
+        return carry([self._example(int(position), epoch) for position in positions], positions)
+
+    def _example(self, i: int, epoch: int | None) -> Any:
+        audio = self.utterances[i].audio
+        n, length = len(audio), self.num_samples
+        if not n:
+            raise ConfigurationError(f"{self.filelist[i]}: the waveform is empty")
+        gain, start = self.draw(i, n, epoch) if self.train else (_VALIDATION_GAIN, 0)
+        peak = float(np.abs(audio).max())
+        if n < length:
+            audio = np.resize(audio, length)
+        audio = audio[start : start + length]
+        if peak > 0:
+            audio = audio * np.float32(10 ** (gain / 20) / peak)
+        return to_tensors(audio)
+
+    def draw(self, i: int, n_samples: int, epoch: int | None = None) -> tuple[float, int]:
+        """Return the level in dB and the first sample that are drawn for a waveform of so many samples."""
+        level, place = self._draws.words(2, i, epoch).tolist()
+        gain = round(_LOUDEST - _RANGE * (level >> 11) / 2**53, 2)
+        return gain, place % (max(0, n_samples - self.num_samples) + 1)
