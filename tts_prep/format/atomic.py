@@ -71,9 +71,14 @@ def sync(path: Path) -> None:
 def syncing(path: Path) -> Iterator[None]:
     """Make a file's bytes durable while the block runs, which may read them: a flush is waiting for the disk."""
     with ThreadPoolExecutor(1) as thread:
-        synced = thread.submit(sync, path)
-        yield
-        synced.result()
+        try:
+            synced = thread.submit(sync, path)
+        except RuntimeError:  # the system has no thread left to give
+            yield
+            sync(path)
+        else:
+            yield
+            synced.result()
 
 
 def _remove(path: Path) -> None:

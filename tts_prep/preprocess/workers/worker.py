@@ -31,7 +31,9 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     Args:
         get_ready: a pickled function to call before the first job; its errors are left to the first job.
     """
-    threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
+    # Where the system has no thread left to give, this process ends with its parent only once its job is done.
+    with contextlib.suppress(RuntimeError):
+        threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
     try:
         with contextlib.suppress(Exception):
             pickle.loads(get_ready)()
