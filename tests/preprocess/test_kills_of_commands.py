@@ -1,0 +1,183 @@
+"""Every command that writes to a store, killed at random instants: a whole store is there at every one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from corpora import TEXTS, write_ljspeech
+from killing import complaints, contents, session_processes
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+
+SETTINGS = ("--shard-utterances", "2", "--frontend", "characters", "--unknown", "drop")
+WAYS = ("kill everything", "kill the command", "terminate", "interrupt")
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tts_prep", *map(str, arguments)],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(*arguments: object) -> None:
+    process = start(*arguments)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A command, and the store before and after it.
+
+    Attributes:
+        before: a folder to begin with; copied for each try.
+        after: the bytes of the store when the command has come to its end.
+        was_whole: the store was whole before, so that it has to have a manifest at every instant.
+    """
+
+    arguments: tuple[object, ...]
+    before: Path
+    after: dict[str, bytes]
+    was_whole: bool = True
+
+
+@dataclass
+class Harness:
+    """Runs operations, and ends most of the runs."""
+
+    folder: Path
+    operations: dict[str, Operation]
+    seed: int
+    longest: float = 4.0
+    kills: Counter[tuple[str, str]] = field(default_factory=Counter)
+    finished: Counter[str] = field(default_factory=Counter)
+
+    def run(self, kills: int) -> None:
+        """End runs of one operation after the other, each until it has come to its end or was ended four times."""
+        choose = random.Random(self.seed)
+        names = sorted(self.operations)
+        while sum(self.kills.values()) < kills:
+            name = names[sum(self.finished.values()) % len(names)]
+            operation = self.operations[name]
+            store = self.folder / "store"
+            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.copytree(operation.before, store)
+            tries = 0
+            while tries < 4 and not self.end_once(name, operation, store, choose):
+                tries += 1
+            finish(*operation.arguments)
+            now = {file: data for file, data in contents(store).items() if file != ".lock"}
+            assert now == operation.after
+            assert [path.name for path in self.folder.iterdir()] == ["store"]
+            self.finished[name] += 1
+
+    def end_once(self, name: str, operation: Operation, store: Path, choose: random.Random) -> bool:
+        """Start the command and end it after a random time; return whether it was faster."""
+        before, way = contents(store), choose.choice(WAYS)
+        jobs = () if name in ("finish", "reindex") else ("--jobs", choose.choice((1, 2)))
+        process = start(*operation.arguments, *jobs)
+        until = time.monotonic() + choose.uniform(0.05, self.longest)
+        while process.poll() is None and time.monotonic() < until:
+            assert not operation.was_whole or (store / "manifest.json").exists(), f"{name}: no store at an instant"
+            time.sleep(0.001)
+        faster = process.poll() is not None
+        with contextlib.suppress(ProcessLookupError):
+            if way == "kill everything":
+                os.killpg(process.pid, signal.SIGKILL)
+            elif way == "kill the command":
+                process.kill()
+            elif way == "terminate":
+                process.terminate()
+            else:
+                os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=300)
+        assert "Traceback" not in err, err
+        expected = {"kill everything": -9, "kill the command": -9, "terminate": 143, "interrupt": 130}[way]
+        assert process.returncode in (0, expected, -15, -2), (way, process.returncode, err)
+        if process.returncode in (143, 130):
+            assert complaints(err).strip().count("tts-prep: error: interrupted") == 1, err
+        deadline = time.monotonic() + 10
+        while session_processes(process.pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not session_processes(process.pid)
+        now = {
+            file: data for file, data in contents(store).items() if not file.endswith(".partial") and file != ".lock"
+        }
+        if operation.was_whole:
+            assert now in (before, operation.after), f"{name}: neither the old store nor the new one after {way}"
+        elif "manifest.json" in now:
+            assert now == operation.after
+        if not faster:
+            self.kills[name, way] += 1
+        return faster
+
+
+@pytest.fixture(scope="module")
+def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]:
+    folder = tmp_path_factory.mktemp("commands")
+    old = write_ljspeech(folder / "old", TEXTS * 2)
+    new = write_ljspeech(folder / "new", (*TEXTS * 2, "One more.", "And another."))
+    store = folder / "work" / "store"
+    for corpus, name in ((old, "a"), (new, "b")):
+        finish("ljspeech", corpus, folder / name, *SETTINGS, "--jobs", 1)
+    for part in ("1/2", "2/2"):
+        finish("ljspeech", old, folder / "parts", *SETTINGS, "--jobs", 1, "--part", part)
+    shutil.copytree(folder / "parts", folder / "part")
+    for number in range(0, 7, 2):
+        (folder / f"part/shards/{number:05d}.h5").unlink()
+    shutil.copytree(folder / "a", folder / "broken")
+    for name in ("shards/00002.h5", "index.h5"):
+        data = bytearray((folder / "broken" / name).read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        (folder / "broken" / name).write_bytes(data)
+    (folder / "empty").mkdir()
+    a, b = contents(folder / "a"), contents(folder / "b")
+    make = ("ljspeech", new, store, *SETTINGS)
+    parts = {file: data for file, data in contents(folder / "parts").items() if file != ".lock"}
+    return {
+        "prepare": Operation(make, folder / "empty", b, was_whole=False),
+        "overwrite": Operation((*make, "--overwrite"), folder / "a", b),
+        "update": Operation((*make, "--update"), folder / "a", b),
+        "part": Operation(
+            ("ljspeech", old, store, *SETTINGS, "--part", "1/2"), folder / "part", parts, was_whole=False
+        ),
+        "finish": Operation(("finish", store), folder / "parts", a, was_whole=False),
+        "reindex": Operation(("reindex", store), folder / "a", a),
+        "repair": Operation(("verify", store, "--repair", old), folder / "broken", a),
+    }
+
+
+def test_a_few_kills_of_every_command_leave_the_old_store_or_the_new_one(
+    operations: dict[str, Operation], tmp_path: Path
+) -> None:
+    store = next(iter(operations.values())).arguments[2]
+    some = {name: operations[name] for name in ("overwrite", "repair")}
+    assert isinstance(store, Path)
+    Harness(store.parent, some, seed=3).run(3)
+
+
+@pytest.mark.soak
+def test_soak_of_kills_of_every_command(operations: dict[str, Operation]) -> None:
+    store = operations["prepare"].arguments[2]
+    assert isinstance(store, Path)
+    harness = Harness(store.parent, operations, int(os.environ.get("SEED", "1")), float(os.environ.get("LONGEST", "4")))
+    started = time.monotonic()
+    harness.run(int(os.environ.get("KILLS", "200")))
+    print(f"\n{sum(harness.kills.values())} kills in {time.monotonic() - started:.0f} s, {dict(harness.finished)}")
+    for (name, way), count in sorted(harness.kills.items()):
+        print(f"  {name}, {way}: {count}")
