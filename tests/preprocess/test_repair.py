@@ -12,6 +12,7 @@ from commands import run
 from corpora import record, write_kaldi, write_libritts, write_ljspeech, write_text, write_vctk
 from killing import contents
 
+from tts_prep.format.checksums import digest_file, file_sha256
 from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.preprocess.corpora import registry as registry_module
 
@@ -211,3 +212,24 @@ def test_a_store_that_was_made_with_another_list_is_refused(capsys, made: Path, 
     options = ("--split", f"valid={made.parent / 'valid.txt'}", "--ood-texts", texts, "--shard-utterances", 3)
     status, _, err = run(capsys, "ljspeech", own_corpus, made, *options, "--jobs", 1)
     assert (status, "made with other settings: corpus.splits.valid is " in err) == (1, True)
+
+
+def test_a_repair_reads_a_whole_shard_twice(
+    capsys, store: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(store, tmp_path / "copy"))
+    flip(copy / "shards/00001.h5")
+    read: list[str] = []
+
+    def counted(path: Path, *arguments: object) -> object:
+        read.append(path.name)
+        return digest_file(path, *arguments)
+
+    for module in ("shard", "verification", "assembly"):
+        monkeypatch.setattr(f"tts_prep.format.{module}.digest_file", counted)
+    monkeypatch.setattr(
+        "tts_prep.format.assembly.file_sha256", lambda path: read.append(path.name) or file_sha256(path)
+    )
+    assert run(capsys, "verify", copy, "--repair", corpus)[0] == 0
+    # Once to find out what is broken, once when it is taken over.
+    assert read.count("00000.h5") == 2

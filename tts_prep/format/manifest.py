@@ -207,6 +207,7 @@ def _parse(record: Record, *, located: bool) -> Manifest:
     if sum(rows) != index.rows:
         raise record.fault("index", f"the {sum(rows):,} rows of the shards")
     array_files = _array_files(record, specs, rows) if located else {}
+    _check_mel(record, arrays)
     return Manifest(
         configuration=record.mapping("configuration"),
         fingerprint=record.text("fingerprint"),
@@ -227,6 +228,14 @@ def _parse(record: Record, *, located: bool) -> Manifest:
         array_files=array_files,
         datasets=_datasets(record) if located else {},
     )
+
+
+def _check_mel(record: Record, arrays: Mapping[str, Any]) -> None:
+    """Make sure that what readers are told of the mels is what they were made with."""
+    audio, mel = record.mapping("configuration").get("audio"), arrays["mel"]
+    for name in ("sample_rate", "hop_length"):
+        if isinstance(audio, dict) and name in audio and name in mel and audio[name] != mel[name]:
+            raise record.fault("arrays", f"'{name}' of the mels as in the configuration")
 
 
 def _array_files(record: Record, specs: Mapping[str, ArraySpec], rows: list[int]) -> dict[str, tuple[FileEntry, ...]]:
