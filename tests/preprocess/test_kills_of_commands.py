@@ -40,6 +40,12 @@ def finish(*arguments: object) -> None:
     assert process.returncode == 0, err
 
 
+def stored(store: Path) -> dict[str, bytes]:
+    """Return the files of a store, less those that a killed run leaves and the next one removes."""
+    files = contents(store)
+    return {name: data for name, data in files.items() if not name.endswith(".partial") and name != ".lock"}
+
+
 @dataclass(frozen=True)
 class Operation:
     """A command, and the store before and after it.
@@ -81,14 +87,13 @@ class Harness:
             while tries < 4 and not self.end_once(name, operation, store, choose):
                 tries += 1
             finish(*operation.arguments)
-            now = {file: data for file, data in contents(store).items() if file != ".lock"}
-            assert now == operation.after
+            assert stored(store) == operation.after
             assert [path.name for path in self.folder.iterdir()] == ["store"]
             self.finished[name] += 1
 
     def end_once(self, name: str, operation: Operation, store: Path, choose: random.Random) -> bool:
         """Start the command and end it after a random time; return whether it was faster."""
-        before, way = contents(store), choose.choice(WAYS)
+        before, way = stored(store), choose.choice(WAYS)
         jobs = () if name in ("finish", "reindex") else ("--jobs", choose.choice((1, 2)))
         process = start(*operation.arguments, *jobs)
         until = time.monotonic() + choose.uniform(0.05, self.longest)
@@ -115,9 +120,7 @@ class Harness:
         while session_processes(process.pid) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not session_processes(process.pid)
-        now = {
-            file: data for file, data in contents(store).items() if not file.endswith(".partial") and file != ".lock"
-        }
+        now = stored(store)
         if operation.was_whole:
             assert now in (before, operation.after), f"{name}: neither the old store nor the new one after {way}"
         elif "manifest.json" in now:
@@ -148,13 +151,15 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
     (folder / "empty").mkdir()
     a, b = contents(folder / "a"), contents(folder / "b")
     make = ("ljspeech", new, store, *SETTINGS)
-    parts = {file: data for file, data in contents(folder / "parts").items() if file != ".lock"}
     return {
         "prepare": Operation(make, folder / "empty", b, was_whole=False),
         "overwrite": Operation((*make, "--overwrite"), folder / "a", b),
         "update": Operation((*make, "--update"), folder / "a", b),
         "part": Operation(
-            ("ljspeech", old, store, *SETTINGS, "--part", "1/2"), folder / "part", parts, was_whole=False
+            ("ljspeech", old, store, *SETTINGS, "--part", "1/2"),
+            folder / "part",
+            stored(folder / "parts"),
+            was_whole=False,
         ),
         "finish": Operation(("finish", store), folder / "parts", a, was_whole=False),
         "reindex": Operation(("reindex", store), folder / "a", a),
