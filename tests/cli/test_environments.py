@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from commands import run
 
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.recipes.ref_yaml import read_yaml
 from tts_prep.preprocess.audio import mel
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.simd import cache
@@ -158,3 +160,21 @@ def test_a_lack_of_memory_is_one_line(capsys: pytest.CaptureFixture[str], monkey
     monkeypatch.setattr("tts_prep.format.manifest.read_manifest", read_manifest)
     status, _, err = run(capsys, "info", "store")
     assert (status, err) == (1, "tts-prep: error: needs more memory than there is; give fewer --jobs\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)),
+        "a0: xxxxxxxxx\n" + "".join(f"a{i}: !ref {f'<a{i - 1}>' * 9}\n" for i in range(1, 30)),
+        "a: " + "[" * 3000 + "]" * 3000 + "\n",
+        "a: " + "9" * 5000 + "\n",
+        "a: 2024-99-99\n",
+    ],
+    ids=["aliases", "references", "depth", "digits", "date"],
+)
+def test_yaml_that_stands_for_more_than_it_is_or_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        read_yaml(text + "b: 1\n")
+    assert len(str(error.value)) < 500

@@ -10,6 +10,8 @@ from typing import Any
 from tts_prep.errors import ConfigurationError
 
 _KEY = re.compile(r"<([^<>]*)>")
+_MAX_VALUES = 100_000
+_MAX_CHARACTERS = 1 << 20
 
 
 class _Reference(str):
@@ -28,7 +30,8 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
 
     Raises:
         ConfigurationError: PyYAML is not installed, the file cannot be read, it is not YAML or has other tags, a
-            reference has no key, or references go in a circle.
+            reference has no key, or references go in a circle, or stand for
+            more than 100,000 values.
     """
     try:
         import yaml
@@ -54,11 +57,16 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
         value = yaml.load(text, Loader)
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
         raise ConfigurationError(f"{where}: not YAML that can be used ({' '.join(str(error).split())})") from error
     if not isinstance(value, dict):
         raise ConfigurationError(f"{where}: expected a mapping, found {type(value).__name__}")
-    resolved: dict[str, Any] = _Resolver(where, value).resolve(value)
+    try:
+        resolved: dict[str, Any] = _Resolver(where, value).resolve(value)
+    except RecursionError as error:
+        raise ConfigurationError(f"{where}: nested too deeply") from error
     return resolved
 
 
@@ -82,8 +90,16 @@ class _Resolver:
         self._where = where
         self._root = root
         self._on_the_way: list[str] = []
+        self._count = 0
 
     def resolve(self, value: Any) -> Any:
+        # Aliases and references can make a few lines stand for more values than there is memory.
+        self._count += 1
+        if self._count > _MAX_VALUES or (isinstance(value, str) and len(value) > _MAX_CHARACTERS):
+            raise ConfigurationError(
+                f"{self._where}: aliases and references make more than {_MAX_VALUES:,} values or {_MAX_CHARACTERS:,} "
+                "characters of it; no recipe has as many"
+            )
         if isinstance(value, _Reference):
             return self._follow(value)
         if isinstance(value, dict):
@@ -98,7 +114,7 @@ class _Resolver:
             raise ConfigurationError(f"{self._where}: '!ref {reference}' names no <key>")
         if _KEY.fullmatch(reference):
             return self._value(keys[0])
-        return _KEY.sub(lambda found: str(self._value(found[1])), reference)
+        return self.resolve(_KEY.sub(lambda found: str(self._value(found[1])), reference))
 
     def _value(self, key: str) -> Any:
         if key not in self._root:
