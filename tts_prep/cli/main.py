@@ -14,6 +14,7 @@ import click
 
 from tts_prep import __version__
 from tts_prep.cli import interruption
+from tts_prep.cli.add import add
 from tts_prep.cli.corpora import COMMANDS, registered_command
 from tts_prep.cli.demo import demo
 from tts_prep.cli.export import export
@@ -85,6 +86,7 @@ def cli() -> None:
 for command in (
     *COMMANDS.values(),
     manifest,
+    add,
     info,
     verify,
     reindex,

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from tts_prep.cli.features import FEATURE_OPTIONS
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 FOLDER = click.Path(path_type=Path)
@@ -124,6 +126,7 @@ def corpus_options(function: F) -> F:
         click.option(
             "--shard-utterances", type=integer, metavar="N", help="Most utterances in a shard.  [default: 128]"
         ),
+        *FEATURE_OPTIONS,
         click.option("--limit", type=integer, metavar="N", help="Take the first N rows only."),
         click.option("--jobs", "-j", type=integer, metavar="N", help="Worker processes.  [default: one a processor]"),
         click.option(

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from tts_prep.cli.features import asked_features
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.understood import understood, with_first_lines
@@ -63,8 +64,10 @@ def prepare_and_report(
         if config.text.symbols == AUTO:
             rows, _ = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
+        asked = asked_features(options, config)
+        how |= {"features": asked.features, "alignments": asked.alignments}
         replaces = {"overwrite": options["overwrite"], "update": options["update"]}
-        result = prepare(items, folder, store, config, part=part, **replaces, **how)
+        result = prepare(items, folder, store, asked.config, part=part, **replaces, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         click.echo(line)

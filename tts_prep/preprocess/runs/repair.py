@@ -77,6 +77,11 @@ def repair_store(
         totals = manifest.totals
         return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
     config = configuration_of(store, found.settings["configuration"])
+    if config.alignments is not None:
+        raise StoreError(
+            f"{store}: made with alignments that change what it holds, which a repair does not read; make it "
+            "again with --overwrite"
+        )
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in found.broken)
 
@@ -128,6 +133,7 @@ def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
             ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
             splits=splits,
             preset=settings.get("preset"),
+            alignments=settings.get("alignments"),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{store}: its settings are not those of this version ({error}); make it again") from error

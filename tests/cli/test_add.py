@@ -1,0 +1,72 @@
+"""Features from the command line: with the store, or added by 'tts-prep add'."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+from corpora import write_ljspeech
+
+from tts_prep.loader import UtteranceDataset
+
+Capture = pytest.CaptureFixture[str]
+TEXTS = ("One sentence.", "And another one.")
+
+
+def make(capsys: Capture, tmp_path: Path) -> tuple[Path, Path]:
+    corpus, store = write_ljspeech(tmp_path / "lj", TEXTS), tmp_path / "store"
+    code, _, err = run(capsys, "ljspeech", corpus, store, "--frontend", "characters", "--jobs", "1")
+    assert code == 0, err
+    return corpus, store
+
+
+def test_add_gives_what_the_command_that_makes_the_store_gives(capsys: Capture, tmp_path: Path) -> None:
+    corpus, store = make(capsys, tmp_path)
+    code, out, err = run(capsys, "add", store, "--corpus", corpus, "--feature", "energy", "--jobs", "1")
+    assert code == 0, err
+    assert out == f"{store}: energy, float32, by frame\n"
+    other = tmp_path / "other"
+    code, out, err = run(
+        capsys, "ljspeech", corpus, other, "--frontend", "characters", "--jobs", "1", "--feature", "energy"
+    )
+    assert code == 0, err
+    for name in ("manifest.json", "index.h5", "arrays/energy/00000.h5"):
+        assert (store / name).read_bytes() == (other / name).read_bytes()
+
+
+def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -> None:
+    _, store = make(capsys, tmp_path)
+    folder = tmp_path / "durations"
+    folder.mkdir()
+    for utterance in UtteranceDataset(store):
+        frames = np.zeros(len(utterance.phonemes), np.int32)
+        frames[0] = len(utterance.mel) - 1
+        np.save(folder / f"{utterance.id}.npy", frames)
+    vectors = {uid: np.ones(3, np.float32) for uid in UtteranceDataset(store).id}
+    np.savez(tmp_path / "vectors.npz", **vectors)
+    array = f"vector@utterance={tmp_path / 'vectors.npz'}"
+    code, out, err = run(capsys, "add", store, "--alignments", folder, "--array", array, "--jobs", "1")
+    assert code == 0, err
+    assert "durations, int32, by phoneme\n  +1 frames given to a phone: 2\n" in out
+    assert "vector, float32 × 3, by utterance" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "nothing to add; give --feature, --alignments or --array"),
+        (["--feature", "energy"], "feature: energy is computed from the recordings; give --corpus CORPUS"),
+        (["--feature", "energy:of"], "feature: expected NAME or NAME:KEY=VALUE,KEY=VALUE"),
+        (["--feature", "energy", "--feature", "energy"], "feature: 'energy' stands twice"),
+        (["--alignments", "/nowhere"], "/nowhere: no such folder or file; expected a folder of TextGrids"),
+        (["--alignments", ".", "--feature", "durations:silences=cut"], "change mels and phonemes; give them to the"),
+        (["--array", "x=/nowhere.npz"], "array 'x': /nowhere.npz: cannot be read"),
+    ],
+)
+def test_wrong_options_are_named(capsys: Capture, store: Path, options: list[str], message: str) -> None:
+    code, _, err = run(capsys, "add", store, *options)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1

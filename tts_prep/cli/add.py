@@ -1,0 +1,78 @@
+"""``tts-prep add``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tts_prep.cli.features import FEATURE_OPTIONS
+from tts_prep.cli.options import FOLDER
+
+
+def _feature_options(function: Any) -> Any:
+    for option in reversed(FEATURE_OPTIONS):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.argument("store", type=FOLDER)
+@click.option("--corpus", type=FOLDER, metavar="CORPUS", help="What STORE was made from; its recordings are read.")
+@click.option("--root", type=FOLDER, metavar="DIR", help="--root of the command that made the store.")
+@click.option("--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that it was made with.")
+@_feature_options
+@click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: one a processor]"
+)
+def add(
+    store: Path, corpus: Path | None, root: Path | None, splits: tuple[str, ...], jobs: int | None, **options: Any
+) -> None:
+    r"""Add features, durations or arrays made elsewhere to a whole STORE.
+
+    Mels are not made again. STORE stays as it is until all is there; after an interruption the same command goes on.
+    Pitch, energy and spectrograms are computed from the recordings: give the --corpus that STORE was made from.
+
+    \b
+    Example:
+      tts-prep add store --corpus LJSpeech-1.1 --feature pitch:unvoiced=interpolated --feature energy
+      tts-prep add store --alignments TextGrid
+      tts-prep add store --array speaker_vector@utterance=vectors.npz
+    """
+    from tts_prep.cli.features import asked_features
+    from tts_prep.cli.preparing import split_lists
+    from tts_prep.errors import ConfigurationError
+    from tts_prep.format.manifest import read_manifest
+    from tts_prep.preprocess.corpora import read_corpus
+    from tts_prep.preprocess.runs.adding import Corpus, add_features
+    from tts_prep.preprocess.runs.array_files import specs_of
+    from tts_prep.preprocess.runs.prepare import available_jobs
+    from tts_prep.preprocess.runs.repair import configuration_of
+
+    config = configuration_of(store, dict(read_manifest(store).configuration))
+    asked = asked_features(options, config)
+    if not asked.features:
+        raise ConfigurationError("nothing to add; give --feature, --alignments or --array")
+    if asked.config.alignments != config.alignments and asked.alignments:
+        raise ConfigurationError(
+            "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; give them to the "
+            "command that makes the store"
+        )
+    if asked.recordings and corpus is None:
+        raise ConfigurationError(
+            f"feature: {', '.join(asked.recordings)} is computed from the recordings; give --corpus CORPUS, what "
+            f"{store} was made from"
+        )
+    source = None
+    if asked.recordings and corpus is not None:
+        lists = split_lists(splits)
+        items, folder = read_corpus(config.corpus, corpus, root=root, splits=lists, options=config.options)
+        source = Corpus(items, folder)
+    manifest = add_features(store, asked.features, source, alignments=asked.alignments, jobs=jobs or available_jobs())
+    for name, spec in specs_of(asked.features).items():
+        shape = "".join(f" × {n}" for n in spec.row_shape)
+        click.echo(f"{store}: {name}, {spec.dtype}{shape}, by {spec.axis}")
+        for remark in manifest.arrays[name].get("remarks", {}).values():
+            found = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
+            click.echo(f"  {found}")
