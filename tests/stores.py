@@ -91,6 +91,7 @@ def write_store(
     n_shards: int = 2,
     waveform: bool = False,
     configuration: dict[str, Any] | None = None,
+    failures: int = 0,
 ) -> Path:
     """Write rows to a store of several shards, in order, and return its path."""
     (path / "shards").mkdir(parents=True)
@@ -116,7 +117,19 @@ def write_store(
             speaker: _statistics(np.concatenate([rows[i].mel for i in part if rows[i].speaker == speaker]))
             for speaker in {rows[i].speaker for i in part}
         }
-        header = ShardHeader(number, f"key {number}", {}, {}, arrays, vocabulary, len(part), 0.0, statistics, ())
+        left_out = {"id": "", "where": "list:1", "stage": "text", "reason": "no text"}
+        header = ShardHeader(
+            number,
+            f"key {number}",
+            configuration or {},
+            {},
+            arrays,
+            vocabulary,
+            len(part),
+            0.0,
+            statistics,
+            (left_out,) * failures,
+        )
         _write_shard(shard, [rows[i] for i in part], header)
     write_failures = path / FAILURES
     write_failures.write_text("", encoding="utf-8")

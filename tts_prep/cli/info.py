@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tts_prep.cli.options import FOLDER
 
 if TYPE_CHECKING:
+    from tts_prep.format.arrays import ArraySpec
     from tts_prep.format.manifest import Manifest
 
 
@@ -26,28 +28,29 @@ def info(store: Path, as_json: bool) -> None:
       tts-prep info store --json
     """
     import json
-    from dataclasses import asdict
 
-    from tts_prep.errors import CorruptStoreError
+    from tts_prep.errors import CorruptStoreError, one_line
     from tts_prep.format.layout import MANIFEST
-    from tts_prep.format.manifest import read_manifest
+    from tts_prep.format.manifest import manifest_json, read_manifest
 
     manifest = read_manifest(store)
     size = sum(entry.size for entry in manifest.files)
     if as_json:
-        value = {key: found for key, found in asdict(manifest).items() if key not in ("shards", "index", "failures")}
-        click.echo(json.dumps({"store": str(store), "bytes": size, **value}, indent=1, ensure_ascii=False))
+        left_out = ("shards", "index", "failures", "plan_file", "ood_texts", "array_files", "datasets")
+        value = {key: found for key, found in manifest_json(manifest).items() if key not in left_out}
+        text = json.dumps({"store": str(store), "bytes": size, **value}, indent=1, ensure_ascii=False)
+        # What a terminal would act on is escaped: it can only be in a string.
+        click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
         return
     try:
         rows = _rows(store, manifest, size)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise CorruptStoreError(
             f"{store / MANIFEST}: a key is missing or has the wrong type ({error!r}); run 'tts-prep reindex {store}'"
         ) from error
     for name, line in rows.items():
         # The texts are the store's: what a terminal would act on is shown, not sent.
-        shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-        click.echo("\n".join(_folded(name, shown)))
+        click.echo("\n".join(_folded(name, one_line(line, 10_000))))
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
@@ -71,6 +74,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         "phonemes": f"{totals['phonemes']:,}; frontend {text['frontend']}, language {text['language']}, "
         f"{len(manifest.vocabulary['symbols'])} symbols",
         "waveform": f"kept, {arrays['waveform']['dtype']}" if "waveform" in arrays else "not kept",
+        **{name: _array_text(spec, arrays[name]) for name, spec in manifest.specs.items() if spec.added},
         **(
             {"other texts": f"{manifest.ood_texts.rows:,}, without recordings, out of domain"}
             if manifest.ood_texts
@@ -80,6 +84,17 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }
+
+
+def _array_text(spec: ArraySpec, entry: Mapping[str, Any]) -> str:
+    """Return one line on an added array."""
+    shape = "".join(f" × {n}" for n in spec.row_shape)
+    rate = f" at {spec.rate:g} Hz" if spec.rate else ""
+    text = f"{spec.dtype}{shape} by {spec.axis}{rate}, {entry['statistics']['count']:,} rows counted"
+    if spec.row_shape or not entry["statistics"]["count"]:
+        return text
+    mean, std, low, high = (entry["statistics"][key][0] for key in ("mean", "std", "min", "max"))
+    return f"{text}, mean {mean:.4g}, deviation {std:.4g}, from {low:.4g} to {high:.4g}"
 
 
 def _folded(name: str, line: str) -> list[str]:

@@ -30,7 +30,7 @@ from tts_prep.cli.reindex import reindex
 from tts_prep.cli.report import report
 from tts_prep.cli.symbols import symbols
 from tts_prep.cli.verify import verify
-from tts_prep.errors import ConfigurationError, TtsPrepError
+from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
 
 _DEBUG = "--debug"
 
@@ -170,6 +170,5 @@ def _run(arguments: Sequence[str]) -> NoReturn:
 def _fail(message: str, status: int, arguments: Sequence[str]) -> NoReturn:
     if _DEBUG in arguments:
         traceback.print_exc()
-    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
-    click.echo(f"tts-prep: error: {line}", err=True)
+    click.echo(f"tts-prep: error: {one_line(' '.join(message.split()), 4000)}", err=True)
     sys.exit(status)

@@ -50,6 +50,7 @@ def verify(
       tts-prep verify store
       tts-prep verify store --repair LJSpeech-1.1
     """
+    from tts_prep.errors import one_line
     from tts_prep.format.verification import verify_store
     from tts_prep.quantities import bytes_text
 
@@ -64,7 +65,7 @@ def verify(
         count, size = count + 1, size + entry.size
         if fault:
             faults.append(fault)
-            click.echo(f"{entry.file}: {fault}")
+            click.echo(one_line(f"{entry.file}: {fault}"))
     if faults:
         click.echo(f"tts-prep: error: {store}: {len(faults)} of {count} files are not as they were made", err=True)
         return 1

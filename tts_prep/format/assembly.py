@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -154,11 +155,14 @@ def _manifest_entry(headers: Sequence[ArrayHeader], statistics: ArrayStatistics)
     return {**headers[0].spec.as_dict(), "statistics": statistics.summary(), "remarks": remarks}
 
 
-def reindex_store(store: Path) -> Manifest:
+def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest:
     """Make failure list, index and manifest of a store again, from its shards and array files alone.
 
     Each of these is checked against its seal. How many there have to be, ``plan.json`` says, or the manifest. Where it
     is interrupted it can be repeated.
+
+    Args:
+        find: finds the datasets of an HDF5 file; None for a process that is started for this and ended.
 
     Raises:
         StoreError: there are no shards, or they are those of a store that was begun and never finished.
@@ -166,19 +170,19 @@ def reindex_store(store: Path) -> Manifest:
     """
     if "\0" in str(store) or not (store / SHARDS).is_dir():
         raise StoreError(f"{store}: not a store, it has no folder '{SHARDS}'")
-    with locked(store), hdf5_process() as find:
+    with locked(store), nullcontext(find) if find else hdf5_process() as found:
         count, names = _what_there_was(store)
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
         shards: list[tuple[FileEntry, ShardHeader]] = []
         arrays: dict[str, list[FileEntry]] = {name: [] for name in names}
-        for checked in _checked(store, count, find):
+        for checked in _checked(store, count, found):
             shards.append(checked_entry(checked, shards))
             for name, entries in arrays.items():
-                entries.append(array_entry(store, name, checked, find))
+                entries.append(array_entry(store, name, checked, found))
         if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(header.key for _, header in shards):
             raise CorruptStoreError(f"{store}: its shards are not those of {PLAN}; run the command that makes it again")
-        return assemble_store(store, shards, arrays, find=find)
+        return assemble_store(store, shards, arrays, find=found)
 
 
 def _what_there_was(store: Path) -> tuple[int, tuple[str, ...]]:

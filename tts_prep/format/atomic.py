@@ -29,8 +29,10 @@ def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
         synced: the caller has made it durable by then, as with `syncing`.
 
     Raises:
-        WriteError: a write, the flush to disk or the rename failed.
+        WriteError: a write, the flush to disk or the rename failed; or there is something other than a regular file at
+            the path, such as a link or a device, which is left as it is.
     """
+    _refuse_other_than_files(path)
     partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         with writing(path):
@@ -42,6 +44,16 @@ def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
     except BaseException:
         _remove(partial)
         raise
+
+
+def _refuse_other_than_files(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except (OSError, ValueError):
+        return  # nothing is there, or the write says what is wrong
+    if not stat.S_ISREG(mode):
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise WriteError(f"{path}: is {kind}, expected a regular file; nothing was changed, give another path")
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def bytes_crc32(path: Path, offset: int, size: int) -> str:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         position, end = offset, offset + size
-        while position < end:
+        while 0 <= position < end:
             block = os.pread(descriptor, min(_BLOCK, end - position), position)
             if not block:
                 break

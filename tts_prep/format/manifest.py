@@ -108,7 +108,7 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
         StoreError: it has more bytes than a reader takes.
         WriteError: the file cannot be written.
     """
-    value = {"format": STORE_FORMAT, "version": manifest.version, **_as_json(manifest), "checksum": _NO_CHECKSUM}
+    value = {"format": STORE_FORMAT, "version": manifest.version, **manifest_json(manifest), "checksum": _NO_CHECKSUM}
     # Keys below the first level sorted, as in the shards: it makes no difference which way they came here.
     value = {key: json.loads(canonical_json(found)) for key, found in value.items()}
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -124,7 +124,8 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
         partial.write_bytes(data)
 
 
-def _as_json(manifest: Manifest) -> dict[str, Any]:
+def manifest_json(manifest: Manifest) -> dict[str, Any]:
+    """Return the values of a manifest as they stand in the file, but for ``format`` and ``checksum``."""
     value = {key: found for key, found in vars(manifest).items() if key in Manifest.__dataclass_fields__}
     for key in ("index", "failures", "ood_texts", "plan_file"):
         value[key] = vars(value[key]) if value[key] else None

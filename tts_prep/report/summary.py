@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.layout import FAILURES
+from tts_prep.format.failures import LeftOut, read_failures
 from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
 from tts_prep.loader.randomness import permutation
@@ -52,16 +51,6 @@ class Outliers:
     name: str
     unit: str
     values: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """One line of ``failures.jsonl``."""
-
-    id: str
-    where: str
-    stage: str
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,24 +122,10 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0) -> Summary:
         levels=levels,
         symbol_counts=counts,
         never_seen=_never_seen(dataset, counts),
-        left_out=read_failures(store),
+        left_out=tuple(read_failures(store, manifest.failures.rows)),
         policies=_policies(dataset),
         gallery=tuple(int(position) for position in positions[:gallery]),
     )
-
-
-def read_failures(store: Path) -> tuple[LeftOut, ...]:
-    """Read ``failures.jsonl``.
-
-    Raises:
-        CorruptStoreError: it is not what ``docs/FORMAT.md`` says.
-    """
-    path = store / FAILURES
-    try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
-        return tuple(LeftOut(*(str(row[key]) for key in ("id", "where", "stage", "reason"))) for row in rows)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CorruptStoreError(f"{path}: cannot be read ({error}); run 'tts-prep verify'") from error
 
 
 def reasons(left_out: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
