@@ -49,8 +49,8 @@ def command(*arguments: object) -> int:
     return int(exit_.value.code or 0)
 
 
-@pytest.fixture(scope="module")
-def find() -> Iterator[FindLocations]:
+@pytest.fixture(scope="module", name="find")
+def make_find() -> Iterator[FindLocations]:
     """Yield what finds datasets of HDF5 files in another process, the same for all tests of this module."""
     with hdf5_process() as process:
         yield process
@@ -340,7 +340,7 @@ def rewrite_header(path: Path, change: Callable[[Any], Any]) -> None:
         *(("mean", [1e200] * 5), ("mean", [10**400] * 5), ("mean", [0.0])),
     ],
 )
-def test_statistics_that_cannot_be_are_refused(store: Path, name: str, value: object) -> None:
+def test_statistics_that_cannot_be_are_refused(store: Path, name: str, value: object, find: FindLocations) -> None:
     def change(header: Any) -> Any:
         header["mel_statistics"]["zoë"][name] = value
         return header
@@ -435,5 +435,6 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
                 function = node.func
                 name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
                 of_numpy = isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "np"
-                assert not (of_numpy and name in ("load", "fromfile")), path
+                safe = any(keyword.arg == "allow_pickle" and not keyword.value.value for keyword in node.keywords)
+                assert not (of_numpy and name in ("load", "fromfile")) or safe, path
                 assert not (isinstance(function, ast.Name) and name in ("eval", "exec", "__import__")), path

@@ -23,18 +23,23 @@ DATA = Path(__file__).with_name("data")
 TEXTS = ["Yes.", "Why not?", "Print it."]
 
 
-@pytest.fixture(scope="module", params=["1.0", "1.1"])
-def old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unpacked(version: str, folder: Path) -> Path:
     """Return a store of three recordings with 8 mel bins, as the code of that version wrote it."""
-    folder = tmp_path_factory.mktemp("old")
-    with tarfile.open(DATA / f"store-{request.param}.tar.xz") as archive:
-        for member in archive:
-            archive.extract(member, folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    assert read_manifest(folder / "store").version == request.param
+    with tarfile.open(DATA / f"store-{version}.tar.xz") as archive:
+        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    assert read_manifest(folder / "store").version == version
     return folder / "store"
 
 
-def test_a_store_of_an_older_version_is_read_whole(old: Path) -> None:
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of version 1.1, which no test may change."""
+    return unpacked("1.1", tmp_path_factory.mktemp("old"))
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_store_of_an_older_version_is_read_whole(version: str, tmp_path: Path) -> None:
+    old = unpacked(version, tmp_path)
     dataset = UtteranceDataset(old)
     assert list(dataset.text) == TEXTS
     assert list(dataset.arrays) == ["mel", "phonemes", "waveform"]
@@ -69,10 +74,8 @@ def test_a_store_of_an_older_version_becomes_one_of_this_version_by_reindexing(o
     assert list(UtteranceDataset(store, verify=True).text) == TEXTS
 
 
-def test_the_out_of_domain_texts_of_version_1_1_are_read(tmp_path: Path) -> None:
-    with tarfile.open(DATA / "store-1.1.tar.xz") as archive:
-        archive.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    texts = UtteranceDataset(tmp_path / "store").ood_texts
+def test_the_out_of_domain_texts_of_version_1_1_are_read(old: Path) -> None:
+    texts = UtteranceDataset(old).ood_texts
     assert texts is not None
     assert [text.text for text in texts] == ["Other text.", "More text here."]
 
