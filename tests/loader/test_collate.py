@@ -9,7 +9,9 @@ import pytest
 from stores import N_MELS, SILENCE, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import UtteranceDataset, collate
+from tts_prep.loader import Collator, UtteranceDataset, collate
+from tts_prep.loader.batching.blanks import with_blanks
+from tts_prep.loader.samplers.shapes import BatchShape
 
 N_FRAMES = [7, 3, 9, 4, 5, 11]
 
@@ -122,3 +124,33 @@ def test_utterances_of_two_stores_mix_when_their_codes_mean_the_same(tmp_path, d
     fewer_speakers = UtteranceDataset(write_store(tmp_path / "other", make_rows([2])))
     with pytest.raises(ConfigurationError, match="'LJ000-é' is from a store with another speaker table"):
         collate([dataset[1], fewer_speakers[0]])
+
+
+@pytest.mark.parametrize("blanks", ["between", "around"])
+def test_blanks_stand_between_phonemes_and_lengths_count_them(batch_of, blanks):
+    plain, spaced = batch_of([0, 2]), batch_of([0, 2], blanks=blanks)
+    first = int(blanks == "around")
+    for row, n, ids, length in zip(
+        spaced.phonemes, spaced.phoneme_lengths, plain.phonemes, plain.phoneme_lengths, strict=True
+    ):
+        assert n == 2 * length + (1 if first else -1)
+        np.testing.assert_array_equal(row[:n][first::2], ids[:length])
+        assert set(row[:n][1 - first :: 2].tolist()) == {0}
+        assert not row[n:].any()
+    with pytest.raises(ConfigurationError, match="blanks: expected 'between', 'around' or None, found 'all'"):
+        batch_of([0], blanks="all")
+
+
+def test_blanks_are_what_vits_and_piper_put_between_ids():
+    ids = np.array([5, 6, 7], np.int32)
+    # intersperse([5, 6, 7], 0) in VITS's commons.py, and what Piper puts inside of ^ and $.
+    assert with_blanks(ids, 0, "around").tolist() == [0, 5, 0, 6, 0, 7, 0]
+    assert with_blanks(ids, 0, "between").tolist() == [5, 0, 6, 0, 7]
+    assert with_blanks(ids[:0], 0, "between").tolist() == []
+    assert with_blanks(np.array([3, 4]), 0, "around").sum() == 7
+
+
+def test_fixed_shapes_hold_the_blanks(dataset):
+    shape = BatchShape(2, {"n_frames": 12, "n_phonemes": 6})
+    batch = Collator(shapes=(shape,), blanks="around")(dataset[[0, 1]])
+    assert batch.phonemes.shape == (2, 13)

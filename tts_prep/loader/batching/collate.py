@@ -11,6 +11,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.batching.batch import Batch
+from tts_prep.loader.batching.blanks import Blanks, length_with_blanks, with_blanks
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, fill
@@ -33,6 +34,8 @@ class Collator:
             the utterance's own store, or of its speaker in that store.
         time_major: [B, T, n_mels]; False makes [B, n_mels, T].
         pad_to_multiple: of frames; the padded length of mels is a multiple of it.
+        blanks: put the store's blank symbol between all phonemes (``"between"``), or also at both ends (``"around"``).
+            `Batch.phoneme_lengths` count them.
         shapes: fixed shapes, those of a sampler: ``LengthBucketBatchSampler(..., n_shapes=8).shapes``. A batch gets the
             smallest that holds it. Needed only where positions come through something that drops what they carry,
             such as torch's ``Subset``; `DataLoader` gives them itself.
@@ -45,6 +48,7 @@ class Collator:
     time_major: bool = True
     pad_to_multiple: int = 1
     shapes: tuple[BatchShape, ...] = ()
+    blanks: Blanks | None = None
     buffers: Buffers | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +56,8 @@ class Collator:
             raise ConfigurationError(f"mel_padding: expected a number or 'silence', found {self.mel_padding!r}")
         if self.normalize not in (None, "corpus", "speaker"):
             raise ConfigurationError(f"normalize: expected 'corpus', 'speaker' or None, found {self.normalize!r}")
+        if self.blanks not in (None, "between", "around"):
+            raise ConfigurationError(f"blanks: expected 'between', 'around' or None, found {self.blanks!r}")
         if self.pad_to_multiple < 1:
             raise ConfigurationError(f"pad_to_multiple: expected a number from 1 on, found {self.pad_to_multiple}")
 
@@ -69,9 +75,11 @@ class Collator:
         shape = self._shape(unpadded, getattr(utterances, "batch_shape", None))
         size, lengths = (len(unpadded.ids), {}) if shape is None else (shape.size, shape.lengths)
         mel, mel_lengths = self._mels(unpadded, size, lengths.get("n_frames", 0), buffers)
-        phonemes, phoneme_lengths = fill(
-            unpadded.phonemes, size, lengths.get("n_phonemes", 0), unpadded.store.pad_id, np.int64, buffers
-        )
+        ids, longest = unpadded.phonemes, lengths.get("n_phonemes", 0)
+        if self.blanks is not None:
+            ids = [with_blanks(sequence, unpadded.store.blank_id, self.blanks) for sequence in ids]
+            longest = length_with_blanks(longest, self.blanks) if longest else 0
+        phonemes, phoneme_lengths = fill(ids, size, longest, unpadded.store.pad_id, np.int64, buffers)
         waveform = waveform_lengths = None
         if unpadded.samples is not None:
             samples = unpadded.samples
@@ -137,6 +145,7 @@ def collate(
     normalize: Normalization | None = None,
     time_major: bool = True,
     pad_to_multiple: int = 1,
+    blanks: Blanks | None = None,
 ) -> Batch:
     """Pad utterances into one batch; the settings are those of `Collator`.
 
@@ -147,7 +156,7 @@ def collate(
         ConfigurationError: there is no utterance, a setting is unknown, or the stores do not agree.
         CorruptStoreError: a shard is not what the manifest or the index says.
     """
-    return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple)(utterances)
+    return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks)(utterances)
 
 
 def _extended(values: Array, empty: int, value: int) -> Array:

@@ -33,6 +33,7 @@ class StoreMetadata:
         mel_std: [n_mels] float64, population standard deviation over all frames.
         symbols: the vocabulary; the position is the id.
         pad_id: the id that pads phonemes.
+        blank_id: the id that `Collator` puts between phonemes on request: the table's blank, or its padding.
         speakers: the speaker of each code.
         mel_offset: what has to be added to stored mel values; 0 but for float16.
         has_waveform: whether the store keeps waveforms.
@@ -50,6 +51,7 @@ class StoreMetadata:
     mel_std: npt.NDArray[np.float64]
     symbols: tuple[str, ...]
     pad_id: int
+    blank_id: int
     speakers: tuple[str, ...]
     mel_offset: float
     has_waveform: bool
@@ -127,6 +129,9 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
         pad_id = manifest.vocabulary["pad"]
         if type(pad_id) is not int or not 0 <= pad_id < len(symbols):
             raise ValueError(f"the pad id {pad_id!r} is not one of {len(symbols)} symbols")
+        blank_id = manifest.vocabulary.get("blank", pad_id)
+        if type(blank_id) is not int or not 0 <= blank_id < len(symbols):
+            raise ValueError(f"the blank id {blank_id!r} is not one of {len(symbols)} symbols")
         return StoreMetadata(
             sample_rate=_positive(mel["sample_rate"]),
             hop_length=_positive(mel["hop_length"]),
@@ -136,6 +141,7 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
             mel_std=_vector(manifest.mel_statistics["std"], n_mels, np.float64),
             symbols=symbols,
             pad_id=pad_id,
+            blank_id=blank_id,
             speakers=tuple(manifest.speakers),
             mel_offset=_finite(mel.get("offset", 0.0)),
             has_waveform="waveform" in manifest.arrays,
