@@ -24,18 +24,19 @@ SETTINGS = ("--shard-utterances", "2", "--frontend", "characters", "--unknown", 
 WAYS = ("kill everything", "kill the command", "terminate", "interrupt")
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
+def start(*arguments: object, temporary: Path | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "tts_prep", *map(str, arguments)],
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, **({"TMPDIR": str(temporary)} if temporary else {})},
     )
 
 
-def finish(*arguments: object) -> None:
-    process = start(*arguments)
+def finish(*arguments: object, temporary: Path | None = None) -> None:
+    process = start(*arguments, temporary=temporary)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
 
@@ -73,6 +74,11 @@ class Harness:
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     finished: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def temporary(self) -> Path:
+        """The folder for temporary files: empty when a command has come to its end."""
+        return self.folder.parent / "temporary"
+
     def run(self, kills: int) -> None:
         """End runs of one operation after the other, each until it has come to its end or was ended four times."""
         choose = random.Random(self.seed)
@@ -82,12 +88,15 @@ class Harness:
             operation = self.operations[name]
             store = self.folder / "store"
             shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            self.temporary.mkdir()
             shutil.copytree(operation.before, store)
             tries = 0
             while tries < 4 and not self.end_once(name, operation, store, choose):
                 tries += 1
-            finish(*operation.arguments)
+            finish(*operation.arguments, temporary=self.temporary)
             assert stored(store) == operation.after
+            assert not any(self.temporary.iterdir())
             assert [path.name for path in self.folder.iterdir()] == ["store"]
             self.finished[name] += 1
 
@@ -95,7 +104,7 @@ class Harness:
         """Start the command and end it after a random time; return whether it was faster."""
         before, way = stored(store), choose.choice(WAYS)
         jobs = () if name in ("finish", "reindex") else ("--jobs", choose.choice((1, 2)))
-        process = start(*operation.arguments, *jobs)
+        process = start(*operation.arguments, *jobs, temporary=self.temporary)
         until = time.monotonic() + choose.uniform(0.05, self.longest)
         while process.poll() is None and time.monotonic() < until:
             assert not operation.was_whole or (store / "manifest.json").exists(), f"{name}: no store at an instant"

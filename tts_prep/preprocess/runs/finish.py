@@ -11,6 +11,7 @@ from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.format.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.runs.folder import in_place, locked_folder
+from tts_prep.preprocess.workers.scratch import scratch_folder
 
 
 def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
@@ -22,11 +23,12 @@ def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
     """
     allowed = FailureLimit.parse(max_failures)
     if (store / MANIFEST).exists():
-        return read_manifest(store)
+        with locked_folder(store), scratch_folder(store):
+            return read_manifest(store)
     plan = read_plan(store)
     if plan is None:
         raise StoreError(f"{store}: no part of a store; make parts with a corpus command and --part K/N first")
-    with locked_folder(store) as lock, in_place(store, lock):
+    with locked_folder(store) as lock, scratch_folder(store), in_place(store, lock):
         missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
         if missing:
             raise StoreError(

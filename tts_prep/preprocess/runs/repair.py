@@ -20,8 +20,10 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.runs.folder import locked_folder
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header
 from tts_prep.preprocess.runs.prepare import Progress, Repair, Result, prepare
+from tts_prep.preprocess.workers.scratch import scratch_folder
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def repair_store(
     """
     found = _look(store)
     if not found.broken:
-        manifest = read_manifest(store)
+        # What a repair left that was killed in its last instant.
+        with locked_folder(store), scratch_folder(store):
+            manifest = read_manifest(store)
         totals = manifest.totals
         return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
     config = configuration_of(store, found.settings["configuration"])
