@@ -216,3 +216,16 @@ def test_shards_are_copied_where_there_are_no_hard_links(
     monkeypatch.undo()
     run(capsys, "ljspeech", grown, tmp_path / "fresh", *SETTINGS)
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
+
+
+def test_what_an_interrupted_overwrite_left_is_not_taken_for_the_work_of_another_command(
+    old: Path, own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hidden = (own_corpus / "wavs/S-0004.wav").rename(tmp_path / "hidden.wav")
+    run(capsys, "ljspeech", own_corpus, old, *SETTINGS, "--overwrite", "--max-failures", "0")
+    assert left_beside(old) == [".store.replacement"]
+    hidden.rename(own_corpus / "wavs/S-0004.wav")
+    run(capsys, "ljspeech", own_corpus, tmp_path / "fresh", *SETTINGS, "--limit", "5")
+    status, out, err = run(capsys, "ljspeech", own_corpus, old, *SETTINGS, "--limit", "5", "--overwrite")
+    assert (status, "there already" in out) == (0, False), err
+    assert contents(old) == contents(tmp_path / "fresh")

@@ -14,6 +14,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import assemble_store
+from tts_prep.format.checksums import json_sha256
 from tts_prep.format.datasets import Array
 from tts_prep.format.files import stored_file
 from tts_prep.format.hdf5_reader import read_locations
@@ -98,7 +99,8 @@ def add_features(
         else:
             recipe = replace(_recipe(store, config, manifest, corpus.root), alignments=_needed(config, alignments))
             jobs_of = [_Job(plan.number, plan) for plan in _plans(store, config, manifest, corpus, recipe)]
-        with beside(store) as folder:
+        purpose = json_sha256(["add", manifest.fingerprint, manifest.plan, sorted(specs)])
+        with beside(store, purpose) as folder:
             for entry in manifest.files:
                 if entry.file not in (INDEX, FAILURES, PLAN) and not (folder / entry.file).exists():
                     take_over(store, folder, entry.file)

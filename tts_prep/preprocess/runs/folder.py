@@ -36,9 +36,12 @@ from tts_prep.format.replacement import (
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.runs.shards import existing_header
 
+_PURPOSE = ".purpose"
+"""What a store is made for that is to replace another; a file in its folder until it does."""
+
 _FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
-_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|({_FILES}){_PARTIAL}")
+_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(_PURPOSE)}|({_FILES}){_PARTIAL}")
 _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 
@@ -101,10 +104,14 @@ def in_place(store: Path, lock: Lock, *, shared: bool = False) -> Iterator[Path]
 
 
 @contextmanager
-def beside(store: Path) -> Iterator[Path]:
+def beside(store: Path, purpose: str) -> Iterator[Path]:
     """Yield a folder beside a store in which to make another one, which then replaces the store at one instant.
 
-    Where the block ends in an error, the store is as it was, and the folder stays for the next run if it holds a shard.
+    Where the block ends in an error, the store is as it was, and the folder stays if it holds a shard: a later run with
+    the same purpose gets it as it is, and one with another purpose gets an empty one.
+
+    Args:
+        purpose: all that the new store depends on, such as a checksum of it.
 
     Raises:
         StoreError: the store cannot be replaced, or another process is replacing it.
@@ -114,11 +121,12 @@ def beside(store: Path) -> Iterator[Path]:
         raise StoreError(f"{folder}: a link, expected no such file; remove it")
     _refuse_strangers(folder)
     try:
-        if (folder / MANIFEST).exists():
+        if (folder / MANIFEST).exists() or _purpose(folder) != purpose:
             remove_folder(folder)
         folder.mkdir(exist_ok=True)
+        (folder / _PURPOSE).write_text(purpose, encoding="utf-8")
         if folder.stat().st_dev != store.stat().st_dev:
-            folder.rmdir()
+            remove_folder(folder)
             raise StoreError(f"{store}: lies on a file system of its own and cannot be replaced; give another path")
     except OSError as error:
         raise WriteError(
@@ -131,7 +139,16 @@ def beside(store: Path) -> Iterator[Path]:
         if not any(shard_files(folder)):
             remove_folder(folder)
         raise
+    with writing(folder):
+        (folder / _PURPOSE).unlink()
     replace_store(store)
+
+
+def _purpose(folder: Path) -> str | None:
+    try:
+        return (folder / _PURPOSE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def made_with(store: Path) -> Mapping[str, Any] | None:

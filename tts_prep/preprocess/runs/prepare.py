@@ -17,6 +17,7 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
+from tts_prep.format.checksums import json_sha256
 from tts_prep.format.layout import ADDED_ARRAYS, FRAME, MANIFEST, PHONEME, SAMPLE, array_file_name, shard_name
 from tts_prep.format.lock import Lock
 from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
@@ -175,7 +176,10 @@ def prepare(
             return Result(store, manifest, len(plans), 0, totals["failures"], totals["seconds"])
         arrays = _added_arrays(store, repair, specs, update=update)
         own = plans[part.number - 1 :: part.count] if part else plans
-        with _place(store, lock, recipe, part, replaces=replaces) as folder:
+        mode = "overwrite" if overwrite else "update" if update else "repair" if repair else None
+        # Not of the rows: shards of others are told by their keys.
+        purpose = json_sha256([mode, recipe.settings_sha256, arrays, sorted(specs)]) if mode else None
+        with _place(store, lock, recipe, purpose, shared=part is not None) as folder:
             if part:
                 _check_same_plan(store, keys, specs)
             else:
@@ -281,15 +285,19 @@ def _take_over_array(name: str, store: Path, folder: Path, summaries: Sequence[S
 
 
 @contextmanager
-def _place(store: Path, lock: Lock, recipe: ShardRecipe, part: Part | None, *, replaces: bool) -> Iterator[Path]:
-    """Yield the folder in which to make a store: its own, or one beside it where it replaces another store."""
-    begun_with = made_with(store) if replaces and not (store / MANIFEST).exists() else None
+def _place(store: Path, lock: Lock, recipe: ShardRecipe, purpose: str | None, *, shared: bool) -> Iterator[Path]:
+    """Yield the folder in which to make a store: its own, or one beside it where it replaces another store.
+
+    Args:
+        purpose: of the replacement; None where nothing is to be replaced.
+    """
+    begun_with = made_with(store) if purpose and not (store / MANIFEST).exists() else None
     is_own = begun_with is not None and begun_with["configuration"] == recipe.settings["configuration"]
-    if replaces and (begun_with or (store / MANIFEST).exists()) and not is_own:
-        with beside(store) as folder:
+    if purpose and (begun_with or (store / MANIFEST).exists()) and not is_own:
+        with beside(store, purpose) as folder:
             yield folder
     else:
-        with in_place(store, lock, shared=part is not None):
+        with in_place(store, lock, shared=shared):
             yield store
 
 
