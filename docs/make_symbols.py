@@ -61,16 +61,16 @@ without the `@`, and what is outside of braces is characters.
 | VITS, Matcha-TTS, Coqui's VITS | `around`: a blank between all symbols and at both ends |
 | Piper | `between`: `^ _ h _ ə _ l _ o _ ʊ _ $`; start and end symbols are there by default with its table |
 | Kokoro | the id 0 at both ends, by default with its table |
-| Parakeet | `<s>` and `</s>`, which the frontend `arpabet` writes |
+| Parakeet | `<s>` and `</s>` at the ends, by default with the frontend `arpabet` |
 
 Blanks are put in when a batch is made, `Collator(blanks="around")`, so that a store serves models with and without; or
 when the store is made, `--blanks around`. In a batch, `phoneme_lengths` count them. In a store, ids and `n_phonemes`
 have ends and blanks; the text of the phonemes has not, and neither has what a frontend's `decode` gives.
 
-`benchmarks/symbols.py` runs the sources' own code on the same strings as these tables: 1,000 random ones for each table,
-and 505 lines of phonemes. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and FastSpeech2, both
-`intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, and Kokoro's vocabulary give
-the same ids for all of them.
+`benchmarks/symbols.py` runs the sources' own code on the same strings as these tables: 1,000 random ones for each
+table, and 505 lines of phonemes. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and FastSpeech2,
+both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, and Kokoro's vocabulary
+give the same ids for all of them.
 
 ## Sources
 

@@ -104,7 +104,7 @@ def test_punctuation_is_a_token_of_its_own_on_request_as_in_the_lists_of_stylett
     assert separate.phoneticize(text) == 'hiː sˈɛd : " nˈoʊ " , ɪn ðɪs ɹᵻspˈɛkt .'
     assert get_frontend("phonemes", punctuation="separate").phoneticize("ˈa, b!") == "ˈa , b !"
     assert get_frontend("characters", punctuation="separate").phoneticize("A, b!") == "a , b !"
-    assert get_frontend("arpabet", punctuation="attached").phoneticize("Oh, no!") == "<s> OW1 , ▁ N OW1 ! </s>"
+    assert get_frontend("arpabet", punctuation="attached").phoneticize("Oh, no!") == "OW1 , ▁ N OW1 !"
 
 
 def test_the_arpabet_vocabulary_has_81_symbols_after_parakeets(arpabet) -> None:
@@ -118,20 +118,21 @@ def test_the_arpabet_vocabulary_has_81_symbols_after_parakeets(arpabet) -> None:
 
 
 def test_words_have_the_pronunciation_of_the_dictionary_between_start_and_end(arpabet) -> None:
-    assert arpabet.phoneticize("Hello, world!") == "<s> HH AH0 L OW1 ▁ , ▁ W ER1 L D ▁ ! </s>"
-    assert arpabet.phoneticize('"It\'s (well-known)": café —') == (
-        "<s> IH1 T S ▁ W EH1 L ▁ N OW1 N ▁ , ▁ K AH0 F EY1 ▁ - </s>"
-    )
-    assert arpabet.phoneticize("F.B.I. and J. Doe") == "<s> EH1 F B IY1 AY1 ▁ AH0 N D ▁ JH EY1 ▁ D OW1 </s>"
+    assert arpabet.phoneticize("Hello, world!") == "HH AH0 L OW1 ▁ , ▁ W ER1 L D ▁ !"
+    ids = arpabet.numericalize("HH OW1").tolist()
+    assert (ids[0], ids[-1], len(ids)) == (2, 3, 4)
+    assert len(get_frontend("arpabet", ends=False).numericalize("HH OW1")) == 2
+    assert arpabet.phoneticize('"It\'s (well-known)": café —') == ("IH1 T S ▁ W EH1 L ▁ N OW1 N ▁ , ▁ K AH0 F EY1 ▁ -")
+    assert arpabet.phoneticize("F.B.I. and J. Doe") == "EH1 F B IY1 AY1 ▁ AH0 N D ▁ JH EY1 ▁ D OW1"
 
 
 def test_a_word_that_is_not_in_the_dictionary_gets_a_real_pronunciation_and_is_counted(arpabet) -> None:
     assert "protoplasm" not in cmu_dictionary()
     phonemes = arpabet.phoneticize("The protoplasm.")
-    assert phonemes == "<s> DH AH0 ▁ P R OW1 T OW0 P L AE2 Z AH0 M ▁ . </s>"
+    assert phonemes == "DH AH0 ▁ P R OW1 T OW0 P L AE2 Z AH0 M ▁ ."
     assert list(arpabet.remarks("The protoplasm.", phonemes)) == [(GUESSED_WORDS, "protoplasm")]
     # The possessive of a word that is there follows the rule of English.
-    assert arpabet.phoneticize("a typewriter's").endswith("T AY1 P R AY2 T ER0 Z </s>")
+    assert arpabet.phoneticize("a typewriter's").endswith("T AY1 P R AY2 T ER0 Z")
     assert not list(arpabet.remarks("a typewriter's", ""))
 
 

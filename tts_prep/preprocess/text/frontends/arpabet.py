@@ -44,10 +44,10 @@ _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 
 
 class ArpabetFrontend:
-    """American English in ARPAbet, between a start and an end symbol, as Parakeet's ``English`` has it.
+    """American English in ARPAbet; ids are between those of a start and an end symbol, as in Parakeet's ``English``.
 
     The text form is symbols separated by spaces, with ``▁`` for the symbol that is a space:
-    ``<s> HH AH0 L OW1 ▁ , ▁ W ER1 L D </s>``. A word that the dictionary does not have gets the pronunciation of
+    ``HH AH0 L OW1 ▁ , ▁ W ER1 L D``. A word that the dictionary does not have gets the pronunciation of
     espeak-ng, and is counted. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and brackets are not spoken.
 
     Args:
@@ -70,7 +70,8 @@ class ArpabetFrontend:
         if not is_english(language):
             raise ConfigurationError(f"language: the frontend 'arpabet' speaks English, found {language!r}; try espeak")
         check_choice("punctuation", punctuation or "separate", PUNCTUATION_STYLES)
-        self.vocab = Vocab.from_table(symbols or get_table("parakeet"))
+        vocab = Vocab.from_table(symbols or get_table("parakeet"))
+        self.vocab = vocab.arranged(ends=True) if vocab.start_symbol and vocab.end_symbol else vocab
         spaced = [symbol for symbol in self.vocab.symbols if symbol != " " and (" " in symbol or symbol in ("", SPACE))]
         if spaced:
             raise ConfigurationError(f"symbols: a symbol may not be empty, hold a space or be '▁', found {spaced[0]!r}")
@@ -111,8 +112,7 @@ class ArpabetFrontend:
                 spoken = True
         if not spoken:
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
-        start, end = self.vocab.start_symbol, self.vocab.end_symbol
-        return join_symbols([*([start] if start else []), *_single_spaces(symbols), *([end] if end else [])])
+        return join_symbols(_single_spaces(symbols))
 
     def _append_mark(self, symbols: list[str], mark: str) -> None:
         if mark in _NOT_SPOKEN:
