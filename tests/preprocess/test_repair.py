@@ -59,7 +59,11 @@ def mine(folder: Path) -> tuple[Arguments, Arguments]:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint("mine", "tts_prep.preprocess.corpora:read_ljspeech", "tts_prep.corpora")
-    monkeypatch.setattr(registry_module, "third_party_readers", lambda: {"mine": point})
+    monkeypatch.setattr(
+        registry_module.importlib.metadata,
+        "entry_points",
+        lambda group: [point] if group == registry_module.ENTRY_POINTS else [],
+    )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import os
 import signal
@@ -49,9 +50,8 @@ class _Commands(click.Group):
 
 
 def _registered() -> list[str]:
-    from tts_prep.preprocess.corpora.registry import third_party_readers
-
-    return list(third_party_readers())
+    # As `tts_prep.preprocess.corpora.registry` has them, without loading all of our own readers for a list of names.
+    return sorted({point.name for point in importlib.metadata.entry_points(group="tts_prep.corpora")})
 
 
 def _completed(command: click.Command) -> click.Command:
