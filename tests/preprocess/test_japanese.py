@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyopenjtalk")
 pytest.importorskip("onnxruntime")
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text import get_frontend
 
 
@@ -91,5 +91,5 @@ def test_another_language_is_refused_and_a_missing_package_says_what_to_install(
     with pytest.raises(TextError, match="speaks Japanese, the text is in 'en-us'"):
         get_frontend("japanese").phoneticize("はい", "en-us")
     monkeypatch.setitem(sys.modules, "pyopenjtalk", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'tts-prep\[ja\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[ja\]'"):
         get_frontend("japanese")

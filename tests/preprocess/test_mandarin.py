@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pypinyin")
 pytest.importorskip("rjieba")
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.chinese.normalization import cardinal, normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa
@@ -225,7 +225,7 @@ def test_another_language_is_refused_and_a_missing_package_says_what_to_install(
     with pytest.raises(TextError, match="speaks Mandarin, the text is in 'en-us'"):
         get_frontend("mandarin").phoneticize("你好", "en-us")
     monkeypatch.setitem(sys.modules, "pypinyin", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'tts-prep\[zh\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[zh\]'"):
         get_frontend("mandarin")
 
 

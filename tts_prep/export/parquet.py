@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import MissingPackageError
 from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -25,13 +25,13 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     ``bytes`` (WAV) and ``path``: ``dataset.cast_column("audio", Audio())`` decodes it.
 
     Raises:
-        ConfigurationError: pyarrow is not installed.
+        MissingPackageError: pyarrow is not installed.
     """
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError as error:
-        raise ConfigurationError(
+        raise MissingPackageError(
             "parquet files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
         ) from error
     (folder / "data").mkdir(parents=True)

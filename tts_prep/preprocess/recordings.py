@@ -8,7 +8,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.errors import AudioError, MissingPackageError
 from tts_prep.format.regular_files import open_regular
 
 
@@ -109,13 +109,13 @@ def import_pyarrow(module: str) -> Any:
     """Import pyarrow, or a module of it.
 
     Raises:
-        ConfigurationError: it is not installed.
+        MissingPackageError: it is not installed.
     """
     import importlib
 
     try:
         return importlib.import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ModuleNotFoundError:
-        raise ConfigurationError(
+        raise MissingPackageError(
             "parquet and arrow files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
         ) from None

@@ -58,7 +58,7 @@ class BatchFields:
         """Return the batch with torch tensors on the same memory in the place of arrays.
 
         Raises:
-            ConfigurationError: torch is not installed.
+            MissingPackageError: torch is not installed.
         """
         return replace(self, **to_tensors(self.as_dict()))
 
@@ -70,7 +70,7 @@ class BatchFields:
             non_blocking: go on while pinned memory is still being copied.
 
         Raises:
-            ConfigurationError: torch is not installed.
+            MissingPackageError: torch is not installed.
         """
         is_dtype = isinstance(device, import_torch().dtype)
 
@@ -85,7 +85,7 @@ class BatchFields:
         """Return the batch as torch tensors in page-locked memory, from which a CUDA device copies by itself.
 
         Raises:
-            ConfigurationError: torch is not installed.
+            MissingPackageError: torch is not installed.
         """
         return self._each(lambda tensor: tensor.pin_memory())
 

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, MissingPackageError
 
 
 def import_torch() -> Any:
     """Return torch.
 
     Raises:
-        ConfigurationError: it is not installed.
+        MissingPackageError: it is not installed.
     """
     try:
         import torch
     except ImportError as error:
-        raise ConfigurationError("torch tensors are asked for, but torch is not installed") from error
+        raise MissingPackageError("torch tensors are asked for, but torch is not installed") from error
     return torch
 
 
@@ -43,7 +43,8 @@ class PinnedBuffers:
     """Page-locked memory, from which a CUDA device reads by itself; torch recycles it once copies are through.
 
     Raises:
-        ConfigurationError: torch is not installed, or sees no device to pin memory for.
+        MissingPackageError: torch is not installed.
+        ConfigurationError: it sees no device to pin memory for.
     """
 
     def __init__(self) -> None:

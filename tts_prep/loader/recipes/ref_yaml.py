@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, MissingPackageError
 
 _KEY = re.compile(r"<([^<>]*)>")
 _MAX_VALUES = 100_000
@@ -29,14 +29,15 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
         source: a path, or the YAML itself where it has several lines.
 
     Raises:
-        ConfigurationError: PyYAML is not installed, the file cannot be read, it is not YAML or has other tags, a
+        MissingPackageError: PyYAML is not installed.
+        ConfigurationError: the file cannot be read, it is not YAML or has other tags, a
             reference has no key, or references go in a circle, or stand for
             more than 100,000 values.
     """
     try:
         import yaml
     except ImportError as error:
-        raise ConfigurationError("reading YAML needs PyYAML: pip install 'tts-prep[yaml]'") from error
+        raise MissingPackageError("reading YAML needs PyYAML: pip install 'tts-prep[yaml]'") from error
     where, text = _text_of(source)
     text = "\n".join("" if line.strip() == "..." and line[0] in " \t" else line for line in text.splitlines())
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.features.frame_times import TrackerGrid
@@ -151,12 +151,12 @@ def import_pyworld() -> ModuleType:
     """Import pyworld.
 
     Raises:
-        ConfigurationError: it is not installed.
+        MissingPackageError: it is not installed.
     """
     try:
         import pyworld
     except ImportError as error:
-        raise ConfigurationError(
+        raise MissingPackageError(
             "pitch: dio and harvest need pyworld, which is not installed; pip install 'tts-prep[pitch]', or take "
             "algorithm=pyin"
         ) from error

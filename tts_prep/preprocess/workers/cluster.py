@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tts_prep.errors import ConfigurationError, TtsPrepError, WorkerError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TtsPrepError, WorkerError
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -52,7 +52,8 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
         jobs: workers of a Dask cluster of this machine; a cluster that runs already has its own number.
 
     Raises:
-        ConfigurationError: the backend is not installed or not known.
+        ConfigurationError: the backend is not known.
+        MissingPackageError: it is not installed.
         WorkerError: the cluster cannot be reached, or gave a job up.
     """
     # Not needed for processes of this machine.
@@ -97,7 +98,7 @@ def _options(backend: Backend, jobs: int) -> Iterator[dict[str, Any]]:
     try:
         dask: Any = importlib.import_module("distributed")
     except ImportError as error:
-        raise ConfigurationError(
+        raise MissingPackageError(
             f"backend: 'dask' needs the package distributed ({error}); install tts-prep[dask]"
         ) from None
     if backend.scheduler is None:

@@ -18,7 +18,7 @@ class ParquetFile:
 
     Raises:
         CorpusError: the file cannot be read.
-        ConfigurationError: pyarrow is not installed.
+        MissingPackageError: pyarrow is not installed.
     """
 
     def __init__(self, path: Path, audio: str | None = None) -> None:

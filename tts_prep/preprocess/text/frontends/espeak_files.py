@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, MissingPackageError
 
 # espeak-ng keeps this many bytes of the path; given a longer one, it ends the process from C.
 _LONGEST_DATA_PATH = 159
@@ -20,7 +20,7 @@ def espeak_library() -> tuple[Path, Path]:
     try:
         import espeakng_loader
     except ImportError as error:
-        raise ConfigurationError(f"espeak-ng needs the package espeakng-loader: {error}; install it") from None
+        raise MissingPackageError(f"espeak-ng needs the package espeakng-loader: {error}; install it") from None
     library = Path(espeakng_loader.get_library_path())
     # The package's own function for the folder raises RuntimeError where there is none.
     data = library.with_name("espeak-ng-data")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, check_choice, join_symbols
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
@@ -63,7 +63,8 @@ class JapaneseFrontend(CharacterPhonemes):
         style: one of `STYLES`.
 
     Raises:
-        ConfigurationError: the language is not Japanese, an option has no such value, or a package is not installed.
+        ConfigurationError: the language is not Japanese, or an option has no such value.
+        MissingPackageError: a package is not installed.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ def _import_open_jtalk() -> Any:
         import onnxruntime  # noqa: F401
         import pyopenjtalk
     except ImportError as error:
-        raise ConfigurationError(
+        raise MissingPackageError(
             f"the frontend 'japanese' needs the package {error.name}; install it with: pip install 'tts-prep[ja]'"
         ) from None
     return pyopenjtalk

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa, is_pinyin
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
@@ -71,7 +71,8 @@ class MandarinFrontend(CharacterPhonemes):
         style: one of `STYLES`.
 
     Raises:
-        ConfigurationError: the language is not Mandarin, an option has no such value, or pypinyin is not installed.
+        ConfigurationError: the language is not Mandarin, or an option has no such value.
+        MissingPackageError: pypinyin is not installed.
     """
 
     def __init__(
@@ -238,7 +239,7 @@ def _import_packages() -> tuple[Any, Any]:
         import pypinyin
         import rjieba
     except ImportError as error:
-        raise ConfigurationError(
+        raise MissingPackageError(
             f"the frontend 'mandarin' needs the package {error.name}; install it with: pip install 'tts-prep[zh]'"
         ) from None
     return pypinyin, rjieba.Jieba()
