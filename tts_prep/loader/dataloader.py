@@ -190,7 +190,13 @@ class DataLoader(Generic[BatchT]):
         self._taken = 0
 
     def __len__(self) -> int:
-        """Return the number of batches of the current epoch, whether or not some of them have been taken."""
+        """Return the number of batches of the running epoch, however many of them have been taken.
+
+        Once all of them have been taken, it is that of the next one: training loops ask between two epochs.
+        """
+        sampler = self.batch_sampler
+        if isinstance(sampler, Sampler) and self._taken and sampler.begun and sampler.ends_after(self._taken):
+            return sampler.count(sampler.epoch + 1)
         if not isinstance(self.batch_sampler, Sized):
             raise TypeError("this DataLoader's batch sampler has no length")
         return len(self.batch_sampler)

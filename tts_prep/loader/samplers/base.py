@@ -160,7 +160,7 @@ class Sampler(ABC, Generic[T]):
         return -(-max(0, self.order_size(epoch) - steps_made(done)) // self.world_size)
 
     def __len__(self) -> int:
-        """Return how much the current epoch holds for this rank, whether or not some of it has been given out."""
+        """Return how much the current epoch holds for this rank, however much of it has been given out."""
         return sum(steps for _, steps in self._done) + self.remaining
 
     @property

@@ -1,0 +1,206 @@
+"""Our loader and samplers inside of torch.distributed, accelerate, Lightning and torchdata: everything once."""
+
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stores import make_rows, write_store
+
+from tts_prep.loader import (
+    Collator,
+    DataLoader,
+    LengthBucketBatchSampler,
+    RandomSampler,
+    SubsetDataset,
+    UtteranceDataset,
+    collate,
+)
+
+torch = pytest.importorskip("torch")
+
+N_FRAMES = [7, 3, 9, 4, 5, 11, 2, 6, 8, 10, 5, 7]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return UtteranceDataset(write_store(tmp_path_factory.mktemp("store") / "s", make_rows(N_FRAMES), n_shards=3))
+
+
+@pytest.fixture(scope="module")
+def ranks(dataset):
+    """Return what each of two ranks prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    try:
+        import accelerate  # noqa: F401
+
+        extra = ["accelerate"]
+    except ImportError:
+        extra = []
+    script = Path(__file__).with_name("two_ranks.py")
+    processes = []
+    for rank in range(2):
+        settings = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, **settings, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        command = [sys.executable, str(script), str(dataset.path), *extra]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        processes.append(subprocess.Popen(command, env=environment, **pipes))
+    found = []
+    for process in processes:
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err[-3000:]
+        found.append(json.loads(out.splitlines()[-1]))
+    return found
+
+
+LOADERS = ["sequential", "random", "weighted", "subset", "similar", "mixing", "buckets", "loader"]
+PREPARED = ["accelerate, ours", "accelerate, torch", "accelerate, counted"]
+
+
+@pytest.mark.parametrize("name", LOADERS + PREPARED)
+def test_two_ranks_share_an_epoch(ranks, name):
+    if name not in ranks[0]:
+        pytest.skip("accelerate is not installed")
+    a, b = (rank[name] for rank in ranks)
+    assert len(a) == len(b)
+    rows = sorted(row for batch in a + b for row in batch)
+    if name.startswith("accelerate, torch"):
+        # accelerate repeats whole batches where the ranks do not divide them.
+        assert set(rows) == set(range(len(N_FRAMES)))
+        assert not any(batch in b for batch in a[:-1])
+    else:
+        assert rows == list(range(len(N_FRAMES)))
+
+
+def test_nothing_is_shared_twice_or_not_at_all_without_an_error(ranks):
+    for rank in ranks:
+        assert "torch.distributed has no process group yet" in rank["before"]
+        assert "each would get the same batches; give rank='auto'" in rank["forgotten"]
+        assert sorted(row for batch in rank["replicated"] for row in batch) == list(range(len(N_FRAMES)))
+        if "accelerate, twice" in rank:
+            assert "already gives rank" in rank["accelerate, twice"]
+            assert "each would get the same batches" in rank["accelerate, unshared"]
+            assert rank["tensors"] == ["<class 'torch.Tensor'>"]
+    assert sorted(row for rank in ranks for batch in rank["chain"] for row in batch) == sorted([*range(12)] * 2)
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata calls it
+def test_a_stateful_data_loader_goes_on_in_mid_epoch(dataset):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader")
+
+    def make():
+        sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=12, seed=1)
+        return stateful.StatefulDataLoader(dataset, batch_sampler=sampler, collate_fn=collate)
+
+    expected = [batch.indices.tolist() for batch in make()]
+    for stop in (1, 3):
+        first = make()
+        iterator = iter(first)
+        taken = [next(iterator).indices.tolist() for _ in range(stop)]
+        second = make()
+        second.load_state_dict(pickle.loads(pickle.dumps(first.state_dict())))
+        assert taken + [batch.indices.tolist() for batch in second] == expected
+
+
+def make_module(seen):
+    lightning = pytest.importorskip("lightning")
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(5, 1)
+
+        def training_step(self, batch, batch_idx):
+            seen.append((self.current_epoch, batch.indices.tolist()))
+            return self.layer(batch.mel).mean()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.01)
+
+    return lightning, Module()
+
+
+def make_loader(dataset):
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=14, seed=1, tolerance=1)
+    return DataLoader(dataset, batch_sampler=sampler, output="torch")
+
+
+def make_trainer(lightning, folder, **settings):
+    return lightning.Trainer(
+        accelerator="cpu",
+        default_root_dir=folder,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        reload_dataloaders_every_n_epochs=1,
+        **settings,
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_lightning_fits_epochs_of_differing_length_and_goes_on_in_mid_epoch(dataset, tmp_path):
+    sampler = make_loader(dataset).batch_sampler
+    expected = [(epoch, list(batch)) for epoch in range(4) for batch in sampler.draw(epoch)]
+    counts = [sampler.count(epoch) for epoch in range(4)]
+    assert len(set(counts)) > 1
+    seen = []
+    lightning, module = make_module(seen)
+    trainer = make_trainer(lightning, tmp_path, max_epochs=4, enable_checkpointing=False)
+    trainer.fit(module, make_loader(dataset))
+    assert seen == expected
+
+    stop = counts[0] + 2
+    parts = []
+    lightning, module = make_module(parts)
+    checkpoint = lightning.pytorch.callbacks.ModelCheckpoint(tmp_path / "c", every_n_train_steps=stop, filename="c")
+    trainer = make_trainer(lightning, tmp_path, max_steps=stop, callbacks=[checkpoint])
+    trainer.fit(module, make_loader(dataset))
+    assert parts == expected[:stop]
+    lightning, module = make_module(parts)
+    trainer = make_trainer(lightning, tmp_path, max_epochs=4, enable_checkpointing=False)
+    trainer.fit(module, make_loader(dataset), ckpt_path=str(tmp_path / "c" / "c.ckpt"))
+    assert parts == expected
+
+
+@pytest.mark.parametrize("wrap", ["ours", "torch"])
+def test_fixed_shapes_survive_torchs_subset(dataset, wrap):
+    subset = torch.utils.data.Subset(SubsetDataset(dataset, range(len(dataset))), list(range(1, len(dataset))))
+    fields = {"n_frames": dataset.n_frames[1:], "n_phonemes": dataset.n_phonemes[1:]}
+    sampler = LengthBucketBatchSampler(fields, max_frames=24, n_shapes=2)
+    if wrap == "ours":
+        loader = DataLoader(subset, batch_sampler=sampler)
+    else:
+        collator = Collator(shapes=sampler.shapes)
+        loader = torch.utils.data.DataLoader(subset, batch_sampler=sampler, collate_fn=collator)
+    shapes = {(shape.size, shape.lengths["n_frames"], shape.lengths["n_phonemes"]) for shape in sampler.shapes}
+    batches = list(loader)
+    assert {(len(batch), batch.mel.shape[1], batch.phonemes.shape[1]) for batch in batches} <= shapes
+    assert sorted(i for batch in batches for i in batch.indices.tolist() if i >= 0) == list(range(1, len(dataset)))
+
+
+def test_a_batch_moves_and_is_a_tree(dataset):
+    batch = collate(dataset)
+    moved = batch.to("meta", non_blocking=True)
+    assert {moved[name].device.type for name in moved.keys() if name != "ids"} == {"meta"}  # noqa: SIM118
+    assert moved.ids == batch.ids
+    halved = batch.to(torch.float16)
+    assert (halved.mel.dtype, halved.phonemes.dtype) == (torch.float16, torch.int64)
+    assert dict(**batch).keys() == batch.as_dict().keys()
+    with pytest.raises(KeyError):
+        batch["waveform"]
+    # torch.func maps over trees.
+    sums = torch.func.vmap(lambda tree: tree["mel"].sum())({"mel": batch.torch().mel})
+    assert sums.shape == (len(dataset),)
+    leaves = torch.utils._pytree.tree_leaves(batch.torch())
+    assert sum(isinstance(leaf, torch.Tensor) for leaf in leaves) == 6
+
+
+def test_a_loader_of_tensors_can_be_sent_to_another_process(dataset):
+    loader = pickle.loads(pickle.dumps(DataLoader(dataset, 4, output="torch", sampler=RandomSampler(dataset))))
+    assert sum(len(batch) for batch in loader) == len(dataset)

@@ -1,0 +1,87 @@
+"""Run as one of two ranks: print what this rank sees in every kind of loader, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+
+import numpy as np
+import torch
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import (
+    BatchSampler,
+    ChainDataset,
+    DataLoader,
+    LengthBucketBatchSampler,
+    MixingSampler,
+    PartiallyRandomizedSimilarTimeLengthSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    UtteranceDataset,
+    WeightedRandomSampler,
+    collate,
+)
+
+dataset = UtteranceDataset(sys.argv[1])
+n = len(dataset)
+
+
+def seen(loader):
+    return [batch.indices.tolist() for batch in loader]
+
+
+def refused(action):
+    try:
+        action()
+    except (ConfigurationError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def main():
+    found = {}
+    found["before"] = refused(lambda: SequentialSampler(dataset, rank="auto"))
+    torch.distributed.init_process_group("gloo")
+    found["forgotten"] = refused(lambda: seen(DataLoader(dataset, 2, shuffle=True)))
+    samplers = {
+        "sequential": SequentialSampler(dataset, rank="auto"),
+        "random": RandomSampler(dataset, rank="auto"),
+        "weighted": WeightedRandomSampler(np.ones(n), n, replacement=False, rank="auto"),
+        "subset": SubsetRandomSampler(np.arange(n), rank="auto"),
+        "similar": PartiallyRandomizedSimilarTimeLengthSampler(dataset.n_frames, 2, rank="auto"),
+        "mixing": MixingSampler(np.zeros(n, int), rank="auto"),
+    }
+    for name, sampler in samplers.items():
+        found[name] = seen(DataLoader(dataset, batch_sampler=BatchSampler(sampler, 2)))
+    buckets = LengthBucketBatchSampler(dataset.n_frames, max_frames=20, rank="auto")
+    found["buckets"] = seen(DataLoader(dataset, batch_sampler=buckets))
+    found["loader"] = seen(DataLoader(dataset, 2, shuffle=True, rank="auto"))
+    found["replicated"] = seen(DataLoader(dataset, 2, replicate=True))
+    chain = ChainDataset(dataset, dataset)
+    found["chain"] = seen(DataLoader(chain, 2, rank="auto"))
+    if "accelerate" in sys.argv:
+        warnings.simplefilter("ignore")
+        from accelerate import Accelerator
+
+        accelerator = Accelerator(cpu=True)
+
+        def torch_loader(sampler):
+            return torch.utils.data.DataLoader(dataset, batch_sampler=sampler, collate_fn=collate)
+
+        ours = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=20, rank="auto"))
+        found["accelerate, ours"] = seen(accelerator.prepare(ours))
+        theirs = torch_loader(LengthBucketBatchSampler(dataset.n_frames, max_frames=20))
+        found["accelerate, torch"] = seen(accelerator.prepare(theirs))
+        counted = torch_loader(BatchSampler(RandomSampler(dataset), 2))
+        found["accelerate, counted"] = seen(accelerator.prepare(counted))
+        found["accelerate, unshared"] = refused(lambda: seen(accelerator.prepare(DataLoader(dataset, 2))))
+        found["accelerate, twice"] = refused(lambda: accelerator.prepare(torch_loader(buckets)))
+        found["tensors"] = [str(type(batch.mel)) for batch in accelerator.prepare(theirs)][:1]
+    torch.distributed.destroy_process_group()
+    print(json.dumps(found))
+
+
+main()
