@@ -1,0 +1,118 @@
+"""FastSpeech 2's and FastPitch's batches out of a store, held to plain arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corpora import write_ljspeech
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import UtteranceDataset
+from tts_prep.loader.features import beta_binomial_prior
+from tts_prep.loader.recipes.fastpitch import TTSCollate
+from tts_prep.loader.recipes.fastspeech2 import Dataset
+from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
+from tts_prep.preprocess.features.alignments.applying import Alignments
+from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.runs.prepare import prepare
+
+N_FRAMES = (5, 7)
+CUT = {"phonemes": "alignment", "silences": "cut", "surplus": "cut"}
+
+
+def textgrid(phones: list[tuple[float, float, str]], end: float) -> str:
+    lines = ['File type = "ooTextFile short"', '"TextGrid"', "", "0", f"{end}", "<exists>", "1", '"IntervalTier"']
+    lines += ['"phones"', "0", f"{end}", f"{len(phones)}"]
+    return "\n".join([*lines, *(f'{start}\n{stop}\n"{label}"' for start, stop, label in phones)]) + "\n"
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
+    """Make a store whose phonemes, lengths and durations come from TextGrids."""
+    pytest.importorskip("pyworld")
+    root = write_ljspeech(tmp_path_factory.mktemp("fs2") / "lj", ("One.", "Two.", "Three."))
+    folder = root / "TextGrid"
+    folder.mkdir()
+    ends = [0.2, 0.31, 0.42]
+    for number, end in enumerate(ends):
+        middle = [(0.05, 0.1, "HH"), (0.1, 0.15, "AH0"), (0.15, end - 0.02, "L")][: 2 + number % 2]
+        phones = [(0.0, 0.05, "sil"), *middle, (middle[-1][1], end, "sp")]
+        (folder / f"S-000{number}.TextGrid").write_text(textgrid(phones, end))
+    settings = AlignmentConfig(**CUT)
+    mel = PRESETS["tacotron2"]
+    config = Configuration(mel=mel, text=TextConfig("phonemes", symbols="fastspeech2"), alignments=settings.as_dict())
+    features = [
+        make_feature("pitch", {"unvoiced": "interpolated"}, mel),
+        make_feature("energy", {}, mel),
+        make_feature("durations", CUT, mel, folder),
+    ]
+    alignments = Alignments(AlignmentFolder.open(folder), settings)
+    store = root / "store"
+    prepare(read_ljspeech(root), root, store, config, features=features, alignments=alignments)
+    return UtteranceDataset(store, verify=True)
+
+
+def test_phones_of_the_alignment_replace_those_of_the_text_and_silences_are_cut(dataset: UtteranceDataset) -> None:
+    ids = [dataset.symbols.index(symbol) for symbol in ("@HH", "@AH0", "@L")]
+    assert [utterance.phonemes.tolist() for utterance in dataset] == [ids[:2], ids, ids[:2]]
+    assert dataset[1].phoneme_text == "@HH @AH0 @L"
+    # ming024: int(rate · end) - int(rate · start) samples, and round(end) - round(start) frames.
+    assert dataset[0].seconds == (int(22050 * 0.15) - int(22050 * 0.05)) / 22050
+    expected = [round(t * 22050 / 256) for t in (0.05, 0.1, 0.15, 0.29)]
+    for utterance, n in zip(dataset, (2, 3, 2), strict=True):
+        assert utterance.arrays["durations"].tolist() == np.diff(expected)[:n].tolist()
+        assert len(utterance.mel) == len(utterance.arrays["pitch"]) == np.diff(expected)[:n].sum()
+
+
+def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: UtteranceDataset) -> None:
+    examples = Dataset(dataset, batch_size=2, sort=True)
+    batches = examples.collate_fn([examples[i] for i in range(3)])
+    assert [batch[0] for batch in batches] == [["S-0001", "S-0000"], ["S-0002"]]
+    _, raw, speakers, texts, lengths, longest, mels, mel_lengths, n_frames, pitches, energies, durations = batches[0]
+    assert (raw, speakers.tolist(), longest, n_frames) == (["Two.", "One."], [0, 0], 3, max(mel_lengths))
+    assert texts.shape == pitches.shape == energies.shape == durations.shape == (2, 3)
+    assert (lengths.tolist(), durations[1].tolist()[2], mels.shape) == ([3, 2], 0, (2, n_frames, 80))
+    means = []
+    for utterance in dataset:
+        place, found = 0, []
+        for duration in utterance.arrays["durations"]:
+            found.append(utterance.arrays["pitch"][place : place + duration].astype(float).mean())
+            place += duration
+        means.append(found)
+    kept = []
+    for found in means:
+        low, high = np.percentile(found, [25, 75])
+        kept += [v for v in found if low - 1.5 * (high - low) < v < high + 1.5 * (high - low)]
+    np.testing.assert_allclose(pitches[0], (np.array(means[1]) - np.mean(kept)) / np.std(kept), rtol=1e-6)
+    assert pitches[1, 2] == 0
+
+
+def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDataset) -> None:
+    given = {"pitch": [0, 0, 100.0, 10.0], "energy": [0, 0, 0.0, 1.0]}
+    example = Dataset(dataset, statistics=given, pitch_feature="frame_level")[0]
+    np.testing.assert_allclose(example["pitch"], (dataset[0].arrays["pitch"] - 100.0) / 10)
+
+
+def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: UtteranceDataset) -> None:
+    text, lengths, mel, frames, len_x, pitch, energy, speaker, prior, ids = TTSCollate(200, 50, prior="exact")(dataset)
+    assert (ids, speaker) == (["S-0001", "S-0000", "S-0002"], None)
+    assert (lengths.tolist(), len_x.tolist()) == ([3, 2, 2], [2, 3, 2])
+    assert (text.shape, mel.shape[:2], pitch.shape[:2]) == ((3, 3), (3, 80), (3, 1))
+    first = dataset[1]
+    np.testing.assert_allclose(pitch[0, 0, : frames[0]], (first.arrays["pitch"] - 200) / 50, rtol=1e-5)
+    np.testing.assert_allclose(energy[0, : frames[0]], np.sqrt((first.mel.astype(float) ** 2).sum(1)), rtol=1e-6)
+    np.testing.assert_allclose(prior[1, : frames[1], :2], beta_binomial_prior(2, int(frames[1])), rtol=1e-6)
+    assert not pitch[1, 0, frames[1] :].any()
+    assert TTSCollate(200, 50)._pitch(np.array([0, 250], np.float32)).tolist() == [0, 1]
+
+
+def test_a_store_without_features_is_refused(store: Path) -> None:
+    with pytest.raises(ConfigurationError, match="the store has no pitch, energy, durations; add them with 'tts-prep"):
+        Dataset(UtteranceDataset(store))
+    with pytest.raises(ConfigurationError, match="the store has no pitch; add it with 'tts-prep add"):
+        TTSCollate()(UtteranceDataset(store))
