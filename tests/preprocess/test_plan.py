@@ -24,11 +24,11 @@ def dataset(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_costs_are_those_of_the_batches_that_come_out(dataset: UtteranceDataset) -> None:
     for policy in make_policies(dataset, [3, 4], [250], seed=5):
         for epoch in (0, 3):
-            cost = policy_cost(dataset, policy, epoch=epoch, world_size=2)
+            cost = policy_cost(dataset, policy, epoch=epoch)
             batches = [collate(dataset[positions]) for positions in policy.sampler.draw(epoch)]
             padded = sum(batch.mel.shape[0] * batch.mel.shape[1] for batch in batches)
             assert cost.batches == len(batches)
-            assert cost.steps == -(-len(batches) // 2)
+            assert cost.steps == len(batches)
             assert (cost.utterances, cost.left_out) == (len(LENGTHS), 0)
             assert (cost.smallest, cost.largest) == (min(map(len, batches)), max(map(len, batches)))
             assert cost.mean == pytest.approx(len(LENGTHS) / len(batches))
@@ -87,3 +87,16 @@ def test_an_empty_store_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path
     status, _, err = run(capsys, "plan", write_store(tmp_path / "store", [], n_shards=1))
     assert status == 1
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 4])
+def test_a_plan_is_what_the_samplers_of_all_ranks_do(tmp_path, world_size):
+    dataset = UtteranceDataset(write_store(tmp_path / "s", make_rows([5 + i % 9 for i in range(20)])))
+    for policy in make_policies(dataset, [20, 3], [60], seed=2):
+        cost = policy_cost(dataset, policy, epoch=1, world_size=world_size)
+        ranks = [list(policy.make(rank, world_size).draw(1)) for rank in range(world_size)]
+        assert {len(batches) for batches in ranks} == {cost.steps}
+        assert cost.batches == sum(map(len, ranks))
+        sizes = [len(batch) for batches in ranks for batch in batches]
+        assert (cost.smallest, cost.largest, cost.utterances) == (min(sizes), max(sizes), sum(sizes))
+        assert cost.left_out == 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import BatchPlan, BatchSampler, LengthBucketBatchSampler, RandomSampler, UtteranceDataset
 from tts_prep.loader.samplers.base import Sampler
+from tts_prep.loader.samplers.batch_plan import joined
 
 _ID_BYTES = 8
 """Bytes of a phoneme id or a length in a batch, which holds them as int64."""
@@ -21,10 +23,15 @@ _VALUE_BYTES = 4
 
 @dataclass(frozen=True)
 class Policy:
-    """A way to make batches: a name for people, and the sampler that does it."""
+    """A way to make batches: a name for people, and what makes the sampler of a rank."""
 
     name: str
-    sampler: Sampler[list[int]]
+    make: Callable[[int, int], Sampler[list[int]]]
+
+    @property
+    def sampler(self) -> Sampler[list[int]]:
+        """The sampler of a single rank."""
+        return self.make(0, 1)
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class PolicyCost:
         epoch: the number of the epoch.
         world_size: the ranks that share the epoch.
         batches: of all ranks together.
-        steps: batches of each rank; ranks have equal numbers, so the last step may need to be filled up.
+        steps: batches of each rank.
         utterances: in the batches.
         left_out: utterances of the dataset that are in none of them.
         smallest, mean, largest: utterances a batch.
@@ -80,14 +87,23 @@ def make_policies(
     lengths = dataset.n_frames
     policies = []
     for size in batch_sizes:
-        policies.append(Policy(f"random, {size:,} a batch", BatchSampler(RandomSampler(dataset, seed=seed), size)))
-        policies.append(
-            Policy(f"buckets, {size:,} a batch", LengthBucketBatchSampler(lengths, batch_size=size, seed=seed))
-        )
+        policies.append(Policy(f"random, {size:,} a batch", partial(_random, dataset, size, seed)))
+        policies.append(Policy(f"buckets, {size:,} a batch", partial(_buckets, lengths, size, None, seed)))
     for budget in budgets:
-        sampler = LengthBucketBatchSampler(lengths, max_frames=budget, seed=seed)
-        policies.append(Policy(f"buckets, {budget:,} frames", sampler))
+        policy = Policy(f"buckets, {budget:,} frames", partial(_buckets, lengths, None, budget, seed))
+        policy.make(0, 1)  # an utterance over the budget is an error here
+        policies.append(policy)
     return policies
+
+
+def _random(dataset: UtteranceDataset, size: int, seed: int, rank: int, world_size: int) -> Sampler[list[int]]:
+    return BatchSampler(RandomSampler(dataset, seed=seed, rank=rank, world_size=world_size), size)
+
+
+def _buckets(
+    lengths: npt.ArrayLike, size: int | None, budget: int | None, seed: int, rank: int, world_size: int
+) -> Sampler[list[int]]:
+    return LengthBucketBatchSampler(lengths, size, budget, seed, rank=rank, world_size=world_size)
 
 
 def default_budget(dataset: UtteranceDataset, batch_size: int) -> int:
@@ -104,7 +120,7 @@ def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, wo
     """
     if world_size < 1:
         raise ConfigurationError(f"world size: expected a number from 1 on, found {world_size}")
-    plan = epoch_plan(policy.sampler, dataset.n_frames, epoch)
+    plan = joined([epoch_plan(sampler, dataset.n_frames, epoch) for sampler in _samplers(policy, world_size)])
     frames = plan.longest()
     phonemes = BatchPlan(plan.positions, plan.starts, plan.sizes, dataset.n_phonemes)
     # Of one utterance of each batch, padded, with its two lengths, which are int64 like the ids.
@@ -115,6 +131,7 @@ def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, wo
         )
     shapes = {(int(size), int(longest)) for size, longest in zip(plan.sizes, frames, strict=True)}
     count = int(plan.sizes.sum())
+    utterances = plan.utterances(slice(None))
     return PolicyCost(
         policy=policy.name,
         epoch=epoch,
@@ -122,7 +139,7 @@ def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, wo
         batches=len(plan),
         steps=-(-len(plan) // world_size),
         utterances=count,
-        left_out=len(dataset) - count,
+        left_out=len(dataset) - len(np.unique(utterances)),
         smallest=int(plan.sizes.min()) if len(plan) else 0,
         mean=count / max(1, len(plan)),
         largest=int(plan.sizes.max(initial=0)),
@@ -132,6 +149,14 @@ def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, wo
         largest_bytes=int((each * plan.sizes).max(initial=0)),
         shapes=len(shapes),
     )
+
+
+def _samplers(policy: Policy, world_size: int) -> list[Sampler[list[int]]]:
+    """Return the samplers whose epochs together are that of all ranks."""
+    first = policy.make(0, world_size)
+    if isinstance(first, LengthBucketBatchSampler):
+        return [first]  # its plan has the batches of all ranks
+    return [first, *(policy.make(rank, world_size) for rank in range(1, world_size))]
 
 
 def epoch_plan(sampler: Sampler[list[int]], lengths: npt.ArrayLike, epoch: int) -> BatchPlan:

@@ -15,8 +15,11 @@ from tts_prep.loader.batching.padding import batch_text_id
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.selection import Positions
 from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
-from tts_prep.loader.randomness import check_seed, random_words
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.samplers.shapes import BatchPositions, carry
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192
@@ -63,8 +66,7 @@ class FilePathDataset(DatasetMixin):
         self.store = root_path if isinstance(root_path, UtteranceDataset) else UtteranceDataset(root_path)
         self.validation = validation
         self.waveform = waveform
-        self._seed = check_seed(seed)
-        self._epoch = 0
+        self._draws = EpochDraws(check_seed(seed))
         if waveform and not self.store.has_waveform:
             raise ConfigurationError(
                 f"{self.store.path}: the store keeps no waveforms; make it with --waveform int16, or "
@@ -156,19 +158,27 @@ class FilePathDataset(DatasetMixin):
         return np.concatenate([[pad], inner, [pad]]).astype(np.int64)
 
     def set_epoch(self, epoch: int) -> None:
-        """Draw other references, crops and texts from now on."""
-        self._epoch = epoch
+        """Draw other references, crops and texts from now on, where positions do not carry an epoch."""
+        self._draws.epoch = epoch
 
     def __len__(self) -> int:
         return len(self.data_list)
 
     def get_example(self, i: int) -> tuple[Any, ...]:
         """Return the example of eight at a position."""
+        return self._example(i, None)
+
+    def __getitems__(self, positions: Positions) -> Any:
+        """Return the examples at positions, with the draws of the epoch that these carry."""
+        epoch = positions.epoch if isinstance(positions, BatchPositions) else None
+        return carry([self._example(int(position), epoch) for position in positions], positions)
+
+    def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
         path, text, speaker = self.data_list[i]
         utterance = self.utterances[i]
         mel = np.transpose(utterance.mel[: len(utterance.mel) - len(utterance.mel) % 2])
         ids = self.encode(text, f"file list, line {i + 1}") if text else self._framed(utterance.phonemes)
-        words = random_words(3, self._seed, self._epoch, i)
+        words = self._draws.words(3, i, epoch)
         others = self._same_speaker[speaker]
         ref_mel = self.utterances[others[int(words[_REFERENCE]) % len(others)]].mel
         if len(ref_mel) > MAX_MEL_LENGTH:
@@ -179,16 +189,12 @@ class FilePathDataset(DatasetMixin):
         return label, mel, ids, ref_text, np.transpose(ref_mel), label, path, self._wave(utterance)
 
     def _wave(self, utterance: Utterance) -> npt.NDArray[np.float32] | None:
-        wave = utterance.waveform
-        if not self.waveform or wave is None:
-            return None
-        samples: npt.NDArray[np.float32] = wave.astype(np.float32)
-        return samples / np.float32(32_768) if wave.dtype == np.int16 else samples
+        return utterance.audio if self.waveform else None
 
     @cached_property
     def fingerprint(self) -> str:
         """What a loader's state is compared by."""
-        return f"{self.utterances.fingerprint} {self._seed}"
+        return f"{self.utterances.fingerprint} {self._draws.seed}"
 
 
 class Collater:

@@ -13,14 +13,15 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import batch_spec, batch_wav
 from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
-from tts_prep.loader.randomness import check_seed, random_words
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
 
 
 class DataCollector:
     """Batch utterances with clips of equal length, cut elsewhere every epoch.
 
-    Where a clip begins is a pure function of seed, epoch and audio. `DataLoader` tells the epoch; with another
-    loader call `set_epoch`.
+    Where a clip begins is a function of seed, epoch and audio; see `tts_prep.loader.epochs.EpochDraws` for what the
+    epoch is in torch's workers.
 
     Args:
         context_size: samples that a clip has before those that are trained on.
@@ -49,14 +50,15 @@ class DataCollector:
         self.sample_rate = sample_rate
         self.hop_length = hop_length
         self.valid = valid
-        self._seed = check_seed(seed)
-        self._epoch = 0
+        self._draws = EpochDraws(check_seed(seed))
 
     def set_epoch(self, epoch: int) -> None:
-        """Cut elsewhere from now on."""
-        self._epoch = epoch
+        """Cut elsewhere from now on, where positions do not carry an epoch."""
+        self._draws.epoch = epoch
 
-    def random_crop(self, sample: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> tuple[Any, Any, int]:
+    def random_crop(
+        self, sample: tuple[npt.NDArray[Any], npt.NDArray[Any]], epoch: int | None = None
+    ) -> tuple[Any, Any, int]:
         """Return a clip [hop_length · num_frames], the mel as it is, and the sample where the clip begins.
 
         Raises:
@@ -69,7 +71,7 @@ class DataCollector:
                 f"audio of {len(audio):,} samples is too short for a clip of {self.num_frames} frames of "
                 f"{self.hop_length}; filter: dataset.filter(lambda m: m.n_frames >= {self.num_frames})"
             )
-        word = int(random_words(1, self._seed, self._epoch, zlib.crc32(np.ascontiguousarray(audio)))[0])
+        word = int(self._draws.words(1, zlib.crc32(np.ascontiguousarray(audio)), epoch)[0])
         start = word % (last + 1) * self.hop_length
         return audio[start : start + self.num_frames * self.hop_length], mel, start
 
@@ -83,8 +85,11 @@ class DataCollector:
                 utterance's audio is brought to its whole frames: longer, it is cut; shorter, filled up with zeros.
         """
         pairs = [self._pair(sample) for sample in samples]
+        epoch = getattr(samples, "batch_epoch", None)
         triples = (
-            [(audio, mel, 0) for audio, mel in pairs] if self.valid else [self.random_crop(pair) for pair in pairs]
+            [(audio, mel, 0) for audio, mel in pairs]
+            if self.valid
+            else [self.random_crop(pair, epoch) for pair in pairs]
         )
         audios = batch_wav([audio for audio, _, _ in triples], dtype=np.float32)
         mels = batch_spec([mel for _, mel, _ in triples])
