@@ -37,6 +37,9 @@ symbol space. A symbol may have several characters. `<pad>`, `<unk>`, `<s>`, `</
 names; without `<pad>`, the first symbol pads. A symbol that stands twice is an error. A file with the name of a table
 is given as `./NAME`.
 
+A file whose lines are a symbol, a space and its id is read so, as PaddleSpeech's `phone_id_map.txt`. PaddleSpeech and
+ESPnet count their ids anew for each model, and publish them with it.
+
 `--symbols auto` reads the texts of the corpus once before the store is begun, and makes a table of `<pad>`, `<unk>`,
 `<s>`, `</s>` and the symbols that it found, in the order of their code points. It depends on texts and frontend only:
 every part (`--part`) and every later run gets the same one. The store has the table as if it had come from a file.

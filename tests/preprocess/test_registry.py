@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import run
 from corpora import record
+from test_frontends import resident_bytes
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.manifest import read_manifest
@@ -119,3 +120,28 @@ def test_a_frontend_that_cannot_be_loaded_says_whose_it_is(tmp_path: Path, monke
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigurationError, match="'broken' of no_such_module:Frontend cannot be loaded"):
         get_frontend("broken")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("name", "package", "text"),
+    [
+        ("mandarin", "rjieba", "今天天气很好，我们花3.5元去散步吧。"),
+        ("mandarin-ipa", "rjieba", "今天天气很好，我们花3.5元去散步吧。"),
+        ("japanese", "pyopenjtalk", "今日は天気がいいから、3時に散歩に行きましょう。"),
+        ("japanese-prosody", "pyopenjtalk", "今日は天気がいいから、3時に散歩に行きましょう。"),
+    ],
+)
+def test_ten_thousand_utterances_leak_no_memory(name: str, package: str, text: str) -> None:
+    pytest.importorskip(package)
+    frontend = get_frontend(name)
+
+    def run_times(count: int) -> None:
+        for _ in range(count):
+            frontend.numericalize(frontend.phoneticize(frontend.normalize(text)))
+
+    run_times(2000)
+    before = resident_bytes()
+    run_times(10_000)
+    # A leak of one short text an utterance would be a megabyte.
+    assert resident_bytes() - before < 900_000

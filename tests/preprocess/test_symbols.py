@@ -135,6 +135,15 @@ def test_a_table_is_a_name_or_a_file_or_auto(tmp_path: Path) -> None:
         choose_symbols(str(file))
 
 
+def test_a_table_may_have_its_ids_behind_the_symbols_as_paddlespeechs(tmp_path: Path) -> None:
+    file = tmp_path / "phone_id_map.txt"
+    file.write_text("<pad> 0\n<unk> 1\na2 3\na1 2\n<eos> 4\n", encoding="utf-8")
+    assert choose_symbols(str(file)) == ("<pad>", "<unk>", "a1", "a2", "<eos>")
+    file.write_text("<pad> 0\na1 2\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="expected an id from 0 to 1 once each, 1 is missing"):
+        choose_symbols(str(file))
+
+
 def test_symbols_are_listed_and_what_is_printed_of_one_is_a_table(capsys, tmp_path: Path) -> None:
     status, out, _ = run(capsys, "symbols")
     assert status == 0

@@ -70,6 +70,10 @@ def test_results_do_not_depend_on_what_was_phonemized_before(espeak) -> None:
 def test_an_unknown_language_or_frontend_is_refused_with_what_there_is() -> None:
     with pytest.raises(ConfigurationError, match=r"espeak-ng has no 'en-xx'; it has .*en-gb, .*en-us"):
         get_frontend("espeak", language="en-xx").phoneticize("a")
+    with pytest.raises(ConfigurationError, match="espeak-ng has no 'german'; it has de$"):
+        get_frontend("espeak", language="german").phoneticize("a")
+    with pytest.raises(ConfigurationError, match="has no 'xx'; 'tts-prep languages' lists the"):
+        get_frontend("espeak", language="xx").phoneticize("a")
     with pytest.raises(ConfigurationError, match="frontend: expected one of espeak.*, found 'espeek'"):
         get_frontend("espeek")
 

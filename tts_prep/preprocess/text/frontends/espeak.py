@@ -13,7 +13,7 @@ import string
 import tempfile
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, TextError, WriteError
@@ -203,6 +203,15 @@ def _with_word_boundaries(text: str) -> str:
     return _JOINING_MARK.sub(r"\1 ", _CLOSING.sub("", text))
 
 
+def _no_language(language: str, known: Mapping[str, str]) -> str:
+    """Return the message for a language that espeak-ng does not have: codes of that name, or codes that are like it."""
+    named = [code for code, name in known.items() if language.lower() in name.lower()]
+    alike = [code for code in sorted(known) if code.split("-")[0] == language.split("-")[0]]
+    if named or alike:
+        return f"language: espeak-ng has no {language!r}; it has {', '.join(sorted(named) or alike)}"
+    return f"language: espeak-ng has no {language!r}; 'tts-prep languages' lists the {len(known)} that it has"
+
+
 def _make_backend(language: str) -> Any:
     """Return a backend for a language.
 
@@ -221,12 +230,7 @@ def _make_backend(language: str) -> Any:
     voice = _VOICES.get(language.lower().replace("_", "-"), language)
     try:
         if not EspeakBackend.is_supported_language(voice):
-            known = sorted(EspeakBackend.supported_languages())
-            similar = [name for name in known if name.split("-")[0] == language.split("-")[0]] or known
-            raise ConfigurationError(
-                f"language: espeak-ng has no {language!r}; it has {', '.join(similar[:12])}"
-                f"{f' and {len(similar) - 12} more' if len(similar) > 12 else ''}"
-            )
+            raise ConfigurationError(_no_language(language, EspeakBackend.supported_languages()))
         return EspeakBackend(
             voice,
             punctuation_marks=MARKS,

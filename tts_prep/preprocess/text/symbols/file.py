@@ -11,17 +11,18 @@ from tts_prep.format.regular_files import read_regular
 def read_symbols(path: Path) -> tuple[str, ...]:
     """Read a table with one symbol a line, in the order of their ids; a line that is one space is the symbol space.
 
+    A file in which every line is a symbol, a space and an id, as PaddleSpeech's ``phone_id_map.txt``, is read so.
     The specials are found by their names, as `tts_prep.preprocess.text.Vocab.from_table` says.
 
     Raises:
-        ConfigurationError: the file cannot be read, is not UTF-8, or has an empty line.
+        ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, ….
     """
     try:
         content = read_regular(path)
     except OSError as error:
         raise ConfigurationError(f"symbols: {path}: cannot be read ({error.strerror})") from error
     try:
-        return parse_symbols(content, path.name)
+        return _by_ids(parse_symbols(content, path.name), path.name)
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"symbols: {path}: expected UTF-8 ({error.reason} at byte {error.start})") from error
 
@@ -41,6 +42,20 @@ def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
         if not line:
             raise ConfigurationError(f"symbols: {name}:{number}: expected a symbol, found an empty line")
     return tuple(lines)
+
+
+def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return symbols in the order of the ids that stand behind them; lines as they are where some have none."""
+    pairs = [line.rpartition(" ") for line in lines]
+    if not all(symbol and number.isascii() and number.isdecimal() for symbol, _, number in pairs):
+        return lines
+    symbols = {int(number): symbol for symbol, _, number in pairs}
+    missing = next((number for number in range(len(lines)) if number not in symbols), None)
+    if missing is not None:
+        raise ConfigurationError(
+            f"symbols: {name}: expected an id from 0 to {len(lines) - 1} once each, {missing} is missing"
+        )
+    return tuple(symbols[number] for number in range(len(lines)))
 
 
 def check_unique(symbols: tuple[str, ...], name: str, n_public: int = 0) -> None:
