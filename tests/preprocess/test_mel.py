@@ -92,9 +92,9 @@ def test_a_recording_that_gives_no_frame_is_refused() -> None:
         ({"fmax": 20000}, "fmin, fmax: expected 0 <= fmin < fmax <= 11025 Hz, found 0 and 20000"),
         (
             {"n_fft": 1023, "win_length": 1023},
-            "n_fft: expected an even number of at most 1,048,576 samples, found 1,023",
+            "n_fft: expected an even number",
         ),
-        ({"n_fft": 2**40}, "n_fft: expected an even number of at most 1,048,576 samples, found 1,099,511,627,776"),
+        ({"n_fft": 2**40}, "n_fft: expected at most 65,536, found 1,099,511,627,776"),
         ({"win_length": 1}, "win_length: expected at least 2 samples, found 1"),
         ({"win_length": 2048}, "win_length: expected at most n_fft = 1024, found 2048"),
         ({"hop_length": 0}, "hop_length: expected a number over 0, found 0"),

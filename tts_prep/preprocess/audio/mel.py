@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.preprocess.audio import plain_kernel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
-from tts_prep.preprocess.audio.framing import Waveform, frame_runs, n_frames, pad_waveform
+from tts_prep.preprocess.audio.framing import FrameRun, Waveform, frame_runs, n_frames, pad_waveform
 
 Mel = npt.NDArray[np.float32]
 Energy = npt.NDArray[np.float32]
@@ -57,24 +59,34 @@ class MelExtractor:
         Args:
             energy: [n_frames] float32, filled with the norm of each frame's magnitudes; None to compute none.
         """
-        # The compiler that these bring takes half a second to load.
-        from tts_prep.preprocess.audio.simd.kernel import mel_frames
-        from tts_prep.preprocess.audio.simd.lanes import LANES
-
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
         energy = np.empty(0, np.float32) if energy is None else energy
         # Scaled within the float64 window: a scaled float32 waveform would be rounded once more.
         window = self._window * peak_scale(waveform, config)
-        if config.n_fft & (config.n_fft - 1) or config.n_fft < 32:
-            self._by_library(pad_waveform(waveform, config, tail=LANES * config.hop_length), window, out, energy)
+        simd = compiled_kernel()
+        if simd is None:
+            plain_kernel.mel_frames(pad_waveform(waveform, config), window, config, self.filter_bank, out, energy)
             return out
+        lanes = simd.LANES
         # The kernel is compiled for arrays that can be written to.
         samples = waveform if waveform.flags.writeable else waveform.copy()
-        for run in frame_runs(samples, config, LANES):
-            frames = out[run.first : run.stop]
-            norms = energy[run.first : run.stop]
-            mel_frames(run.samples, window, config.hop_length, *self._filter_arguments, *self._tables, frames, norms)
+        if config.n_fft % lanes:
+            # The kernel reads whole vectors: past the end of a frame, where the window is 0.
+            window = np.pad(window, (0, -config.n_fft % lanes))
+            runs = [FrameRun(0, len(out), pad_waveform(samples, config, lanes * (config.hop_length + 1)))]
+        else:
+            runs = frame_runs(samples, config, lanes)
+        for run in runs:
+            simd.mel_frames(
+                run.samples,
+                window,
+                config.hop_length,
+                *self._filter_arguments,
+                *self._tables,
+                out[run.first : run.stop],
+                energy[run.first : run.stop],
+            )
         return out
 
     def silence(self) -> Mel:
@@ -112,11 +124,11 @@ class MelExtractor:
         return window
 
     @cached_property
-    def _tables(self) -> tuple[npt.NDArray[Any], ...]:
-        from tts_prep.preprocess.audio.simd.fft import bin_positions, twiddles
+    def _tables(self) -> tuple[Any, ...]:
+        from tts_prep.preprocess.audio.simd.fft import tables, twiddles
 
         n_fft = self.config.n_fft
-        return (*twiddles(n_fft // 2), *twiddles(n_fft), bin_positions(n_fft // 2))
+        return (*twiddles(n_fft), tables(n_fft // 2))
 
     @property
     def _filter_arguments(self) -> tuple[object, ...]:
@@ -126,23 +138,26 @@ class MelExtractor:
             *(config.power, np.float32(config.power_offset), np.float32(config.power_floor)),
         )
 
-    def _by_library(self, padded: Waveform, window: npt.NDArray[np.float64], out: Mel, energy: Energy) -> None:
-        """Fill ``out`` for an n_fft that is not a power of two."""
-        from scipy.fft import rfft
 
-        from tts_prep.preprocess.audio.simd.kernel import mel_of_spectrum
-        from tts_prep.preprocess.audio.simd.lanes import LANES
+@lru_cache(maxsize=1)
+def compiled_kernel() -> ModuleType | None:
+    """Return the compiled kernel, or None where its compiler is not there or does not know this Python or numpy."""
+    try:
+        # Not at the top: the compiler takes half a second to load.
+        from tts_prep.preprocess.audio.simd import kernel
+    except ImportError:
+        return None
+    return kernel
 
-        frames = np.lib.stride_tricks.sliding_window_view(padded, self.config.n_fft)[:: self.config.hop_length]
-        for first in range(0, len(out), LANES):
-            # The tail of the padding gives the last block its missing frames.
-            spectrum = rfft(frames[first : first + LANES] * window, axis=1).T
-            if len(energy):
-                n = min(LANES, len(out) - first)
-                energy[first : first + n] = np.linalg.norm(spectrum[:, :n], axis=0)
-            spectrum = spectrum[: self.filter_bank.n_bins]
-            re, im = np.ascontiguousarray(spectrum.real).ravel(), np.ascontiguousarray(spectrum.imag).ravel()
-            mel_of_spectrum(re, im, *self._filter_arguments, out[first : first + LANES])
+
+def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+
+    Args:
+        mel: [n_frames, n_mels] float32, at least one frame.
+    """
+    moments: Any = (compiled_kernel() or plain_kernel).bin_moments(mel)
+    return moments[0], moments[1]
 
 
 def peak_scale(waveform: Waveform, config: MelConfig) -> float:
@@ -180,6 +195,8 @@ def compile_kernels(config: MelConfig) -> None:
 
     Where the cache cannot be read (a full disk leaves empty files), it is removed, and filled again.
     """
+    if compiled_kernel() is None:
+        return
     from tts_prep.preprocess.audio.simd.cache import remove_compiled
 
     try:
@@ -191,8 +208,6 @@ def compile_kernels(config: MelConfig) -> None:
 
 
 def _run_kernels(config: MelConfig) -> None:
-    from tts_prep.preprocess.audio.simd.kernel import bin_moments
-
     # Empty filters have the types that are compiled for.
     bank = FilterBank(
         np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1

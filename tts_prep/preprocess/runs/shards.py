@@ -38,7 +38,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
-from tts_prep.preprocess.audio.mel import Mel, MelExtractor, compile_kernels, peak_scale
+from tts_prep.preprocess.audio.mel import Mel, MelExtractor, bin_moments, compile_kernels, peak_scale
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
@@ -377,9 +377,6 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
     config = recipe.extractor.config
     waveform = _read(recipe, utterance, aligned)
     specs = recipe.settings["arrays"]
-    # Brings the compiler, which only workers need.
-    from tts_prep.preprocess.audio.simd.kernel import bin_moments
-
     mel, known = _mel_and_energy(waveform, recipe)
     if aligned:
         mel = mel[: aligned.n_frames(config.sample_rate, config.hop_length, len(mel))]

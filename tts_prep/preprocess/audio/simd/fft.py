@@ -3,16 +3,19 @@
 Why not a library's: at float32 the rounding of loud bins drowns quiet ones (on real speech, log-mels differ from exact
 ones by up to 1e-3, on a pure tone by 0.25), and the float64 transforms at hand compute one frame after the other.
 
-The algorithm is decimation in frequency, radix 4, in place (J. Cooley and J. Tukey, An Algorithm for the Machine
-Calculation of Complex Fourier Series, 1965; C. Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992,
-section 1.3). The result stays in the order that it comes in; `bin_positions` says where each bin lies. Once a part is
-small enough for the first-level cache, it is transformed to the end before the next part.
+The algorithm is decimation in frequency, in place (J. Cooley and J. Tukey, An Algorithm for the Machine Calculation of
+Complex Fourier Series, 1965; C. Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992, section 1.3):
+the odd prime factors of a length first, then radix 4. The result stays in the order that it comes in; `bin_positions`
+says where each bin lies. Once a part is small enough for the first-level cache, it is transformed to the end before the
+next part. A prime factor over 5 is a direct sum, up to `LARGEST_PRIME`. A length with a larger one is a convolution
+with a chirp, by transforms of a longer length that has small factors (L. Bluestein, A Linear Filtering Approach to the
+Computation of Discrete Fourier Transform, 1970).
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +24,8 @@ from tts_prep.preprocess.audio.simd.lanes import LANES, jit, load, store
 
 Array = npt.NDArray[Any]
 
-SMALLEST: Final = 4
-"""The shortest complex signal that can be transformed."""
+LARGEST_PRIME: Final = 100
+"""The largest prime factor that is transformed by a direct sum: beyond it a convolution is faster."""
 
 _CACHED = 64
 """Rows of LANES complex numbers that stay in the first-level cache: 16 KiB at 16 lanes."""
@@ -38,15 +41,178 @@ def twiddles(n: int) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=16)
+def odd_factors(n: int) -> Array:
+    """Return the odd prime factors of n, ascending, [n_factors] int64."""
+    factors, rest, prime = [], n // (n & -n), 3
+    while rest > 1:
+        if prime * prime > rest:
+            prime = rest
+        if rest % prime:
+            prime += 2
+        else:
+            factors.append(prime)
+            rest //= prime
+    return np.array(factors, np.int64)
+
+
+@lru_cache(maxsize=16)
 def bin_positions(n: int) -> Array:
     """Return where bin k of a transform of length n lies, [n] int64: its digits in the radices used, reversed."""
     bins, positions, size = np.arange(n), np.zeros(n, np.int64), n
+    odd = odd_factors(n).tolist()
     while size > 1:
-        radix = size if size <= 8 else 4
+        radix = odd.pop(0) if odd else size if size <= 8 else 4
         size //= radix
         positions += bins % radix * size
         bins //= radix
     return positions
+
+
+class Tables(NamedTuple):
+    """What the transform of one length needs; all that depends on the length alone.
+
+    Attributes:
+        wr, wi: [m] the `twiddles` of m: the length itself, or that of the convolution.
+        odd: the `odd_factors` of m.
+        order: [m] the `bin_positions` of m.
+        chirp: [2, n] real and imaginary part of exp(-iπk²/n); [2, 0] where no convolution is needed.
+        filter: [2, m] the transform of the chirp's conjugate, divided by m; [2, 0] likewise.
+        positions: [n] where the bins of the result lie.
+    """
+
+    wr: Array
+    wi: Array
+    odd: Array
+    order: Array
+    chirp: Array
+    filter: Array
+    positions: Array
+
+
+@lru_cache(maxsize=16)
+def tables(n: int) -> Tables:
+    """Return the tables of a length."""
+    none = np.zeros((2, 0))
+    if odd_factors(n).max(initial=1) <= LARGEST_PRIME:
+        positions = bin_positions(n)
+        return Tables(*twiddles(n), odd_factors(n), positions, none, none, positions)
+    m = 2 * n - 1
+    while m % 8 or odd_factors(m).max(initial=1) > 5:
+        m += 1
+    angle = np.pi * (np.arange(n) ** 2 % (2 * n)) / n
+    conjugate = np.zeros(m, complex)
+    conjugate[:n] = np.exp(1j * angle)
+    conjugate[m - n + 1 :] = conjugate[n - 1 : 0 : -1]
+    spectrum = np.fft.fft(conjugate) / m
+    return Tables(
+        *twiddles(m),
+        odd_factors(m),
+        bin_positions(m),
+        np.array([np.cos(angle), -np.sin(angle)]),
+        np.array([spectrum.real, spectrum.imag]),
+        np.arange(n),
+    )
+
+
+_COS_3, _SIN_3 = float(np.cos(2 * np.pi / 3)), float(np.sin(2 * np.pi / 3))
+_COS_5, _SIN_5 = float(np.cos(2 * np.pi / 5)), float(np.sin(2 * np.pi / 5))
+_COS_25, _SIN_25 = float(np.cos(4 * np.pi / 5)), float(np.sin(4 * np.pi / 5))
+
+
+@jit
+def _radix_3(re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi: Array) -> None:
+    """Split the rows [base, base + n) into three parts whose transforms interleave to theirs."""
+    d = n // 3 * LANES
+    for q in range(n // 3):
+        i, t = (base + q) * LANES, q * stride
+        ar, ai = load(re, i), load(im, i)
+        br, bi, cr, ci = load(re, i + d), load(im, i + d), load(re, i + 2 * d), load(im, i + 2 * d)
+        sr, si, dr, di = br + cr, bi + ci, (br - cr) * _SIN_3, (bi - ci) * _SIN_3
+        store(re, i, ar + sr)
+        store(im, i, ai + si)
+        mr, mi = ar + sr * _COS_3, ai + si * _COS_3
+        r, s = mr + di, mi - dr
+        store(re, i + d, r * wr[t] - s * wi[t])
+        store(im, i + d, r * wi[t] + s * wr[t])
+        r, s = mr - di, mi + dr
+        store(re, i + 2 * d, r * wr[2 * t] - s * wi[2 * t])
+        store(im, i + 2 * d, r * wi[2 * t] + s * wr[2 * t])
+
+
+@jit
+def _radix_5(re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi: Array) -> None:
+    """Split the rows [base, base + n) into five parts whose transforms interleave to theirs."""
+    d = n // 5 * LANES
+    for q in range(n // 5):
+        i, t = (base + q) * LANES, q * stride
+        ar, ai = load(re, i), load(im, i)
+        br, bi, er, ei = load(re, i + d), load(im, i + d), load(re, i + 4 * d), load(im, i + 4 * d)
+        cr, ci, dr, di = load(re, i + 2 * d), load(im, i + 2 * d), load(re, i + 3 * d), load(im, i + 3 * d)
+        br, bi, er, ei = br + er, bi + ei, br - er, bi - ei
+        cr, ci, dr, di = cr + dr, ci + di, cr - dr, ci - di
+        store(re, i, ar + br + cr)
+        store(im, i, ai + bi + ci)
+        mr, mi = ar + br * _COS_5 + cr * _COS_25, ai + bi * _COS_5 + ci * _COS_25
+        nr, ni = er * _SIN_5 + dr * _SIN_25, ei * _SIN_5 + di * _SIN_25
+        r, s = mr + ni, mi - nr
+        store(re, i + d, r * wr[t] - s * wi[t])
+        store(im, i + d, r * wi[t] + s * wr[t])
+        r, s = mr - ni, mi + nr
+        store(re, i + 4 * d, r * wr[4 * t] - s * wi[4 * t])
+        store(im, i + 4 * d, r * wi[4 * t] + s * wr[4 * t])
+        mr, mi = ar + br * _COS_25 + cr * _COS_5, ai + bi * _COS_25 + ci * _COS_5
+        nr, ni = er * _SIN_25 - dr * _SIN_5, ei * _SIN_25 - di * _SIN_5
+        r, s = mr + ni, mi - nr
+        store(re, i + 2 * d, r * wr[2 * t] - s * wi[2 * t])
+        store(im, i + 2 * d, r * wi[2 * t] + s * wr[2 * t])
+        r, s = mr - ni, mi + nr
+        store(re, i + 3 * d, r * wr[3 * t] - s * wi[3 * t])
+        store(im, i + 3 * d, r * wi[3 * t] + s * wr[3 * t])
+
+
+@jit
+def _odd_radix(
+    re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi: Array, prime: int, pairs: Array
+) -> None:
+    """Split the rows [base, base + n) into ``prime`` parts, by direct sums over sums and differences of opposite rows.
+
+    Args:
+        pairs: [2 · (prime - 1) · LANES] float64, scratch.
+    """
+    half, rows, total = prime // 2, n // prime, n * stride
+    turn = total // prime
+    for q in range(rows):
+        i = (base + q) * LANES
+        ar, ai = load(re, i), load(im, i)
+        zr, zi = ar, ai
+        for j in range(1, half + 1):
+            a, b, p = i + j * rows * LANES, i + (prime - j) * rows * LANES, (j - 1) * 4 * LANES
+            xr, xi, yr, yi = load(re, a), load(im, a), load(re, b), load(im, b)
+            zr, zi = zr + xr + yr, zi + xi + yi
+            store(pairs, p, xr + yr)
+            store(pairs, p + LANES, xi + yi)
+            store(pairs, p + 2 * LANES, xr - yr)
+            store(pairs, p + 3 * LANES, xi - yi)
+        store(re, i, zr)
+        store(im, i, zi)
+        for k in range(1, half + 1):
+            mr, mi, nr, ni = ar, ai, ar * 0.0, ai * 0.0
+            step, t = k * turn, 0
+            for p in range(0, half * 4 * LANES, 4 * LANES):
+                t += step
+                if t >= total:
+                    t -= total
+                c, s = wr[t], wi[t]
+                mr, mi = mr + load(pairs, p) * c, mi + load(pairs, p + LANES) * c
+                nr, ni = nr + load(pairs, p + 2 * LANES) * s, ni + load(pairs, p + 3 * LANES) * s
+            # wi is −sin.
+            a, b, t, u = i + k * rows * LANES, i + (prime - k) * rows * LANES, q * k * stride, q * (prime - k) * stride
+            r, s = mr - ni, mi + nr
+            store(re, a, r * wr[t] - s * wi[t])
+            store(im, a, r * wi[t] + s * wr[t])
+            r, s = mr + ni, mi - nr
+            store(re, b, r * wr[u] - s * wi[u])
+            store(im, b, r * wi[u] + s * wr[u])
 
 
 @jit
@@ -70,6 +236,18 @@ def _radix_4(re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi
         r, s = fr - hi, fi + hr
         store(re, i + 3 * d, r * wr[3 * t] - s * wi[3 * t])
         store(im, i + 3 * d, r * wi[3 * t] + s * wr[3 * t])
+
+
+@jit
+def _last_2(re: Array, im: Array, start: int, stop: int) -> None:
+    """Transform each two rows."""
+    for row in range(start, stop, 2):
+        i = row * LANES
+        ar, ai, br, bi = load(re, i), load(im, i), load(re, i + LANES), load(im, i + LANES)
+        store(re, i, ar + br)
+        store(im, i, ai + bi)
+        store(re, i + LANES, ar - br)
+        store(im, i + LANES, ai - bi)
 
 
 @jit
@@ -134,16 +312,26 @@ def _last_8(re: Array, im: Array, start: int, stop: int) -> None:
 
 
 @jit
-def transform(re: Array, im: Array, wr: Array, wi: Array) -> None:
+def transform(re: Array, im: Array, wr: Array, wi: Array, odd: Array, scratch: Array) -> None:
     """Transform ``LANES`` complex signals of length n in place.
 
     Args:
-        re, im: [n · LANES] float64, sample-major; n is a power of two, at least `SMALLEST`. Bin k is at row
-            ``bin_positions(n)[k]`` of the result.
+        re, im: [n · LANES] float64 or longer, sample-major. Bin k is at row ``bin_positions(n)[k]`` of the result.
         wr, wi: [n] the twiddles of n.
+        odd: the `odd_factors` of n, none over `LARGEST_PRIME`.
+        scratch: [2 · max(odd) · LANES] float64.
     """
-    n = len(re) // LANES
+    n = len(wr)
     part = n
+    for prime in odd:
+        for base in range(0, n, part):
+            if prime == 3:
+                _radix_3(re, im, base, part, n // part, wr, wi)
+            elif prime == 5:
+                _radix_5(re, im, base, part, n // part, wr, wi)
+            else:
+                _odd_radix(re, im, base, part, n // part, wr, wi, prime, scratch)
+        part //= prime
     while part > _CACHED:
         for base in range(0, n, part):
             _radix_4(re, im, base, part, n // part, wr, wi)
@@ -158,3 +346,39 @@ def transform(re: Array, im: Array, wr: Array, wi: Array) -> None:
             _last_8(re, im, start, start + part)
         elif length == 4:
             _last_4(re, im, start, start + part)
+        elif length == 2:
+            _last_2(re, im, start, start + part)
+
+
+@jit
+def convolve(re: Array, im: Array, found: Any, scratch: Array, buffers: Array) -> None:
+    """Transform ``LANES`` complex signals of length n in place, by a convolution with a chirp; bins stay in order.
+
+    Args:
+        re, im: [n · LANES] float64 or longer, sample-major.
+        found: the `Tables` of n, with a chirp.
+        scratch: as `transform` has it, for m.
+        buffers: [4, m · LANES] float64.
+    """
+    cr, ci, n, m = found.chirp[0], found.chirp[1], found.chirp.shape[1], len(found.wr)
+    ar, ai, br, bi = buffers[0], buffers[1], buffers[2], buffers[3]
+    for k in range(n):
+        i = k * LANES
+        x, y = load(re, i), load(im, i)
+        store(ar, i, x * cr[k] - y * ci[k])
+        store(ai, i, x * ci[k] + y * cr[k])
+    ar[n * LANES :] = 0.0
+    ai[n * LANES :] = 0.0
+    transform(ar, ai, found.wr, found.wi, found.odd, scratch)
+    for k in range(m):
+        row, i = found.order[k] * LANES, k * LANES
+        x, y, c, s = load(ar, row), load(ai, row), found.filter[0, k], found.filter[1, k]
+        # The inverse transform is that of the conjugate, conjugated.
+        store(br, i, x * c - y * s)
+        store(bi, i, x * -s - y * c)
+    transform(br, bi, found.wr, found.wi, found.odd, scratch)
+    for k in range(n):
+        row, i = found.order[k] * LANES, k * LANES
+        x, y = load(br, row), load(bi, row)
+        store(re, i, x * cr[k] + y * ci[k])
+        store(im, i, x * ci[k] - y * cr[k])

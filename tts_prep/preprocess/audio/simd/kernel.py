@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.preprocess.audio.simd.fft import transform
+from tts_prep.preprocess.audio.simd.fft import convolve, transform
 from tts_prep.preprocess.audio.simd.lanes import (
     LANES,
     at_least,
@@ -20,6 +20,8 @@ from tts_prep.preprocess.audio.simd.lanes import (
     zeros,
 )
 
+__all__ = ["LANES", "bin_moments", "mel_frames"]
+
 Array = npt.NDArray[Any]
 
 
@@ -29,7 +31,7 @@ def _real_power(re: Array, im: Array, positions: Array, cr: Array, ci: Array, n_
 
     X[k] = (Z[k] + Z*[H − k]) / 2 − i/2 · exp(−2πik/N) · (Z[k] − Z*[H − k]), with H = N / 2.
     """
-    half = len(re) // LANES
+    half = len(positions)
     ar, ai = load(re, 0), load(im, 0)
     dc = ar + ai
     store(power, 0, narrow(dc * dc))
@@ -88,14 +90,13 @@ def _sum_of_squares(re: Array, im: Array, squares: Array) -> None:
 
 
 @jit
-def _spectrum_norm(re: Array, im: Array, squares: Array, norms: Array) -> None:
+def _spectrum_norm(re: Array, im: Array, half: int, squares: Array, norms: Array) -> None:
     """Store √Σ|X|² over the bins 0 to N / 2, by Parseval: they are half of N · Σx², and half of |X[0]|² + |X[N / 2]|².
 
     The first value of the packed transform is X[0] = re + im and X[N / 2] = re − im.
     """
     a, b = load(re, 0), load(im, 0)
-    n = len(re) // LANES
-    store(norms, 0, narrow(square_root(load(squares, 0) * float(n) + (a * a + b * b))))
+    store(norms, 0, narrow(square_root(load(squares, 0) * float(half) + (a * a + b * b))))
 
 
 @jit
@@ -110,71 +111,48 @@ def mel_frames(
     exponent: int,
     offset: float,
     floor: float,
-    wr: Array,
-    wi: Array,
     cr: Array,
     ci: Array,
-    positions: Array,
+    found: Any,
     out: Array,
     energy: Array,
 ) -> None:
-    """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra; n_fft is a power of two from 32 on.
+    """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra, for an even n_fft.
 
     Args:
-        x: [n] float32, padded waveform with LANES · hop samples more after the last frame.
-        window: [n_fft] float64.
+        x: [n] float32, the samples of the frames; a block of ``LANES`` frames is read whole, and of a frame as many
+            samples as the window is long.
+        window: [n_fft, rounded up to a multiple of LANES] float64, with zeros at its end.
         starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
         exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
-        wr, wi: [n_fft / 2] twiddles of n_fft / 2.
         cr, ci: [n_fft] twiddles of n_fft.
-        positions: [n_fft / 2] the order of the transform's bins.
+        found: the `Tables` of n_fft / 2.
         out: [n_frames, n_mels] float32.
         energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty where it is not wanted.
     """
-    n_fft = len(window)
-    re, im = np.empty(n_fft // 2 * LANES), np.empty(n_fft // 2 * LANES)
+    n_fft, n_read = len(cr), len(window)
+    re, im = np.empty(n_read // 2 * LANES), np.empty(n_read // 2 * LANES)
+    scratch = np.empty((2 * found.odd.max() if len(found.odd) else 0) * LANES)
+    buffers = np.empty((4, len(found.wr) * LANES if found.chirp.shape[1] else 0))
     power = np.empty((n_fft // 2 + 1) * LANES, np.float32)
     sums = np.empty(len(starts) * LANES, np.float32)
     squares, norms = np.empty(LANES), np.empty(LANES, np.float32)
     for first in range(0, len(out), LANES):
-        for k in range(0, n_fft, LANES):
+        for k in range(0, n_read, LANES):
             load_windowed_frames(x, first * hop, hop, window, k, re, im)
         if len(energy):
             _sum_of_squares(re, im, squares)
-        transform(re, im, wr, wi)
+        if found.chirp.shape[1]:
+            convolve(re, im, found, scratch, buffers)
+        else:
+            transform(re, im, found.wr, found.wi, found.odd, scratch)
         if len(energy):
-            _spectrum_norm(re, im, squares, norms)
+            _spectrum_norm(re, im, len(cr) // 2, squares, norms)
             for frame in range(min(LANES, len(out) - first)):
                 energy[first + frame] = norms[frame]
-        _real_power(re, im, positions, cr, ci, n_bins, power)
+        _real_power(re, im, found.positions, cr, ci, n_bins, power)
         block = out[first : first + LANES]
         _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, block)
-
-
-@jit
-def mel_of_spectrum(
-    re: Array,
-    im: Array,
-    starts: Array,
-    offsets: Array,
-    weights: Array,
-    n_bins: int,
-    exponent: int,
-    offset: float,
-    floor: float,
-    out: Array,
-) -> None:
-    """Fill ``out`` with the mel magnitudes of at most LANES spectra.
-
-    Args:
-        re, im: [n_bins · LANES] float64, bin-major.
-        out: [n_frames, n_mels] float32.
-    """
-    power, sums = np.empty(n_bins * LANES, np.float32), np.empty(len(starts) * LANES, np.float32)
-    for i in range(0, n_bins * LANES, LANES):
-        x, y = load(re, i), load(im, i)
-        store(power, i, narrow(x * x + y * y))
-    _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, out)
 
 
 @jit

@@ -1,0 +1,92 @@
+"""The compiled kernel and the one without a compiler, against a transform of numpy's in float64."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import librosa
+import numpy as np
+import pytest
+from corpora import speech_like
+
+from tts_prep.preprocess.audio import PRESETS, MelConfig, mel
+from tts_prep.preprocess.audio.mel import MelExtractor
+
+# Powers of two, each radix, a sum over 19 and 29, a convolution (1094 is twice a prime), and small ones.
+LENGTHS = [6, 14, 32, 60, 90, 400, 480, 512, 960, 1094, 1102, 1200, 1920]
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "plain":
+        monkeypatch.setattr(mel, "compiled_kernel", lambda: None)
+    return str(request.param)
+
+
+def recipe(n_fft: int) -> MelConfig:
+    return MelConfig(
+        n_fft=n_fft, win_length=n_fft, hop_length=max(1, n_fft // 4), n_mels=min(40, n_fft // 4), fmax=11025
+    )
+
+
+def spectra(x: np.ndarray, config: MelConfig) -> np.ndarray:
+    n_fft, hop = config.n_fft, config.hop_length
+    padded = np.pad(x.astype(np.float64), n_fft // 2, mode="reflect")
+    frames = np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop]
+    return np.fft.rfft(frames * (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n_fft) / n_fft)))
+
+
+def expected(x: np.ndarray, config: MelConfig) -> np.ndarray:
+    power = np.abs(spectra(x, config)) ** 2 + config.power_offset
+    bank = librosa.filters.mel(
+        sr=22050, n_fft=config.n_fft, n_mels=config.n_mels, fmin=0, fmax=config.fmax, dtype=np.float64
+    )
+    return np.log(np.maximum(power ** (config.power / 2) @ bank.T, 1e-5))
+
+
+@pytest.mark.parametrize("n_fft", LENGTHS)
+@pytest.mark.filterwarnings("ignore:Empty filters detected")
+def test_every_n_fft_gives_the_mel_of_a_float64_transform(kernel: str, n_fft: int) -> None:
+    config = recipe(n_fft)
+    x = speech_like(0.4, n_fft)[: 3 * n_fft + 7].astype(np.float32)
+    found, energy = MelExtractor(config).with_energy(x)
+    np.testing.assert_array_equal(found, MelExtractor(config)(x))
+    np.testing.assert_allclose(energy, np.linalg.norm(spectra(x, config), axis=1), rtol=1e-6)
+    assert found.shape == (1 + len(x) // config.hop_length, config.n_mels)
+    np.testing.assert_allclose(found, expected(x, config), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("setting", [{"power": 2}, {"power_offset": 1e-3}, {"peak": 0.5}])
+def test_both_kernels_give_the_same_with_every_setting(
+    monkeypatch: pytest.MonkeyPatch, setting: dict[str, float]
+) -> None:
+    config = replace(recipe(400), **setting)  # type: ignore[arg-type]
+    x = speech_like(0.5, 3).astype(np.float32)
+    compiled = MelExtractor(config)(x)
+    monkeypatch.setattr(mel, "compiled_kernel", lambda: None)
+    np.testing.assert_allclose(MelExtractor(config)(x), compiled, rtol=0, atol=2e-6)
+
+
+def test_moments_are_numpys(kernel: str) -> None:
+    values = np.random.default_rng(0).normal(-5, 2, (300, 80)).astype(np.float32)
+    mean, m2 = mel.bin_moments(values)
+    np.testing.assert_allclose(mean, values.astype(np.float64).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(m2, values.astype(np.float64).var(axis=0) * 300, rtol=1e-10)
+
+
+def test_without_the_compiler_mels_are_made_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = speech_like(0.5, 3).astype(np.float32)
+    compiled = MelExtractor(PRESETS["parakeet"])(x)
+    # As where numba does not know the version of Python: its import fails.
+    monkeypatch.setitem(sys.modules, "tts_prep.preprocess.audio.simd.kernel", None)
+    monkeypatch.delattr("tts_prep.preprocess.audio.simd.kernel", raising=False)
+    mel.compiled_kernel.cache_clear()
+    try:
+        assert mel.compiled_kernel() is None
+        mel.compile_kernels.cache_clear()
+        mel.compile_kernels(PRESETS["parakeet"])
+        np.testing.assert_allclose(MelExtractor(PRESETS["parakeet"])(x), compiled, rtol=0, atol=2e-6)
+    finally:
+        mel.compiled_kernel.cache_clear()
+        mel.compile_kernels.cache_clear()

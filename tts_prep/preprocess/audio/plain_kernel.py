@@ -1,0 +1,61 @@
+"""The mel kernel without a compiler: scipy's transform and numpy, for where `simd` cannot be loaded or does not pay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.filter_bank import FilterBank
+from tts_prep.preprocess.audio.framing import Waveform
+
+_BLOCK = 64
+"""Frames at once: their spectra fit into the second-level cache."""
+
+
+def mel_frames(
+    padded: Waveform,
+    window: npt.NDArray[np.float64],
+    config: MelConfig,
+    bank: FilterBank,
+    out: npt.NDArray[np.float32],
+    energy: npt.NDArray[np.float32],
+) -> None:
+    """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra.
+
+    Args:
+        padded: [n] float32, the samples of all frames.
+        window: [n_fft] float64.
+        out: [n_frames, n_mels] float32.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty where it is not wanted.
+    """
+    from scipy.fft import rfft
+
+    dense = np.zeros((bank.n_bins, config.n_mels), np.float32)
+    for m, (start, first, stop) in enumerate(zip(bank.starts, bank.offsets, bank.offsets[1:], strict=False)):
+        dense[start : start + stop - first, m] = bank.weights[first:stop]
+    frames = np.lib.stride_tricks.sliding_window_view(padded, config.n_fft)[:: config.hop_length]
+    for first in range(0, len(out), _BLOCK):
+        block = out[first : first + _BLOCK]
+        spectrum = rfft(frames[first : first + len(block)] * window, axis=1)
+        if len(energy):
+            energy[first : first + len(block)] = np.linalg.norm(spectrum, axis=1)
+        spectrum = spectrum[:, : bank.n_bins]
+        power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
+        power += np.float32(config.power_offset)
+        np.maximum(power, np.float32(config.power_floor), out=power)
+        if config.power == 1:
+            np.sqrt(power, out=power)
+        np.matmul(power, dense, out=block)
+
+
+def bin_moments(mel: npt.NDArray[np.float32]) -> tuple[Any, Any]:
+    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+
+    Args:
+        mel: [n_frames, n_mels] float32, at least one frame.
+    """
+    mean = mel.mean(axis=0, dtype=np.float64)
+    return mean, np.square(mel - mean).sum(axis=0)
