@@ -12,13 +12,20 @@ from tts_prep.preprocess.corpora.filelist import read_filelist
 from tts_prep.preprocess.corpora.kaldi import read_kaldi
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
 Reader: TypeAlias = Callable[..., Iterator[Utterance | Failure]]
 """From the root of a corpus, a `pathlib.Path`, and options to its utterances, in an order that is always the same."""
+
+
+def _read_manifest(corpus: Path, **options: Any) -> Iterator[Utterance | Failure]:
+    # Readers of archives and tables, which every worker process would load too.
+    from tts_prep.preprocess.corpora.manifests import read_manifest
+
+    return read_manifest(corpus, **options)
+
 
 ENTRY_POINTS: Final = "tts_prep.corpora"
 """The group of entry points under which other packages register readers."""
@@ -29,7 +36,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "libritts": read_libritts,
     "filelist": read_filelist,
     "kaldi": read_kaldi,
-    "manifest": read_manifest,
+    "manifest": _read_manifest,
 }
 
 
