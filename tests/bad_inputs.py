@@ -292,6 +292,7 @@ def _path_out(world: World) -> None:
 
 def _begun(world: World) -> None:
     (world.store / "manifest.json").unlink()
+    (world.store / "plan.json").unlink()
     (world.store / ".lock").touch()
 
 
