@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
+from tts_prep import loader
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     CacheDataset,
@@ -182,3 +183,17 @@ def test_a_cargo_is_called_and_has_a_length(dataset):
     assert len(iterator) == 4
     assert [len(batch) for batch in iterator] == [3, 3, 3, 1]
     assert np.shape(next(iter(cargo))[0].mel) == (7, 5)
+
+
+def test_old_spellings_and_orders_of_arguments_work(dataset):
+    sampler = loader.PartialyRandomizedSimilarTimeLengthSampler(dataset.n_frames, 2)
+    assert sorted(sampler) == list(range(10))
+    specs = [np.ones((2, 3)), np.ones((2, 5))]
+    old = loader.batch_spec(specs, 0.0, np.float64)
+    assert (old.shape, old.dtype) == ((2, 2, 5), np.float64)
+    assert loader.batch_spec(specs, 0.0, "float16").dtype == np.float16
+    assert loader.batch_spec([spec.T for spec in specs], 0.0, True).shape == (2, 5, 2)
+    files = FilePathDataset(
+        None, dataset, OOD_data=["abc" * 20], min_length=1, sr=24_000, data_augmentation=False, validation=True
+    )
+    assert len(files[0]) == 8

@@ -29,7 +29,10 @@ from tts_prep.loader.samplers.distributed import DistributedSampler
 from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler
 from tts_prep.loader.samplers.mixing import MixingSampler, groups_of
 from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
-from tts_prep.loader.samplers.similar_length import PartiallyRandomizedSimilarTimeLengthSampler
+from tts_prep.loader.samplers.similar_length import (
+    PartiallyRandomizedSimilarTimeLengthSampler,
+    PartialyRandomizedSimilarTimeLengthSampler,
+)
 from tts_prep.loader.samplers.weighted import SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
@@ -57,6 +60,7 @@ __all__ = [
     "OutOfDomainText",
     "OutOfDomainTexts",
     "PartiallyRandomizedSimilarTimeLengthSampler",
+    "PartialyRandomizedSimilarTimeLengthSampler",
     "RandomSampler",
     "Sampler",
     "SegmentBatch",

@@ -211,7 +211,7 @@ def batch_spec(
 def batch_spec(
     minibatch: Sequence[npt.ArrayLike],
     pad_value: npt.ArrayLike = 0.0,
-    time_major: bool = False,
+    time_major: Any = False,
     dtype: npt.DTypeLike = np.float32,
     *,
     return_lengths: bool = False,
@@ -224,7 +224,8 @@ def batch_spec(
     Args:
         minibatch: the spectrograms.
         pad_value: a number, or one for every bin, [F].
-        time_major: whether the spectrograms, and so the batch, have time before frequency.
+        time_major: whether the spectrograms, and so the batch, have time before frequency. A dtype in its place is
+            taken for `dtype`: that is the third argument in Parakeet's first versions.
         dtype: of the batch.
         return_lengths: whether to return the lengths in frames [B] as well.
         pad_to_multiple: the padded length is a multiple of it.
@@ -232,6 +233,9 @@ def batch_spec(
     Raises:
         ConfigurationError: there is no spectrogram, or their bins or channels differ.
     """
+    if not isinstance(time_major, bool | int | np.bool_):
+        # Parakeet's first versions had the dtype in its place.
+        time_major, dtype = False, time_major
     pad = np.asarray(pad_value)
     if pad.ndim and not time_major:
         pad = pad[:, np.newaxis]

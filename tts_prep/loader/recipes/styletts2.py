@@ -47,6 +47,8 @@ class FilePathDataset(DatasetMixin):
         validation: as in StyleTTS2; it changes nothing in the examples.
         waveform: False gives None for every wave, for a store that keeps none.
         seed: from 0 on.
+        sr: accepted, without effect, as in StyleTTS2, which resamples to 24,000 Hz whatever it says.
+        data_augmentation: likewise: StyleTTS2 reads it and augments nothing.
 
     Raises:
         ConfigurationError: a line is not of this form, names an utterance that the store has not, or has a symbol
@@ -62,10 +64,14 @@ class FilePathDataset(DatasetMixin):
         validation: bool = False,
         waveform: bool = True,
         seed: int = 0,
+        sr: int = 24_000,
+        data_augmentation: bool = False,
     ) -> None:
+        del data_augmentation
         self.store = root_path if isinstance(root_path, UtteranceDataset) else UtteranceDataset(root_path)
         self.validation = validation
         self.waveform = waveform
+        self.sr = sr
         self._draws = EpochDraws(check_seed(seed))
         if waveform and not self.store.has_waveform:
             raise ConfigurationError(

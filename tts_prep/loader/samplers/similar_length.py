@@ -99,3 +99,7 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             "seed": self._seed,
             **({"world_size": self.world_size} if self.world_size > 1 else {}),
         }
+
+
+PartialyRandomizedSimilarTimeLengthSampler = PartiallyRandomizedSimilarTimeLengthSampler
+"""The name as Parakeet's first versions spell it."""
