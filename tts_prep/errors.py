@@ -17,10 +17,17 @@ def one_line(text: str, limit: int = _MAX_LINE) -> str:
     Characters that are not printable (line ends, escape sequences, C1 and bidirectional controls) are escaped. Where
     the line has more than ``limit`` characters its middle is left out.
     """
-    cut = text if len(text) <= limit else f"{text[: limit * 2 // 3]}…{text[len(text) - limit // 3 + 1 :]}"
-    if cut.isprintable():
-        return cut
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+    line = _cut(text, limit)
+    if line.isprintable():
+        return line
+    # Escaped it is longer.
+    return _cut("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line), limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    return (
+        text if len(text) <= limit else f"{text[: limit * 2 // 3]}…{text[len(text) - (limit - limit * 2 // 3 - 1) :]}"
+    )
 
 
 class TtsPrepError(Exception):

@@ -163,7 +163,7 @@ def test_any_hdf5_tool_reads_an_array_file(shared: Path, rows: list[Row]) -> Non
 
 def test_settings_of_arrays_stand_in_the_manifest_and_change_the_fingerprint(shared: Path, rows: list[Row]) -> None:
     manifest = read_manifest(shared)
-    assert manifest.arrays["pitch"]["settings"] == {"floor": 71.0}
+    assert manifest.arrays["pitch"]["settings"] == {"method": "dio", "floor": 71.0}
     assert manifest.arrays["pitch"]["software"] == {"pyworld": "1"}
     assert [entry.file for entry in manifest.array_files["pitch"]] == ["arrays/pitch/00000.h5", "arrays/pitch/00001.h5"]
     other = ArraySpec("pitch", "float32", (), "frame", settings={"method": "harvest"})

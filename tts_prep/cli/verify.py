@@ -67,9 +67,10 @@ def verify(
             faults.append(fault)
             click.echo(one_line(f"{entry.file}: {fault}"))
     if faults:
-        click.echo(f"tts-prep: error: {store}: {len(faults)} of {count} files are not as they were made", err=True)
+        line = f"tts-prep: error: {store}: {len(faults)} of {count} files are not as they were made"
+        click.echo(one_line(line), err=True)
         return 1
-    click.echo(f"{store}: {count} files, {bytes_text(size)}, all as they were made")
+    click.echo(one_line(f"{store}: {count} files, {bytes_text(size)}, all as they were made"))
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.array_file import ArrayHeader, inspect_array_file, read_array_header
-from tts_prep.format.atomic import replacing
+from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
 from tts_prep.format.columns import CategoryColumn
 from tts_prep.format.datasets import Locations, location_crc32
@@ -26,6 +26,7 @@ from tts_prep.format.layout import (
     LOCK,
     MANIFEST,
     OOD_TEXTS,
+    PARTIAL_SUFFIX,
     PLAN,
     SHARDS,
     array_file_name,
@@ -170,7 +171,7 @@ def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest
     """
     if "\0" in str(store) or not (store / SHARDS).is_dir():
         raise StoreError(f"{store}: not a store, it has no folder '{SHARDS}'")
-    with locked(store), nullcontext(find) if find else hdf5_process() as found:
+    with locked(store) as lock, nullcontext(find) if find else hdf5_process() as found:
         count, names = _what_there_was(store)
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
@@ -182,7 +183,12 @@ def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest
                 entries.append(array_entry(store, name, checked, found))
         if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(header.key for _, header in shards):
             raise CorruptStoreError(f"{store}: its shards are not those of {PLAN}; run the command that makes it again")
-        return assemble_store(store, shards, arrays, find=found)
+        manifest = assemble_store(store, shards, arrays, find=found)
+        with writing(store):
+            for leftover in store.glob(f"*{PARTIAL_SUFFIX}"):
+                leftover.unlink()
+        lock.begun = False
+        return manifest
 
 
 def _what_there_was(store: Path) -> tuple[int, tuple[str, ...]]:
