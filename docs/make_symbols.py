@@ -82,10 +82,11 @@ give the same ids for all of them.
 
 def symbols_page() -> str:
     """Return the page."""
-    rows = ["| table | symbols | pad | made for |", "| --- | --- | --- | --- |"]
-    rows += [
-        f"| `{table.name}` | {len(table.symbols)} | `{table.pad}` | {table.made_for} |" for table in TABLES.values()
-    ]
+    rows = ["| table | symbols | pad | its system's ends, blanks | made for |", "| --- | --- | --- | --- | --- |"]
+    for table in TABLES.values():
+        arranged = f"`{table.start}` `{table.end}` " if table.ends else ""
+        arranged += f"`{table.blank}` {table.blanks}" if table.blanks else ""
+        rows.append(f"| `{table.name}` | {len(table.symbols)} | `{table.pad}` | {arranged} | {table.made_for} |")
     sources = ["| table | ids from | licence of the source |", "| --- | --- | --- |"]
     sources += [f"| `{table.name}` | {table.source} | {table.licence} |" for table in TABLES.values()]
     return HEAD + "\n".join(rows) + "\n" + REST + "\n".join(sources) + "\n"
