@@ -25,7 +25,7 @@ tts-prep symbols piper > table.txt
 REST = """
 The default is `styletts2` for English and `espeak` for every other language; `arpabet` and `characters` have Parakeet's
 tables. `espeak` has every character that espeak-ng gives for any phoneme of its 140 voices, so no text of any of its
-languages has an unknown symbol. Its first 178 symbols are StyleTTS2's, so a model of one can be given ids of the other.
+languages has an unknown symbol. Its first 178 symbols are StyleTTS2's, with the same ids.
 
 StyleTTS2's and VITS's tables have the apostrophe twice, and Coqui's VITS has 25 letters twice: the later id is the one
 in use, as in their own code. Ids that a source leaves out are symbols that no text has, such as `<unused-7>`.
