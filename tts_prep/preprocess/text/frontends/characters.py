@@ -14,14 +14,16 @@ from tts_prep.preprocess.text.typography import plain_marks, without_accents, wi
 from tts_prep.preprocess.text.vocab import Vocab
 
 # Marks that the table does not have become the nearest that it has; quotes and brackets are not spoken.
-_NOT_SPOKEN: Final = frozenset('"“”«»()[]{}¿¡')
-_MARKS: Final = str.maketrans({**dict.fromkeys(";:", ","), "—": "-", "…": ".", **dict.fromkeys(_NOT_SPOKEN, " ")})
+_NOT_SPOKEN: Final = frozenset("\"“”«»()[]{}¿¡'")
+_MARKS: Final = str.maketrans(
+    {**dict.fromkeys(";:", ","), "—": "-", "…": ".", **dict.fromkeys(_NOT_SPOKEN, " "), "'": ""}
+)
 _LETTER: Final = re.compile(r"\w")
 _PUNCTUATION: Final = re.compile(r" *([,.?!])")
 
 
 class CharactersFrontend(CharacterPhonemes):
-    """Lower-case letters, the apostrophe and ``, . ? ! -``, as Parakeet's ``EnglishCharacter`` has them.
+    """Lower-case letters and ``, . ? ! -``, as Parakeet's ``EnglishCharacter`` has them: ``don't`` is ``dont``.
 
     With a table of the caller's own the text is lower-cased only where the table has no upper case, and accents and
     marks are kept where the table has them.
@@ -53,7 +55,8 @@ class CharactersFrontend(CharacterPhonemes):
         """
         text = without_controls(text)
         text = text if self._keeps_case else text.lower()
-        if self.vocab.unknown(text):
+        # Parakeet's table has a symbol "..." that its own code never gives: it looks up single characters.
+        if self.vocab.unknown(text) or ".." in text:
             text = "".join(map(self._nearest, plain_marks(text)))
         text = " ".join(text.split())
         if not _LETTER.search(text):
