@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -53,6 +54,36 @@ METADATA = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-metadata.cs
         ("tab\tbell\x07 zero\u200bwidth soft\u00adhyphen", "tab bell zerowidth softhyphen"),
         ("cafe\u0301", "café"),
         ("−5", "minus five"),
+        ("World War II and Chapter IV", "World War two and Chapter four"),
+        ("in this chapter I say", "in this chapter I say"),
+        ("since 9/11", "since nine eleven"),
+        ("2.5x faster", "two point five x faster"),
+        ("He is 5'10\" tall.", "He is five feet ten inches tall."),
+        ('She is "28" now', 'She is "twenty-eight" now'),
+        ("$.50 or US$5 a day; $20/mo", "fifty cents or five US dollars a day; twenty dollars per month"),
+        ("¥30 billion", "thirty billion yen"),
+        ("on Elm St. It rained.", "on Elm Street. It rained."),
+        ("Bury St. Edmunds and Giltspur St. Compter", "Bury Saint Edmunds and Giltspur Street Compter"),
+        ("call 555-123-4567", "call five five five, one two three, four five six seven"),
+        ("+44 (123) 456-7890", "plus four four, one two three, four five six, seven eight nine zero"),
+        ("run 5 km at 20 °C", "run five kilometers at twenty degrees Celsius"),
+        ("a 5-km race, 1 kg, 60 mph", "a five-kilometer race, one kilogram, sixty miles per hour"),
+        ("on Mar. 3, 2021", "on March third, twenty twenty-one"),
+        ("2021-03-03", "March third, twenty twenty-one"),
+        ("by 12 May 1920 or the 14th June", "by the twelfth of May nineteen twenty or the fourteenth June"),
+        ("15.01.2020", "the fifteenth of January twenty twenty"),
+        # As LJ Speech has it.
+        ("November 22, 1963", "November twenty-two, nineteen sixty-three"),
+        ("1914–18, 1914-1918", "nineteen fourteen to eighteen, nineteen fourteen to nineteen eighteen"),
+        ("pages 3-5; 10–20 people", "pages three to five; ten to twenty people"),
+        ("$50-$100", "fifty dollars to one hundred dollars"),
+        ("a score of 3-5", "a score of three-five"),
+        ("mail a.b1@mail.com", "mail a dot b one at mail dot com"),
+        ("see www.example.org/a", "see W W W dot example dot org slash a"),
+        ("at 127.0.0.1", "at one two seven dot zero dot zero dot one"),
+        ("from 5pm to 7 p.m. EST", "from five pm to seven p.m. E S T"),
+        ("4 1/2 cups, 3/100", "four and a half cups, three one hundredths"),
+        ("the 1th", "the one th"),
     ],
 )
 def test_what_is_written_is_spoken(written: str, spoken: str) -> None:
@@ -113,3 +144,21 @@ def test_our_words_are_those_of_the_corpus_for_97_percent_of_the_rows_that_it_no
         assert not re.search(r"\d", normalize_english(raw))
         assert normalize_english(normalize_english(raw)) == normalize_english(raw)
     assert plain_marks("…") == "…"
+
+
+@pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
+def test_abbreviations_of_lj_speechs_third_column_are_spoken_as_the_corpus_means_them() -> None:
+    rows = [line.split("|")[2] for line in METADATA.read_text(encoding="utf-8").splitlines()]
+    abbreviation = re.compile(
+        r"\b(Dr|Drs|Mr|Mrs|Messrs|St|Co|Jr|Maj|Gen|Lt|Sgt|Hon|Rev|Capt|Esq|Inc|Ltd|Ft|Col)\b\.|\betc\."
+    )
+    texts = [text for text in rows if abbreviation.search(text)]
+    assert len(texts) > 500
+    spoken = [normalize_english(text) for text in texts]
+    assert not [text for text in spoken if abbreviation.search(text)]
+    counts = Counter(word for text in spoken for word in words(text))
+    written = Counter(word for text in texts for word in words(text))
+    # "Dr." is a doctor 59 times and never a drive; of 16 "St." one is a street, Giltspur Street.
+    assert counts["doctor"] - written["doctor"] == 59 + 1
+    assert counts["drive"] == written["drive"]
+    assert (counts["saint"] - written["saint"], counts["street"] - written["street"]) == (15, 1)

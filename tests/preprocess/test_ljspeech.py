@@ -18,7 +18,7 @@ def read(root: Path, metadata: bytes) -> list[Utterance | Failure]:
 def test_the_third_column_is_spoken(corpus: Path) -> None:
     items = list(read_ljspeech(corpus))
     assert [item.text for item in items if isinstance(item, Utterance)] == list(TEXTS)
-    assert items[2] == Utterance("S-0002", TEXTS[2], "wavs/S-0002.wav", "metadata.csv:3", "ljspeech", normalized=True)
+    assert items[2] == Utterance("S-0002", TEXTS[2], "wavs/S-0002.wav", "metadata.csv:3", "ljspeech")
 
 
 @pytest.mark.parametrize("row", [b"a|second|\n", b"a|second\n", b"a|second|  \n"])

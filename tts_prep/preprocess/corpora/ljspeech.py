@@ -16,7 +16,8 @@ def read_ljspeech(root: Path) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``metadata.csv`` (``id|text|normalized text``) with their ``wavs/<id>.wav``.
 
     There is no quoting: double quotes are text. The third column is spoken; the second, where the third is empty or
-    missing; that one is normalized first. A row that cannot be used is yielded as a `Failure`, in its place.
+    missing. Both are normalized: in the third, numbers are in words, but 595 rows of LJ Speech hold abbreviations (Dr.,
+    St., Co.). A row that cannot be used is yielded as a `Failure`, in its place.
 
     Raises:
         CorpusError: there is no ``metadata.csv``, no ``wavs`` folder, or no row.
@@ -42,6 +43,5 @@ def _parse(where: str, line: str | Failure) -> Utterance | Failure:
         return Failure(identifier, where, "corpus", reason)
     if not identifier:
         return Failure("", where, "corpus", f"{where}: expected an id before the first '|', found none")
-    normalized = len(fields) == 3 and bool(fields[2].strip())
-    text = fields[2] if normalized else fields[1]
-    return Utterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER, normalized=normalized)
+    text = fields[2] if len(fields) == 3 and fields[2].strip() else fields[1]
+    return Utterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)

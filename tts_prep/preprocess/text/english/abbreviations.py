@@ -1,0 +1,85 @@
+"""Titles, companies and streets written short: ``Dr. Who``, ``Brown & Co.``, ``Elm St.``, in full."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tts_prep.preprocess.text.tables import word_table
+
+# Abbreviations that stand before a name; a bare "Mr" is British spelling.
+_TITLES: Final = word_table(
+    """
+    Mr=Mister Mrs=Missus Ms=Miz Messrs=Messieurs Dr=Doctor Drs=Doctors Prof=Professor Rev=Reverend Hon=Honorable
+    Gen=General Col=Colonel Maj=Major Capt=Captain Lt=Lieutenant Lieut=Lieutenant Sgt=Sergeant Gov=Governor
+    Sen=Senator Rep=Representative Pres=President Supt=Superintendent Ft=Fort Mt=Mount
+    """
+)
+_WORDS: Final = word_table(
+    """
+    Jr=Junior Sr=Senior Co=Company Ltd=Limited Inc=Incorporated Corp=Corporation Bros=Brothers Esq=Esquire Bart=Baronet
+    vs=versus etc=et+cetera Ave=Avenue Blvd=Boulevard Dept=Department approx=approximately
+    Jan=January Feb=February Aug=August Sept=September Oct=October Nov=November Dec=December
+    """
+)
+_SAINTS: Final = (
+    "Albans?|Andrews?|Anne?s?|Anthony|Augustine|Bartholomew|Benedict|Bernard|Bride|Catherines?|Charles|Clair|Clements?|"
+    "Cloud|Croix|Davids?|Denis|Dunstan|Edmunds?|Francis|Gallen|Georges?|Germain|Giles|Helenas?|Helens|Ignatius|Ives|"
+    "James|Johns?|Joseph|Jude|Kilda|Kitts|Lawrence|Leonards?|Louis|Lucia|Luke|Margaret|Mark|Martins?|Mary|Matthew|"
+    "Michaels?|Moritz|Nicholas|Olave|Pancras|Patrick|Paul|Peters?|Petersburg|Pierre|Sebastian|Sepulchre|Simon|Stephens?|"
+    "Swithin|Thomas|Tropez|Vincent|Vitus"
+)
+# Behind a name "St." is a street, unless a saint follows: "Elm St. It", but "Bury St. Edmunds".
+_STREET: Final = re.compile(
+    rf"\b(?P<name>[A-Z][a-z]+ )St\.(?! (?:{_SAINTS})\b)(?P<next>(?= (?:[A-Z][a-z]*)\b)|\"?$)?|"
+    r"\bSt\.(?= [a-z]|,)|\bSt(?=\.$)"
+)
+_FIRST_WORDS: Final = re.compile(
+    r" (?:A|An|And|As|At|But|By|For|From|He|Her|His|I|If|In|It|Its|My|No|On|Our|She|So|That|The|Their|Then|There|"
+    r"These|They|This|Those|We|What|When|Where|Who|Why|You|Your)\b"
+)
+_NUMBERED_STREET: Final = re.compile(
+    r"(?<=\d )((?:[NSEW] )?(?:[A-Z][a-z]+|\d+(?:st|nd|rd|th)) )(St|Ave|Blvd|Rd|Ct|Ln|Dr|Hwy)\b\.?"
+)
+_ROADS: Final = word_table("St=Street Ave=Avenue Blvd=Boulevard Rd=Road Ct=Court Ln=Lane Dr=Drive Hwy=Highway")
+_SAINT: Final = re.compile(rf"\bSt(?:\.(?= ?[A-Z])|(?= (?:{_SAINTS})\b))")
+_TITLE: Final = re.compile(rf"\b({'|'.join(_TITLES)})(?:\.(?= ?[A-Z])| (?=[A-Z]))")
+_ALWAYS: Final = re.compile(r"\b(Mr|Mrs|Messrs)\.(?=\s)")
+_BARE_TITLES: Final = frozenset(("Mr", "Mrs", "Ms", "Dr", "Messrs"))
+_WORD: Final = re.compile(rf"\b({'|'.join(_WORDS)})\.(?P<behind> [A-Z]|$|(?=\"?$))?")
+
+
+def abbreviations(text: str) -> str:
+    """Return a text with abbreviations written out."""
+    text = _NUMBERED_STREET.sub(_numbered_street, text)
+    text = _SAINT.sub("Saint", _STREET.sub(_street, text)) if "St" in text else text
+    text = _WORD.sub(_word, _TITLE.sub(_title, text))
+    # "Mr. and Mrs. Campbell": these are nothing else anywhere.
+    return _ALWAYS.sub(lambda match: _TITLES[match[1]], text)
+
+
+def _street(match: re.Match[str]) -> str:
+    behind = match["next"]
+    # The dot also ends the sentence, where the text ends or a word follows that seldom stands in a name.
+    ends = behind is not None and (match.end() == len(match.string) or _FIRST_WORDS.match(match.string, match.end()))
+    return f"{match['name'] or ''}Street{'.' if ends else ''}{behind or ''}"
+
+
+def _numbered_street(match: re.Match[str]) -> str:
+    # The dot also ends the sentence where a capital or nothing follows.
+    behind = match.string[match.end() : match.end() + 2]
+    ends = match[0].endswith(".") and (not behind or (behind[:1] == " " and behind[1:].isupper()))
+    return f"{match[1]}{_ROADS[match[2]]}{'.' * ends}"
+
+
+def _title(match: re.Match[str]) -> str:
+    dotted = match[0].endswith(".")
+    if not dotted and match[1] not in _BARE_TITLES:
+        return match[0]
+    return _TITLES[match[1]] + ("" if dotted and match.string[match.end()] == " " else " ")
+
+
+def _word(match: re.Match[str]) -> str:
+    behind = match["behind"]
+    # The dot also ended the sentence where nothing follows.
+    return _WORDS[match[1]] + ("." if behind == "" else behind or "")

@@ -1,0 +1,54 @@
+"""Roman numerals behind nouns and names: ``World War II``, ``Chapter IV``, ``Henry VIII``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tts_prep.preprocess.text.english.number_words import cardinal, ordinal
+
+_VALUES: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+_NUMERAL: Final = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+_NOUNS: Final = (
+    "Chapter|Part|Section|Article|Volume|Vol|Book|Act|Scene|Phase|Stage|Type|Class|Grade|Level|Title|Appendix|Table|"
+    "Figure|Canto|Corps|Division|War|Mark|Super Bowl|Group|Episode|Lesson|Unit|Plate|Psalm"
+)
+_RULERS: Final = (
+    "Alexander|Alfonso|Benedict|Catherine|Charles|Clement|Edward|Elizabeth|Ferdinand|Francis|Frederick|George|Gregory|"
+    "Gustavus|Henry|Innocent|James|John|Leo|Louis|Mary|Napoleon|Nebuchadnezzar|Nicholas|Paul|Peter|Philip|Pius|Richard|Sixtus|"
+    "Urban|Victor|Wilhelm|William"
+)
+_COUNTED: Final = re.compile(rf"\b((?i:{_NOUNS})s?\.? )({_NUMERAL})\b(?!')")
+_REIGN: Final = re.compile(rf"\b({_RULERS}) ([IVX]+)\b(?:\.(?=[,;:—)]| \S|$))?")
+_MAX_REIGN: Final = 39
+
+
+def roman(text: str) -> str:
+    """Return a text with Roman numerals in words: cardinals behind nouns, ordinals behind the names of rulers."""
+    if not any(numeral in text for numeral in "IVX"):
+        return text
+    return _COUNTED.sub(_counted, _REIGN.sub(_reign, text))
+
+
+def _counted(match: re.Match[str]) -> str:
+    # "In this chapter I": the pronoun.
+    if not match[2] or (match[2] == "I" and match[1][0].islower()):
+        return match[0]
+    return match[1] + cardinal(_value(match[2]))
+
+
+def _value(numeral: str) -> int:
+    values = [_VALUES[letter] for letter in numeral]
+    pairs = zip(values, [*values[1:], 0], strict=True)
+    return sum(-value if value < following else value for value, following in pairs)
+
+
+def _reign(match: re.Match[str]) -> str:
+    if not re.fullmatch(_NUMERAL, match[2]) or _value(match[2]) > _MAX_REIGN:
+        return match[0]
+    number = _value(match[2])
+    # "I" after a name is more often the pronoun, unless a dot says that it is a numeral.
+    if number == 1 and not match[0].endswith("."):
+        return match[0]
+    end = "." if match[0].endswith(".") and match.end() == len(match.string) else ""
+    return f"{match[1]} the {ordinal(number)}{end}"
