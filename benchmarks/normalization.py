@@ -3,8 +3,8 @@
     python benchmarks/normalization.py TABLES [--failures]
 
 TABLES is the folder tests/nemo_text_processing/en/data_text_normalization of the repository
-https://github.com/NVIDIA/NeMo-text-processing; none of its data is kept here. A case counts where the words are the same
-without regard to case and punctuation; initials count as one word (p.m. = PM = P M), and an "and" behind hundred,
+https://github.com/NVIDIA/NeMo-text-processing; none of its data is kept here. A case counts where the words are the
+same without regard to case and punctuation; initials count as one word (p.m. = PM = P M), and an "and" behind hundred,
 thousand or a larger scale is not counted.
 """
 
