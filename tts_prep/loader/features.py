@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 Averaging = Literal["all", "nonzero"]
 
@@ -145,6 +147,54 @@ def _resized(rows: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64
     resized: npt.NDArray[np.float64] = rows[below] * (1 - share) + rows[np.minimum(below + 1, len(rows) - 1)] * share
     resized[places > len(rows) - 1] = 0
     return resized
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayNormalizer:
+    """Subtract the mean and divide by the standard deviation of an added array, of the corpus or of each speaker.
+
+    Attributes:
+        mean, std: [*row_shape], or [n_speakers, *row_shape] by speaker; float32. Where nothing varies, std is 1.
+        by_speaker: which of the two.
+        keep_zeros: leave zeros as they are: in pitch they are unvoiced frames, as FastPitch has it.
+    """
+
+    mean: npt.NDArray[np.float32]
+    std: npt.NDArray[np.float32]
+    by_speaker: bool
+    keep_zeros: bool
+
+    @classmethod
+    def of(cls, dataset: UtteranceDataset, name: str, by: str = "corpus") -> ArrayNormalizer:
+        """Take the statistics of an array of a store; those of pitch are of voiced frames.
+
+        Args:
+            by: ``"corpus"`` or ``"speaker"``.
+
+        Raises:
+            ConfigurationError: the store has no such array, or `by` is neither.
+        """
+        if by not in ("corpus", "speaker"):
+            raise ConfigurationError(f"by: expected 'corpus' or 'speaker', found {by!r}")
+        found = dataset.statistics(name)
+        mean, std = (found.speaker_mean, found.speaker_std) if by == "speaker" else (found.mean, found.std)
+        return cls(
+            np.asarray(mean, np.float32),
+            np.where(std > 0, std, 1).astype(np.float32),
+            by == "speaker",
+            name == "pitch",
+        )
+
+    def transform(self, values: npt.ArrayLike, speaker: int = 0) -> npt.NDArray[np.float32]:
+        """Return normalized values [n, *row_shape].
+
+        Args:
+            speaker: code; used with statistics by speaker.
+        """
+        rows = np.asarray(values, np.float32)
+        mean, std = (self.mean[speaker], self.std[speaker]) if self.by_speaker else (self.mean, self.std)
+        normalized = np.asarray((rows - mean) / std, np.float32)
+        return np.where(rows == 0, np.float32(0), normalized) if self.keep_zeros else normalized
 
 
 def without_outliers(values: npt.ArrayLike) -> npt.NDArray[Any]:

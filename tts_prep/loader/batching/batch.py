@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ class Batch(BatchFields):
         speakers: [B] int64, speaker codes.
         waveform: [B, S] float32, from -1 to 1, padded with zeros; None where the store keeps none, or not asked for.
         waveform_lengths: [B] int64, samples; None likewise.
+        arrays: name → further arrays that were asked for, padded with 0 as the mel, the phonemes or the waveform that
+            they follow; ``batch.pitch`` is ``batch.arrays["pitch"]``. None where none was.
+        array_lengths: name → [B] int64, for arrays with rows of their own.
     """
 
     indices: npt.NDArray[np.int64]
@@ -39,6 +43,15 @@ class Batch(BatchFields):
     speakers: npt.NDArray[np.int64]
     waveform: npt.NDArray[np.float32] | None = None
     waveform_lengths: Lengths | None = None
+    arrays: dict[str, npt.NDArray[Any]] | None = None
+    array_lengths: dict[str, Lengths] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for what is no field.
+        arrays = self.__dict__.get("arrays")
+        if arrays and name in arrays:
+            return arrays[name]
+        raise AttributeError(f"the batch has no '{name}'; arrays that it should have are named with arrays=(…)")
 
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.datasets import Array
+from tts_prep.loader.batching.arrays import pad_arrays
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.blanks import Blanks, length_with_blanks, with_blanks
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
@@ -39,6 +41,7 @@ class Collator:
         shapes: fixed shapes, those of a sampler: ``LengthBucketBatchSampler(..., n_shapes=8).shapes``. A batch gets the
             smallest that holds it. Needed only where positions come through something that drops what they carry,
             such as torch's ``Subset``; `DataLoader` gives them itself.
+        arrays: names of further arrays that the batch has, such as ``("pitch", "durations")``.
         buffers: where the batch's memory comes from; None allocates it.
     """
 
@@ -49,6 +52,7 @@ class Collator:
     pad_to_multiple: int = 1
     shapes: tuple[BatchShape, ...] = ()
     blanks: Blanks | None = None
+    arrays: tuple[str, ...] = ()
     buffers: Buffers | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +74,7 @@ class Collator:
         """
         if not len(utterances):
             raise ConfigurationError("cannot make a batch of no utterances; is the dataset empty?")
-        unpadded = Unpadded.of(utterances, waveform=self.waveform)
+        unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         buffers = self.buffers or FreshBuffers()
         shape = self._shape(unpadded, getattr(utterances, "batch_shape", None))
         size, lengths = (len(unpadded.ids), {}) if shape is None else (shape.size, shape.lengths)
@@ -88,6 +92,18 @@ class Collator:
                 if sequence.dtype == np.int16:
                     # In place, on memory that is in the cache by now.
                     row[: len(sequence)] *= np.float32(1 / 32768)
+        arrays = array_lengths = None
+        if self.arrays:
+            axes = {
+                "frame": mel.shape[1 if self.time_major else 2],
+                "phoneme": phonemes.shape[1],
+                "sample": 0 if waveform is None else waveform.shape[1],
+            }
+            specs = _specs(utterances)
+            for name in self.arrays:
+                if self.blanks and specs[name].axis == "phoneme":
+                    raise ConfigurationError(f"array '{name}' has no rows for blanks; leave out one of the two")
+            arrays, array_lengths = pad_arrays(unpadded.arrays, specs, size, axes, buffers)
         empty = size - len(unpadded.ids)
         return Batch(
             ids=[*unpadded.ids, *[""] * empty],
@@ -99,6 +115,8 @@ class Collator:
             speakers=_extended(unpadded.speakers, empty, 0),
             waveform=waveform,
             waveform_lengths=waveform_lengths,
+            arrays=arrays,
+            array_lengths=array_lengths,
         )
 
     def _shape(self, unpadded: Unpadded, told: BatchShape | None) -> BatchShape | None:
@@ -146,6 +164,7 @@ def collate(
     time_major: bool = True,
     pad_to_multiple: int = 1,
     blanks: Blanks | None = None,
+    arrays: tuple[str, ...] = (),
 ) -> Batch:
     """Pad utterances into one batch; the settings are those of `Collator`.
 
@@ -156,7 +175,13 @@ def collate(
         ConfigurationError: there is no utterance, a setting is unknown, or the stores do not agree.
         CorruptStoreError: a shard is not what the manifest or the index says.
     """
-    return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks)(utterances)
+    return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks, arrays=arrays)(
+        utterances
+    )
+
+
+def _specs(utterances: UtteranceDataset | Sequence[Utterance]) -> Mapping[str, ArraySpec]:
+    return utterances.arrays if isinstance(utterances, UtteranceDataset) else utterances[0].arrays.specs
 
 
 def _extended(values: Array, empty: int, value: int) -> Array:

@@ -91,7 +91,12 @@ class BatchFields:
 
     def _each(self, function: Callable[[Any], Any]) -> Self:
         tensors = self.torch().as_dict()
-        return replace(self, **{name: function(value) for name, value in tensors.items() if name != "ids"})
+        moved: dict[str, Any] = {
+            name: {key: function(part) for key, part in value.items()} if isinstance(value, dict) else function(value)
+            for name, value in tensors.items()
+            if name != "ids"
+        }
+        return replace(self, **moved)
 
 
 class _Ids(tuple[str, ...]):

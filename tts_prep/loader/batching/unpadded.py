@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Unpadded:
         mels: [B] arrays [n_frames, n_mels].
         phonemes: [B] arrays [n_phonemes].
         samples: [B] arrays [n_samples], int16 or float32; None where the stores keep none, or none are wanted.
+        arrays: name of each further array that is wanted → [B] arrays.
     """
 
     stores: Sequence[StoreMetadata]
@@ -36,6 +37,7 @@ class Unpadded:
     mels: list[Array]
     phonemes: list[Array]
     samples: list[Array] | None
+    arrays: Mapping[str, list[Array]] = field(default_factory=dict)
 
     @property
     def store(self) -> StoreMetadata:
@@ -43,22 +45,27 @@ class Unpadded:
         return self.stores[0]
 
     @classmethod
-    def of(cls, utterances: UtteranceDataset | Sequence[Utterance], *, waveform: bool) -> Unpadded:
+    def of(
+        cls, utterances: UtteranceDataset | Sequence[Utterance], *, waveform: bool, arrays: Sequence[str] = ()
+    ) -> Unpadded:
         """Take what a batch needs of utterances.
 
         Args:
             utterances: at least one.
             waveform: whether the waveforms are wanted.
+            arrays: names of further arrays that are wanted.
 
         Raises:
             ConfigurationError: they are of stores that do not agree.
             CorruptStoreError: a shard is not what the manifest or the index says.
         """
         if isinstance(utterances, UtteranceDataset):
-            return _of_dataset(utterances, waveform=waveform)
-        if isinstance(utterances, MixedUtterances):
-            return _of_mixture(utterances, waveform=waveform)
-        return _of_list(utterances, waveform=waveform)
+            found = _of_dataset(utterances, waveform=waveform)
+        elif isinstance(utterances, MixedUtterances):
+            found = _of_mixture(utterances, waveform=waveform)
+        else:
+            found = _of_list(utterances, waveform=waveform)
+        return replace(found, arrays={name: _arrays(utterances, name) for name in arrays}) if arrays else found
 
 
 def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
@@ -123,6 +130,22 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
         [utterance.phonemes for utterance in utterances],
         samples if waveform and len(samples) == len(utterances) else None,
     )
+
+
+def _arrays(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> list[Array]:
+    """Return one array of each utterance.
+
+    Raises:
+        ConfigurationError: a store has no such array.
+    """
+    if isinstance(utterances, UtteranceDataset):
+        return utterances.views(name)
+    missing = next((utterance for utterance in utterances if name not in utterance.arrays), None)
+    if missing is not None:
+        raise ConfigurationError(
+            f"utterance '{missing.id}': its store has no array '{name}'; there are {', '.join(missing.arrays)}"
+        )
+    return [utterance.arrays[name] for utterance in utterances]
 
 
 def _check_waveforms(stores: Sequence[StoreMetadata], *, waveform: bool) -> None:

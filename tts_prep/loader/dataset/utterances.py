@@ -60,7 +60,7 @@ class Utterance:
     waveform: Array | None = field(repr=False)
     meta: Mapping[str, str | float]
     store: StoreMetadata = field(repr=False)
-    arrays: Mapping[str, Array] = field(repr=False)
+    arrays: UtteranceArrays = field(repr=False)
 
     @property
     def audio(self) -> npt.NDArray[np.float32]:
@@ -79,11 +79,16 @@ class Utterance:
         return samples
 
 
-class _Arrays(Mapping[str, Array]):
+class UtteranceArrays(Mapping[str, Array]):
     """The arrays of one utterance, as `UtteranceDataset.views` gives them."""
 
     def __init__(self, dataset: UtteranceDataset) -> None:
         self._dataset = dataset
+
+    @property
+    def specs(self) -> Mapping[str, ArraySpec]:
+        """Dtype, shape and axis of each array."""
+        return self._dataset.arrays
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._dataset.arrays:
@@ -400,7 +405,7 @@ class UtteranceDataset:
             waveform=one.views("waveform")[0] if self.has_waveform else None,
             meta={name: _plain(columns[name][0]) for name in columns if name not in FIXED_COLUMNS},
             store=self.metadata,
-            arrays=_Arrays(one),
+            arrays=UtteranceArrays(one),
         )
 
 

@@ -1,0 +1,99 @@
+"""Added arrays in batches: padded as what they follow, by name, and normalized by a store's statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import UtteranceDataset, collate
+from tts_prep.loader.features import ArrayNormalizer
+from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.adding import add_array
+from tts_prep.preprocess.runs.prepare import prepare
+
+N_FRAMES = (5,)
+
+
+def pitch(utterance):
+    values = np.arange(1, len(utterance.mel) + 1, dtype=np.float32)
+    values[0] = 0
+    return values
+
+
+def codes(utterance):
+    return np.full((len(utterance.phonemes) + 1, 2), 7, np.int16)
+
+
+def vector(utterance):
+    return np.full(3, len(utterance.text), np.float32)
+
+
+def stress(utterance):
+    return utterance.phonemes % 3
+
+
+@pytest.fixture(scope="module")
+def dataset(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
+    path = tmp_path_factory.mktemp("arrays") / "store"
+    prepare(read_ljspeech(corpus), corpus, path, Configuration(mel=PRESETS["hifigan"], text=TextConfig("characters")))
+    add_array(path, "pitch", pitch)
+    add_array(path, "codes", codes, dtype="int16", row_shape=(2,), axis="own", rate=50)
+    add_array(path, "vector", vector, row_shape=(3,), axis="utterance")
+    add_array(path, "stress", stress, dtype="int32", axis="phoneme")
+    return UtteranceDataset(path, verify=True)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_arrays_are_padded_as_what_they_follow(dataset: UtteranceDataset, listed: bool) -> None:
+    chosen = dataset[:3]
+    batch = collate(
+        list(chosen) if listed else chosen, arrays=("pitch", "codes", "vector", "stress"), pad_to_multiple=8
+    )
+    assert batch.pitch is batch.arrays["pitch"]
+    assert batch.pitch.shape == batch.mel.shape[:2]
+    assert (batch.pitch.dtype, batch.codes.dtype) == (np.float32, np.int64)
+    assert batch.stress.shape == batch.phonemes.shape
+    for row, utterance in enumerate(chosen):
+        n = len(utterance.mel)
+        assert np.array_equal(batch.pitch[row, :n], utterance.arrays["pitch"])
+        assert not batch.pitch[row, n:].any()
+        assert np.array_equal(batch.stress[row, : len(utterance.phonemes)], utterance.phonemes % 3)
+        assert batch.array_lengths["codes"][row] == len(utterance.phonemes) + 1
+        assert (batch.vector[row] == len(utterance.text)).all()
+    assert batch["arrays"].keys() == {"pitch", "codes", "vector", "stress"}
+
+
+def test_a_batch_has_no_arrays_that_were_not_asked_for(dataset: UtteranceDataset) -> None:
+    batch = collate(dataset[:2])
+    assert batch.arrays is None
+    with pytest.raises(AttributeError, match="the batch has no 'pitch'; arrays that it should have are named"):
+        batch.pitch  # noqa: B018
+    with pytest.raises(ConfigurationError, match="no array 'energy'"):
+        collate(dataset[:2], arrays=("energy",))
+
+
+def test_arrays_become_tensors(dataset: UtteranceDataset) -> None:
+    torch = pytest.importorskip("torch")
+    batch = collate(dataset[:2], arrays=("pitch",)).to("cpu")
+    assert isinstance(batch.pitch, torch.Tensor)
+
+
+def test_pitch_is_normalized_by_the_statistics_and_unvoiced_stays_zero(dataset: UtteranceDataset) -> None:
+    every = np.concatenate([utterance.arrays["pitch"] for utterance in dataset]).astype(np.float64)
+    for by in ("corpus", "speaker"):
+        found = ArrayNormalizer.of(dataset, "pitch", by).transform(dataset[0].arrays["pitch"], speaker=0)
+        expected = (dataset[0].arrays["pitch"] - every.mean()) / every.std()
+        np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-5)
+        assert found[0] == 0
+    with pytest.raises(ConfigurationError, match="by: expected 'corpus' or 'speaker', found 'text'"):
+        ArrayNormalizer.of(dataset, "pitch", "text")
+
+
+def test_lengths_of_rows_of_their_own_filter_a_dataset(dataset: UtteranceDataset) -> None:
+    longest = int(dataset.n_codes.max())
+    assert len(dataset.filter(lambda m: m.n_codes == longest)) == 1
