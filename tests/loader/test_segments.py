@@ -157,3 +157,16 @@ def test_other_layouts_and_settings(stamped):
     with pytest.raises(ConfigurationError, match="no utterances"):
         SegmentCollator(1)([])
     assert Collator()(stamped).mel.shape[0] == len(stamped)
+
+
+def test_other_arrays_are_cut_at_the_same_place(stamped):
+    for utterances in (stamped, list(stamped), ChainDataset(stamped).__getitems__(list(range(len(stamped))))):
+        # mel and waveform are arrays of the store by name like any others.
+        batch = SegmentCollator(3, arrays=["mel", "waveform"])(utterances)
+        np.testing.assert_array_equal(batch["mel"], batch.arrays["mel"])
+        np.testing.assert_array_equal(batch.arrays["waveform"], np.rint(batch.waveform * 32768))
+        assert batch["waveform"].dtype == np.int16
+        with pytest.raises(ConfigurationError, match="'phonemes' has no row for each frame or each sample"):
+            SegmentCollator(3, arrays=["phonemes"])(utterances)
+        with pytest.raises(ConfigurationError, match="no array 'pitch'"):
+            SegmentCollator(3, arrays=["pitch"])(utterances)

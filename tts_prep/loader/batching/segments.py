@@ -36,6 +36,8 @@ class SegmentBatch(BatchFields):
         speakers: [B] int64, speaker codes.
         waveform: [B, F · hop_length] float32, from -1 to 1; None where the store keeps none, or not asked for.
         waveform_lengths: [B] int64, samples that are not padding; None likewise.
+        arrays: other arrays by name, [B, F, …] of frames or [B, F · hop_length, …] of samples, in their own dtype; None
+            where none are asked for. ``batch["pitch"]`` is ``batch.arrays["pitch"]``.
     """
 
     indices: npt.NDArray[np.int64]
@@ -45,6 +47,15 @@ class SegmentBatch(BatchFields):
     speakers: npt.NDArray[np.int64]
     waveform: npt.NDArray[np.float32] | None = None
     waveform_lengths: Lengths | None = None
+    arrays: dict[str, npt.NDArray[Any]] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field, or one of the other arrays, by its name.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
+        return self.arrays[name] if self.arrays and name in self.arrays else super().__getitem__(name)
 
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
@@ -71,6 +82,7 @@ class SegmentCollator:
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's frame of
             digital silence. Only utterances that are shorter than a segment are padded, at the end; waveforms with 0.
         time_major: [B, F, n_mels]; False makes [B, n_mels, F].
+        arrays: names of other arrays of frames or samples to cut at the same place, padded with 0.
 
     Raises:
         ConfigurationError: a setting is out of range.
@@ -87,6 +99,7 @@ class SegmentCollator:
         normalize: Normalization | None = None,
         mel_padding: float | Literal["silence"] = "silence",
         time_major: bool = True,
+        arrays: Sequence[str] = (),
     ) -> None:
         if frames < 1 or segments < 1:
             raise ConfigurationError(f"frames, segments: expected numbers from 1 on, found {frames} and {segments}")
@@ -99,6 +112,7 @@ class SegmentCollator:
         self.normalize = normalize
         self.mel_padding = mel_padding
         self.time_major = time_major
+        self.arrays = tuple(arrays)
         self._draws = EpochDraws(check_seed(seed))
 
     def set_epoch(self, epoch: int) -> None:
@@ -114,7 +128,7 @@ class SegmentCollator:
         """
         if not len(utterances):
             raise ConfigurationError("cannot make a batch of no utterances; is the dataset empty?")
-        unpadded = Unpadded.of(utterances, waveform=self.waveform)
+        unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         starts = self._starts(unpadded, getattr(utterances, "batch_epoch", None))
         which = np.repeat(np.arange(len(unpadded.ids)), self.segments).tolist()
         mel, mel_lengths = self._mels(unpadded, which, starts)
@@ -136,7 +150,20 @@ class SegmentCollator:
             speakers=np.asarray(unpadded.speakers, np.int64)[which],
             waveform=waveform,
             waveform_lengths=waveform_lengths,
+            arrays={name: self._cut_array(unpadded, name, which, starts) for name in self.arrays} or None,
         )
+
+    def _cut_array(self, unpadded: Unpadded, name: str, which: list[int], starts: list[int]) -> Array:
+        """Return the stretches of an array of frames or of samples."""
+        views = unpadded.arrays[name]
+        if all(len(view) == len(mel) for view, mel in zip(views, unpadded.mels, strict=True)):
+            rows = 1
+        elif unpadded.samples is not None and list(map(len, views)) == list(map(len, unpadded.samples)):
+            rows = unpadded.store.hop_length
+        else:
+            raise ConfigurationError(f"arrays: '{name}' has no row for each frame or each sample, so it cannot be cut")
+        sequences, places = [views[i] for i in which], [start * rows for start in starts]
+        return _cut(sequences, places, self.frames * rows, 0, views[0].dtype)[0]
 
     def _starts(self, unpadded: Unpadded, epoch: int | None) -> list[int]:
         """Return the first frame of each segment, [B]."""
@@ -160,9 +187,11 @@ class SegmentCollator:
         return rows if self.time_major else np.ascontiguousarray(rows.transpose(0, 2, 1)), lengths
 
 
-def _cut(sequences: Sequence[Array], starts: Sequence[int], length: int, padding: Any) -> tuple[Array, Lengths]:
-    """Return [B, length, …] float32: a stretch of each sequence, padded at its end, and how long each one is."""
-    batch = np.empty((len(sequences), length, *sequences[0].shape[1:]), np.float32)
+def _cut(
+    sequences: Sequence[Array], starts: Sequence[int], length: int, padding: Any, dtype: npt.DTypeLike = np.float32
+) -> tuple[Array, Lengths]:
+    """Return [B, length, …]: a stretch of each sequence, padded at its end, and how long each one is."""
+    batch = np.empty((len(sequences), length, *sequences[0].shape[1:]), dtype)
     lengths = np.empty(len(sequences), np.int64)
     for number, (row, sequence, start) in enumerate(zip(batch, sequences, starts, strict=True)):
         stretch = sequence[start : start + length]

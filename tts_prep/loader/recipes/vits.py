@@ -19,7 +19,6 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.utterances import Utterance
 from tts_prep.loader.randomness import digest, permutation
 from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
@@ -28,6 +27,7 @@ from tts_prep.loader.samplers.shapes import BatchPositions
 
 _SHUFFLE_SEED = 1234
 _WAV_HEADER = 44
+_POWER_OFFSET = 1e-6
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -62,7 +62,7 @@ def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_len
     window[left : left + win_length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(win_length) / win_length)
     spectrum = np.fft.rfft(frames * window, axis=1)
     power = spectrum.real**2 + spectrum.imag**2
-    return np.ascontiguousarray(np.sqrt(power + 1e-6).T, np.float32)
+    return np.ascontiguousarray(np.sqrt(power + _POWER_OFFSET).T, np.float32)
 
 
 class _Loader(DatasetMixin):
@@ -100,10 +100,17 @@ class _Loader(DatasetMixin):
         utterance = self.utterances[i]
         ids = intersperse(utterance.phonemes) if self.add_blank else utterance.phonemes.astype(np.int64)
         audio = utterance.audio
-        return ids, self._spectrogram(utterance, audio), audio[np.newaxis]
+        return ids, self._spectrogram(i, audio), audio[np.newaxis]
 
-    def _spectrogram(self, utterance: Utterance, audio: Float32Array) -> Float32Array:
-        del utterance
+    def _spectrogram(self, i: int, audio: Float32Array) -> Float32Array:
+        """Return the store's spectrogram where it is the one that VITS computes, else compute it."""
+        dataset, row = self.utterances.places[i]
+        stored = dataset.arrays.get("spectrogram")
+        recipe = dataset.metadata.audio_settings
+        needed = {"framing": "hifigan", "n_fft": self.filter_length, "win_length": self.win_length}
+        same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
+        if same and all(recipe.get(name) == value for name, value in needed.items()):
+            return np.array(dataset[row].arrays["spectrogram"].T, np.float32, order="C")
         return linear_spectrogram(audio, self.filter_length, self.hop_length, self.win_length)
 
 
