@@ -176,8 +176,8 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
 def test_a_recording_that_grows_while_it_is_read_ends_the_run(
     own_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_and_grow(path: Path, *arguments: object) -> object:
-        waveform = read(path, *arguments)
+    def read_and_grow(path: Path, *arguments: object, **keywords: object) -> object:
+        waveform = read(path, *arguments, **keywords)
         soundfile.write(path, speech_like(2, 1), 22050)
         return waveform
 
