@@ -8,6 +8,7 @@ import pytest
 from commands import run
 from corpora import record
 
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.typography import without_controls
@@ -123,6 +124,13 @@ def test_attached_phonemes_of_lj_speech_have_the_word_boundaries_of_their_texts(
             # A closing quote between mark and space is not spoken.
             expected = sum(text.count(mark[0] + closing + " ") for closing in ("", "'", ")"))
             assert espeak.phoneticize(text).count(mark) >= expected
+
+
+def test_separate_punctuation_is_that_of_styletts2s_lists() -> None:
+    separate = get_frontend("espeak", punctuation="separate")
+    # Rows of its Data/train_list.txt have "jˈuː.ˈɛs ." and "θˈɜːɾi wˈʌn".
+    assert separate.phoneticize("the U.S. Army, thirty-one.") == "ðə jˈuː.ˈɛs . ˈɑːɹmi , θˈɜːɾi wˈʌn ."
+    assert PRESETS["styletts2"].text == {"punctuation": "separate"}
 
 
 def test_arpabet_keeps_words_apart_that_a_mark_separates() -> None:

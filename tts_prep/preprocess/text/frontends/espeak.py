@@ -40,6 +40,8 @@ _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
+# StyleTTS2's lists, which have marks as tokens of their own, have a word boundary at a hyphen.
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _JOINING_MARK = re.compile(r"(?<=[^\W\d_])([,;!?])(?=[^\W\d_])")
 _PARTS_OF_WORDS = ("Mn", "Mc", "Me", "Lm", "Zs")
 # The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
@@ -111,7 +113,11 @@ class EspeakFrontend(CharacterPhonemes):
                     raise
                 raise TextError(str(error)) from None
             check_script(text, language or self.language)
-            spoken = "".join(backend.phonemize([_with_word_boundaries(text)], strip=True))
+            spoken = "".join(
+                backend.phonemize(
+                    [_with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text)], strip=True
+                )
+            )
         phonemes = _SWITCH.sub("", spoken)
         self._switches = (text, language or self.language, tuple(_switches(spoken)))
         if self._switches[2] and not _LATIN.search(text):

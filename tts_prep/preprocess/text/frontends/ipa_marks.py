@@ -13,7 +13,8 @@ MARKS: Final = PUNCTUATION.strip()
 
 NOT_SPOKEN: Final = frozenset(PUNCTUATION + "ˈˌ")
 
-_MARK: Final = re.compile(rf" *([{re.escape(MARKS)}]) *")
+# A full stop inside of initials ("U.S.") is no token of its own; the last one is.
+_MARK: Final = re.compile(rf" *(\.(?=[\s{re.escape(MARKS)}]|$)|[{re.escape(MARKS.replace('.', ''))}]) *")
 
 
 def separate_punctuation(phonemes: str) -> str:
