@@ -3,6 +3,7 @@
 `benchmarks/recipes.py` compares with the systems' own code; here are shapes, dtypes, alignment and epochs.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,11 @@ from stores import HOP_LENGTH, N_MELS, SAMPLE_RATE, make_rows, write_store
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.loader.recipes import bigvgan, f5tts, hifigan, matcha, vits, vocos
+from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.runs.prepare import prepare
 
 torch = pytest.importorskip("torch")
 
@@ -213,3 +219,20 @@ def test_f5tts_gives_mels_and_texts(tmp_path):
     assert sorted(map(tuple, sampler)) == [(1, 0, 3), (2,)]
     with pytest.raises(ConfigurationError, match="expected sample_rate = 24000, found 22050"):
         f5tts.CustomDataset(path)
+
+
+def test_vits_takes_the_spectrogram_of_the_store_where_it_is_the_one_that_is_computed(corpus, tmp_path):
+    mel = replace(get_preset("hifigan").config, peak=None)
+    hparams = SimpleNamespace(
+        sampling_rate=22_050, filter_length=1024, hop_length=256, win_length=1024, add_blank=True, max_text_len=10_000
+    )
+    for offset, taken in ((1e-6, True), (1e-9, False)):
+        path = tmp_path / f"store{offset}"
+        feature = make_feature("spectrogram", {"power_offset": offset}, mel)
+        configuration = Configuration(mel=mel, store=StoreConfig(waveform_dtype="float32"))
+        prepare(read_ljspeech(corpus), corpus, path, configuration, features=[feature])
+        loader = vits.TextAudioLoader(write_list(tmp_path / "list", path), hparams)
+        _, spec, wav = loader[0]
+        computed = vits.linear_spectrogram(wav[0].numpy(), 1024, 256, 1024)
+        np.testing.assert_allclose(spec, computed, rtol=1e-3, atol=1e-4)
+        assert np.array_equal(spec, loader.utterances[0].arrays["spectrogram"].T) == taken
