@@ -8,7 +8,8 @@ import pytest
 from commands import run
 from corpora import record
 
-from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.errors import TextError
+from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.typography import without_controls
@@ -129,11 +130,20 @@ def test_attached_phonemes_of_lj_speech_have_the_word_boundaries_of_their_texts(
 def test_separate_punctuation_is_that_of_styletts2s_lists() -> None:
     separate = get_frontend("espeak", punctuation="separate")
     # Rows of its Data/train_list.txt have "jˈuː.ˈɛs ." and "θˈɜːɾi wˈʌn".
-    assert separate.phoneticize("the U.S. Army, thirty-one.") == "ðə jˈuː.ˈɛs . ˈɑːɹmi , θˈɜːɾi wˈʌn ."
-    assert PRESETS["styletts2"].text == {"punctuation": "separate"}
+    assert separate.phoneticize("the U.S. Army, thirty-one.") == "ðə jˈuː.ˈɛs . ˈɑːɹmi , θˈɜːɾi wˌʌn ."
+    assert get_preset("styletts2").text == {"punctuation": "separate"}
 
 
 def test_arpabet_keeps_words_apart_that_a_mark_separates() -> None:
     arpabet = get_frontend("arpabet")
     assert arpabet.phoneticize("and/or") == arpabet.phoneticize("and or")
     assert arpabet.phoneticize("one(two)three") == arpabet.phoneticize("one two three")
+
+
+@pytest.mark.parametrize(("language", "text"), [("en-us", "ba" * 66), ("de", "7" * 26), ("ru", "да" * 80)])
+def test_words_and_numbers_that_espeak_would_cut_are_refused(espeak, language: str, text: str) -> None:
+    with pytest.raises(TextError, match=f"{len(text)} letters or digits in one word"):
+        espeak.phoneticize(text, language)
+    # Scripts without spaces have no such words; the longest that are taken come out whole.
+    assert espeak.phoneticize("你好" * 60, "cmn").count("ni") == 60
+    assert espeak.phoneticize("ba" * 50).count("b") == 50

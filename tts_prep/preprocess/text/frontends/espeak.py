@@ -40,6 +40,13 @@ _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
+# espeak-ng drops the phonemes behind the 198th of a word without a word (English "ba" repeated 70 times), and parts of
+# numbers from 26 digits on. Thai, Khmer, Chinese and Japanese have no spaces between words, and it finds them itself.
+_MAX_LETTERS = 100
+_MAX_DIGITS = 25
+_TOO_LONG = re.compile(
+    rf"[^\W\d_\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{{{_MAX_LETTERS + 1},}}|\d{{{_MAX_DIGITS + 1},}}"
+)
 # StyleTTS2's lists, which have marks as tokens of their own, have a word boundary at a hyphen.
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _JOINING_MARK = re.compile(r"(?<=[^\W\d_])([,;!?])(?=[^\W\d_])")
@@ -104,6 +111,12 @@ class EspeakFrontend(CharacterPhonemes):
         if "\0" in text:
             # It would end the text for espeak-ng, and what follows would be dropped without a word.
             raise TextError(f"a NUL character in {text[:60]!r}")
+        too_long = _TOO_LONG.search(text)
+        if too_long:
+            raise TextError(
+                f"{len(too_long[0])} letters or digits in one word, {too_long[0][:30]!r}…; espeak-ng drops phonemes of "
+                f"words over {_MAX_LETTERS} letters and numbers over {_MAX_DIGITS} digits"
+            )
         with _ESPEAK:
             try:
                 backend = self._backend(language or self.language)
