@@ -1,6 +1,9 @@
 """Time the mel kernel on one core against librosa and torch, and the floors under it, and print a markdown table.
 
     python benchmarks/kernel.py --runs 15
+    python benchmarks/kernel.py --runs 15 --n-fft 400 480 512 960 1094 1102 1200 1920 2048
+
+With ``--n-fft``, the table has a row for each length, with a hop of a quarter of it.
 
 The contenders take turns on the same clips, in memory; speeds are multiples of real time, medians over the runs. The
 floors are the parts that cannot be left out: a library's transform alone, decoding alone, writing alone, checksums.
@@ -27,7 +30,9 @@ import numpy as np
 import scipy.fft
 import soundfile
 
-from tts_prep.preprocess.audio import PRESETS, mel_spectrogram
+from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram, plain_kernel
+from tts_prep.preprocess.audio.framing import n_frames, pad_waveform
+from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import read_waveform
 
 RATE = 22_050
@@ -42,6 +47,59 @@ def make_clips() -> list[np.ndarray]:
         noise = rng.standard_normal(round(seconds * RATE))
         clips.append((0.2 * np.convolve(noise, [1, 0.9, 0.5], "same")).clip(-1, 1).astype(np.float32))
     return clips
+
+
+def by_length(n_fft: int) -> dict[str, Callable[[np.ndarray], object]]:
+    """Return what makes the same mel with an n_fft: ours, librosa's and torch's."""
+    import torch
+
+    torch.set_num_threads(1)
+    hop = n_fft // 4
+    config = MelConfig(n_fft=n_fft, win_length=n_fft, hop_length=hop)
+    bank = librosa.filters.mel(sr=RATE, n_fft=n_fft, n_mels=80, fmin=0, fmax=8000)
+    torch_bank, window = torch.from_numpy(bank), torch.hann_window(n_fft)
+
+    def by_librosa(x: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(bank @ np.abs(librosa.stft(x, n_fft=n_fft, hop_length=hop, pad_mode="reflect")), 1e-5))
+
+    def by_torch(x: np.ndarray) -> object:
+        spectrum = torch.stft(torch.from_numpy(x), n_fft, hop, window=window, pad_mode="reflect", return_complex=True)
+        magnitude = torch.sqrt(spectrum.real.square() + spectrum.imag.square())
+        return torch.log(torch.clamp(torch_bank @ magnitude, min=1e-5))
+
+    def plain(x: np.ndarray) -> np.ndarray:
+        # The kernel of machines without the compiler.
+        out = np.empty((n_frames(len(x), config), config.n_mels), np.float32)
+        extractor = MelExtractor(config)
+        plain_kernel.mel_frames(
+            pad_waveform(x, config), extractor._window, config, extractor.filter_bank, out, np.empty(0, np.float32)
+        )
+        return config.compression.transform_in_place(out)
+
+    return {"ours": lambda x: mel_spectrogram(x, config), "librosa": by_librosa, "torch": by_torch, "plain": plain}
+
+
+def print_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> None:
+    """Print speeds and ratios for each n_fft, medians."""
+    seconds = sum(map(len, clips)) / RATE
+    print("| n_fft | times real time | librosa's time to ours | torch's | ours without a compiler |")
+    print("| --- | --- | --- | --- | --- |")
+    for n_fft in lengths:
+        rows = by_length(n_fft)
+        times: dict[str, list[float]] = {label: [] for label in rows}
+        for run in range(runs + 1):
+            for label, function in rows.items():
+                start = time.process_time()
+                for clip in clips:
+                    function(clip)
+                if run:
+                    times[label].append(time.process_time() - start)
+        ratios = [
+            statistics.median(t / our for t, our in zip(times[label], times["ours"], strict=True))
+            for label in ("librosa", "torch", "plain")
+        ]
+        speed = seconds / statistics.median(times["ours"])
+        print(f"| {n_fft} | {speed:,.0f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |", flush=True)
 
 
 def contenders() -> dict[str, Callable[[np.ndarray], object]]:
@@ -113,10 +171,15 @@ def floors(folder: Path, clips: list[np.ndarray]) -> dict[str, Callable[[np.ndar
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the mel kernel and the floors under it, on one core.")
     parser.add_argument("--runs", type=int, default=15)
-    runs = parser.parse_args().runs
+    parser.add_argument("--n-fft", type=int, nargs="+", help="compare these lengths; needs torch")
+    options = parser.parse_args()
+    runs = options.runs
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     clips = make_clips()
+    if options.n_fft:
+        print_lengths(options.n_fft, clips, runs)
+        return
     seconds = sum(map(len, clips)) / RATE
     with tempfile.TemporaryDirectory() as name:
         groups = (contenders(), floors(Path(name), clips))

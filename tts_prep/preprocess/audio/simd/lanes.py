@@ -19,12 +19,17 @@ from typing import Any, Final
 import llvmlite.binding
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic, models, overload, register_model
 
 # Two registers of float64 and one of float32 where they have 512 bits. With 256 bits, sixteen of them hold the eight
 # values of a radix-4 butterfly at 8 lanes and not at 16.
-LANES: Final = 16 if llvmlite.binding.get_host_cpu_features().get("avx512f") else 8
+# The compiler may be told of another processor than this one, by NUMBA_CPU_FEATURES.
+_TOLD: Final[str | None] = getattr(config, "CPU_FEATURES", None)
+_HAS_512_BITS: Final = (
+    bool(llvmlite.binding.get_host_cpu_features().get("avx512f")) if _TOLD is None else "+avx512f" in _TOLD.split(",")
+)
+LANES: Final = 16 if _HAS_512_BITS else 8
 
 # A sum of products may become one fused operation; no sum is reordered. nnan and the like are not claimed.
 _FLAGS = ("contract", "nsz", "arcp")
