@@ -19,8 +19,8 @@ test: $(INSTALLED)
 
 # Hours: 200 kills, every write failing in turn, thousands of fuzzed stores, long epochs, a long corpus.
 soak: $(INSTALLED)
-	KILLS=$(or $(KILLS),200) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
-	FUZZ=$(or $(FUZZ),2000) CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
+	KILLS=$(or $(KILLS),200) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
+	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
 		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/test_full_disk.py
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/test_fuzzed_recordings.py
 

@@ -150,7 +150,7 @@ def test_a_crafted_manifest_is_refused(store: Path, what: str, find: FindLocatio
         (b'{"format": NaN}', "not JSON"),
         (b"\xff\xfe{}", "expected UTF-8, found byte 0xff"),
         (b"\x00" * 1000, "not JSON"),
-        (b'{"format": "tts-prep store", "version": "1.0"}', "a key is missing"),
+        (b'{"format": "tts-prep store", "version": "1.0"}', "is missing"),
     ],
 )
 def test_a_manifest_that_is_no_json_of_a_store_is_refused(

@@ -147,7 +147,7 @@ def parse_arrays(where: Path | str, values: Mapping[str, Any]) -> dict[str, Arra
     """
     for name in ("mel", "phonemes"):
         if name not in values:
-            raise CorruptStoreError(f"{where}: a key is missing: no array '{name}'")
+            raise CorruptStoreError(f"{where}: the array '{name}' is missing")
     specs = {}
     for name in sorted(values, key=lambda name: (list(ARRAYS).index(name) if name in ARRAYS else len(ARRAYS), name)):
         value = values[name]

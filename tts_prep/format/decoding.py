@@ -66,8 +66,10 @@ class Record:
 
     def fault(self, key: str, expected: str) -> CorruptStoreError:
         """Return the error for a key whose value is not what is expected."""
-        found = shown(self.values[key]) if key in self.values else "a key is missing"
-        return CorruptStoreError(f"{self.where}: '{shown(key)[1:-1]}': expected {expected}, found {found}")
+        name = shown(key)
+        if key not in self.values:
+            return CorruptStoreError(f"{self.where}: {name} is missing, expected {expected}")
+        return CorruptStoreError(f"{self.where}: {name}: expected {expected}, found {shown(self.values[key])}")
 
     def text(self, key: str, *, limit: int = 1 << 20) -> str:
         """Return a text."""
