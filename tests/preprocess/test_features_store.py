@@ -142,6 +142,17 @@ def test_a_row_whose_feature_fails_in_a_run_is_left_out_and_named(
     assert len(UtteranceDataset(store, verify=True)) == 5
 
 
+def test_adding_an_array_again_mends_its_broken_files(corpus: Path, tmp_path: Path) -> None:
+    made = [make_feature("energy", {}, CONFIG.mel)]
+    store = run(corpus, tmp_path / "store", made)
+    before = files(store)
+    broken = store / "arrays/energy/00001.h5"
+    broken.write_bytes(broken.read_bytes()[:-100])
+    (store / "arrays/energy/00002.h5").unlink()
+    add_features(store, made, Corpus(read_ljspeech(corpus), corpus))
+    assert files(store) == before
+
+
 def test_an_array_that_is_there_with_other_settings_is_refused(corpus: Path, tmp_path: Path) -> None:
     store = run(corpus, tmp_path / "store", [make_feature("energy", {}, CONFIG.mel)])
     before = files(store)

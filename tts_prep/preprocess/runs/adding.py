@@ -14,7 +14,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import assemble_store
-from tts_prep.format.checksums import json_sha256
+from tts_prep.format.checksums import file_sha256, json_sha256
 from tts_prep.format.datasets import Array
 from tts_prep.format.files import stored_file
 from tts_prep.format.hdf5_reader import read_locations
@@ -69,7 +69,8 @@ def add_features(
     """Add the arrays of features to a whole store; return its new manifest.
 
     The bytes are those that a run would have made that had the features from the beginning. An interrupted call leaves
-    the store as it was; the next one goes on with the shards that are missing.
+    the store as it was; the next one goes on with the shards that are missing. Broken files of an array that the store
+    has already are made again.
 
     Args:
         corpus: what the store was made from; None where the features need no recordings.
@@ -89,7 +90,8 @@ def add_features(
         manifest = read_manifest(store)
         for name in specs.keys() & manifest.specs.keys():
             check_same(store, manifest.specs[name], specs[name])
-        missing = tuple(f for f in features if any(spec.name not in manifest.specs for spec in f.specs))
+        whole = {name for name in specs.keys() & manifest.array_files.keys() if _is_whole(store, manifest, name)}
+        missing = tuple(feature for feature in features if not all(spec.name in whole for spec in feature.specs))
         if not missing:
             return manifest
         config = configuration_of(store, dict(manifest.configuration))
@@ -102,13 +104,23 @@ def add_features(
         purpose = json_sha256(["add", manifest.fingerprint, manifest.plan, sorted(specs)])
         with beside(store, purpose) as folder:
             for entry in manifest.files:
-                if entry.file not in (INDEX, FAILURES, PLAN) and not (folder / entry.file).exists():
+                there = (store / entry.file).is_file() and not (folder / entry.file).exists()
+                if there and entry.file not in (INDEX, FAILURES, PLAN):
                     take_over(store, folder, entry.file)
             add = partial(_add, folder.absolute(), missing, recipe or MelExtractor(config.mel))
             with worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool:
                 added = _run(pool, add, jobs_of, progress)
             arrays = {**manifest.array_files, **added}
             return assemble_store(folder, _headers(folder, manifest), arrays)
+
+
+def _is_whole(store: Path, manifest: Manifest, name: str) -> bool:
+    """Return whether the files of an array are as the manifest says."""
+    for entry in manifest.array_files[name]:
+        path = store / entry.file
+        if not path.is_file() or file_sha256(path) != entry.sha256:
+            return False
+    return True
 
 
 def _run(
