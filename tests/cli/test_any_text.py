@@ -71,6 +71,17 @@ def test_no_text_of_any_characters_ends_a_run(
         assert failure["reason"].startswith(failure["where"])
 
 
+def test_a_store_without_utterances_is_a_failure(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "empty.txt").write_text("a.wav|…\n", encoding="utf-8")
+    status, _, err = run(
+        *(capsys, "filelist", folder / "empty.txt", folder / "empty", "--columns", "path|text", "--jobs", 1),
+        *("--max-failures", "100%"),
+    )
+    assert status == 1
+    assert "all 1 rows failed, and a store has at least one utterance; the first is a (text): empty.txt:1: " in err
+    assert not (folder / "empty/manifest.json").exists()
+
+
 def test_a_frontend_that_raises_costs_one_row_that_is_named(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -235,7 +235,7 @@ def test_punctuation_only_is_a_failure_of_the_text(tmp_path: Path) -> None:
     root = write_ljspeech(tmp_path / "lj", ("?!...", "Yes."))
     run(root, tmp_path / "store", max_failures=1)
     assert [(row["stage"], row["reason"]) for row in failures(tmp_path / "store")] == [
-        ("text", "metadata.csv:1: nothing to speak in '?!...'")
+        ("text", "metadata.csv:1: nothing to speak in '?!…'")
     ]
 
 
@@ -251,11 +251,11 @@ def test_too_many_failures_end_the_run_with_the_first_reason_and_the_list(own_co
     assert run(own_corpus, tmp_path / "store", max_failures=10).manifest.totals["failures"] == 10
 
 
-def test_a_corpus_of_nothing_but_failures_makes_an_empty_store(tmp_path: Path) -> None:
+def test_a_corpus_of_nothing_but_failures_is_an_error(tmp_path: Path) -> None:
     root = write_ljspeech(tmp_path / "lj", ("...",))
-    manifest = run(root, tmp_path / "store", max_failures="100%").manifest
-    assert (manifest.totals["utterances"], manifest.totals["failures"]) == (0, 1)
-    assert all(fault is None for _, fault in verify_store(tmp_path / "store"))
+    with pytest.raises(TooManyFailuresError, match="all 1 rows failed, and a store has at least one utterance"):
+        run(root, tmp_path / "store", max_failures="100%")
+    assert not (tmp_path / "store/manifest.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,12 @@ def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: Fa
     """Write the failures of shards, in order, and raise a `TooManyFailuresError`."""
     failures = write_failures(store, headers)
     first = failures[0]
+    if len(failures) <= allowed.of(total):
+        why = f"all {total} rows failed, and a store has at least one utterance"
+    else:
+        why = f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows"
     raise TooManyFailuresError(
-        f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows; the first is "
+        f"{why}; the first is "
         f"{first['id'] or 'without an id'} ({first['stage']}): {first['reason']}; all are in {store / FAILURES}; "
         "what was done is kept"
     )

@@ -198,6 +198,9 @@ def prepare(
             )
             summaries = _make_shards(own, make, recipe, folder, pool, allowed, progress)
             if not part:
+                if not any(summary.header.rows for summary in summaries):
+                    total = sum(plan.n_rows for plan in plans)
+                    give_up(folder, [summary.header for summary in summaries], total, allowed)
                 added = {name: _take_over_array(name, store, folder, summaries) for name in arrays}
                 added |= {name: [summary.arrays[name] for summary in summaries] for name in specs}
                 manifest = assemble_store(folder, [(summary.entry, summary.header) for summary in summaries], added)
