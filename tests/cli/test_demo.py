@@ -9,6 +9,8 @@ import soundfile
 
 from tts_prep.demo.corpus import make_demo_corpus, read_sentences
 from tts_prep.errors import CorpusError
+from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
+from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,23 @@ def test_recordings_are_mono_pcm16_at_22050_hz_and_audible(corpus: Path) -> None
     assert min(seconds) < 1.5
     assert max(seconds) > 9
     assert 120 < sum(seconds) < 360
+
+
+def test_textgrids_have_the_phones_where_they_are_heard(corpus: Path) -> None:
+    for path in sorted((corpus / "wavs").iterdir())[:12]:
+        samples, rate = soundfile.read(path)
+        phones = read_textgrid(corpus / "TextGrid" / f"{path.stem}.TextGrid")
+        assert abs(phones[-1].end - len(samples) / rate) < 1e-6
+        loud = {True: [], False: []}
+        for phone in phones:
+            stretch = samples[round(phone.start * rate) : round(phone.end * rate)]
+            loud[phone.label != ""].extend(np.abs(stretch).tolist())
+        assert np.mean(loud[True]) > 8 * np.mean(loud[False])
+        durations, changed = Alignment.of_intervals(phones, path.stem).durations(
+            AlignmentConfig(), rate, 256, 1 + len(samples) // 256
+        )
+        assert durations.sum() == 1 + len(samples) // 256
+        assert abs(changed) <= 1
 
 
 def test_sentences_are_varied() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ import soundfile
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.atomic import replacing
-from tts_prep.preprocess.text.frontends.speech import speak
+from tts_prep.preprocess.text.frontends.speech import speak_with_phones
 
 
 class Manner(NamedTuple):
@@ -33,18 +34,22 @@ MANNERS = (
 
 
 def make_demo_corpus(folder: Path) -> int:
-    """Write ``metadata.csv`` and ``wavs/`` below a folder, which is made where missing; return the utterances.
+    """Write ``metadata.csv``, ``wavs/`` and ``TextGrid/`` below a folder, made where missing; return the utterances.
 
     A row is ``id|text as printed|text as spoken``, without quoting; a recording is mono 16-bit PCM at 22,050 Hz. The
+    TextGrids have the phones where espeak-ng spoke them, by its own account: they are no estimate. The
     bytes are the same every time, and a file that has them already is left alone. Raises CorpusError where the
     folder cannot be written.
     """
     rows = []
     try:
-        (folder / "wavs").mkdir(parents=True, exist_ok=True)
+        for name in ("wavs", "TextGrid"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         for number, (text, normalized) in enumerate(read_sentences()):
             utterance_id = f"DEMO-{number + 1:04d}"
-            _write_if_different(folder / "wavs" / f"{utterance_id}.wav", _record(normalized, number))
+            wav, textgrid = _record(normalized, number)
+            _write_if_different(folder / "wavs" / f"{utterance_id}.wav", wav)
+            _write_if_different(folder / "TextGrid" / f"{utterance_id}.TextGrid", textgrid)
             rows.append(f"{utterance_id}|{text}|{normalized}\n")
         _write_if_different(folder / "metadata.csv", "".join(rows).encode("utf-8"))
     except OSError as error:
@@ -62,11 +67,26 @@ def read_sentences() -> list[tuple[str, str]]:
     return sentences
 
 
-def _record(text: str, number: int) -> bytes:
-    waveform, sample_rate = speak(text, **MANNERS[number % len(MANNERS)]._asdict())
+def _record(text: str, number: int) -> tuple[bytes, bytes]:
+    """Return the bytes of a recording and of its TextGrid."""
+    waveform, sample_rate, phones = speak_with_phones(text, **MANNERS[number % len(MANNERS)]._asdict())
     wav = io.BytesIO()
     soundfile.write(wav, waveform, sample_rate, format="WAV", subtype="PCM_16")
-    return wav.getvalue()
+    return wav.getvalue(), _textgrid(phones, len(waveform) / sample_rate).encode("utf-8")
+
+
+def _textgrid(phones: list[tuple[float, str]], end: float) -> str:
+    """Return phones as a TextGrid in Praat's short form, with one tier ``phones``."""
+    bounds = [*phones, (end, "")]
+    # Every recording begins with a pause; a pause of no length ends where it begins.
+    intervals = [(0.0, bounds[0][0], "")]
+    intervals += [(start, stop, name) for (start, name), (stop, _) in itertools.pairwise(bounds)]
+    intervals = [interval for interval in intervals if interval[0] < interval[1]]
+    lines = ['File type = "ooTextFile short"', '"TextGrid"', "", "0", f"{end:.9f}", "<exists>", "1"]
+    lines += ['"IntervalTier"', '"phones"', "0", f"{end:.9f}", f"{len(intervals)}"]
+    for start, stop, name in intervals:
+        lines += [f"{start:.9f}", f"{stop:.9f}", '"' + name.replace('"', '""') + '"']
+    return "\n".join(lines) + "\n"
 
 
 def _write_if_different(path: Path, content: bytes) -> None:

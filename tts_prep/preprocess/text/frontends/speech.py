@@ -30,6 +30,7 @@ PITCH_RANGE = (0, 100)
 # The names and numbers of espeak-ng's speak_lib.h.
 _AUDIO_OUTPUT_SYNCHRONOUS = 2
 _INITIALIZE_DONT_EXIT = 0x8000
+_INITIALIZE_PHONEME_EVENTS = 0x0001
 _PARAMETER_RATE = 1
 _PARAMETER_PITCH = 3
 _POSITION_CHARACTER = 1
@@ -37,6 +38,23 @@ _CHARACTERS_UTF8 = 1
 
 _SEED = 1
 
+
+class _Event(ctypes.Structure):
+    """``espeak_EVENT`` of speak_lib.h."""
+
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("unique_identifier", ctypes.c_uint),
+        ("text_position", ctypes.c_int),
+        ("length", ctypes.c_int),
+        ("audio_position", ctypes.c_int),
+        ("sample", ctypes.c_int),
+        ("user_data", ctypes.c_void_p),
+        ("name", ctypes.c_char * 8),
+    )
+
+
+_LIST_TERMINATED, _PHONE = 0, 7
 _SynthCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
@@ -54,14 +72,30 @@ def speak(
     Raises ConfigurationError for a setting that espeak-ng does not have and for a library that cannot be loaded,
     TextError for a text that holds control characters or nothing to say.
     """
+    waveform, sample_rate, _ = speak_with_phones(text, voice=voice, words_per_minute=words_per_minute, pitch=pitch)
+    return waveform, sample_rate
+
+
+def speak_with_phones(
+    text: str, *, voice: str = "en-us", words_per_minute: int = 175, pitch: int = 50
+) -> tuple[npt.NDArray[np.int16], int, list[tuple[float, str]]]:
+    """Speak a text as `speak` does, and say when each phone begins, by espeak-ng's own events.
+
+    Returns:
+        The waveform, the sample rate, and for each phone the second at which it begins and its name as espeak-ng
+        writes it, empty for a pause. A phone ends where the next one begins, the last one with the waveform.
+    """
     encoded = _encode(text)
     _check_range("words_per_minute", words_per_minute, WORDS_PER_MINUTE_RANGE)
     _check_range("pitch", pitch, PITCH_RANGE)
     blocks: list[bytes] = []
+    phones: list[tuple[int, str]] = []
 
-    def keep(samples: int | None, n_samples: int, _events: int | None) -> int:
+    def keep(samples: int | None, n_samples: int, events: int | None) -> int:
         if samples and n_samples > 0:
             blocks.append(ctypes.string_at(samples, 2 * n_samples))
+        if events:
+            phones.extend(_phones(events))
         return 0
 
     # espeak-ng holds no reference to it, so it has to live as long as the library does.
@@ -80,7 +114,18 @@ def speak(
     waveform = np.frombuffer(b"".join(blocks), dtype=np.int16)
     if not waveform.any():
         raise TextError(f"{_shorten(text)}: espeak-ng finds nothing to say; expected a text with words")
-    return waveform, sample_rate
+    return waveform, sample_rate, [(sample / sample_rate, name) for sample, name in phones if sample < len(waveform)]
+
+
+def _phones(events: int) -> Iterator[tuple[int, str]]:
+    """Yield sample and name of the phones in a list of events, up to the one that ends it."""
+    size = ctypes.sizeof(_Event)
+    while (event := _Event.from_address(events)).type != _LIST_TERMINATED:
+        if event.type == _PHONE:
+            name = event.name.decode("utf-8", "replace")
+            # espeak-ng writes pauses as _ and _: by their length.
+            yield event.sample, "" if name.startswith("_") else name
+        events += size
 
 
 def _encode(text: str) -> bytes:
@@ -150,7 +195,8 @@ def _unload(library: ctypes.CDLL) -> None:
 
 def _initialize(library: ctypes.CDLL, data_path: Path) -> int:
     path = os.fsencode(data_path)
-    sample_rate: int = library.espeak_Initialize(_AUDIO_OUTPUT_SYNCHRONOUS, 0, path, _INITIALIZE_DONT_EXIT)
+    options = _INITIALIZE_DONT_EXIT | _INITIALIZE_PHONEME_EVENTS
+    sample_rate: int = library.espeak_Initialize(_AUDIO_OUTPUT_SYNCHRONOUS, 0, path, options)
     if sample_rate <= 0:
         raise ConfigurationError(
             f"{data_path}: espeak-ng cannot read its data, status {sample_rate}; "
