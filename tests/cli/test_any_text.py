@@ -29,6 +29,15 @@ HOSTILE = [
 ]
 
 
+SPOKEN = {
+    "mandarin": ("zh", "你好。"),
+    "japanese": ("ja", "こんにちは。"),
+    "korean": ("ko", "안녕."),
+    "": ("en-us", "One."),
+}
+"""First word of a frontend's name → a language that it speaks, and a text in it."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("texts")
@@ -54,11 +63,14 @@ def available_frontends() -> list[str]:
 def test_no_text_of_any_characters_ends_a_run(
     capsys: pytest.CaptureFixture[str], folder: Path, frontend: str, texts: list[str]
 ) -> None:
-    (folder / "list.txt").write_bytes(
-        "".join(f"{i}|a.wav|{text}\n" for i, text in enumerate(texts)).encode() + b"broken|a.wav|\xff\nok|a.wav|One.\n"
+    language, good = SPOKEN.get(frontend.split("-")[0], SPOKEN[""])
+    rows = "".join(f"{i}|a.wav|{text}\n" for i, text in enumerate(texts))
+    (folder / "list.txt").write_bytes(rows.encode() + b"broken|a.wav|\xff\n" + f"ok|a.wav|{good}\n".encode())
+    (folder / "ood.txt").write_bytes(
+        "".join(f"{text}\n" for text in texts).encode() + f"\n{good}\n".encode() + b"\xff\n"
     )
-    (folder / "ood.txt").write_bytes("".join(f"{text}\n" for text in texts).encode() + b"\xff\nOne.\n")
-    arguments = ("--columns", "id|path|text", "--frontend", frontend, "--max-failures", "100%", "--jobs", 1)
+    arguments = ("--language", language)
+    arguments += ("--columns", "id|path|text", "--frontend", frontend, "--max-failures", "100%", "--jobs", 1)
     status, out, err = run(
         *(capsys, "filelist", folder / "list.txt", folder / "store", *arguments),
         *("--ood-texts", folder / "ood.txt", "--overwrite"),

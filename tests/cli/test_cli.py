@@ -36,7 +36,7 @@ def test_what_was_left_out_is_the_last_line(
     capsys: pytest.CaptureFixture[str], own_corpus: Path, tmp_path: Path
 ) -> None:
     (own_corpus / "wavs" / "S-0002.wav").unlink()
-    status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1)
+    status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1, "--max-failures", 1)
     assert status == 0
     assert out.splitlines()[-1].startswith("left out: 1 of the corpus's rows (audio 1), listed in ")
     assert "S-0002.wav: no such file" in out

@@ -7,7 +7,12 @@ import click
 
 @click.command()
 def frontends() -> None:
-    """List the text frontends: ours, and those that other packages register."""
+    r"""List the text frontends: ours, and those that other packages register.
+
+    \b
+    Example:
+      tts-prep frontends
+    """
     from tts_prep.preprocess.text.frontends.registry import FRONTENDS, third_party_frontends
 
     for name, entry in FRONTENDS.items():
@@ -18,7 +23,12 @@ def frontends() -> None:
 
 @click.command()
 def languages() -> None:
-    """List the languages of espeak-ng: the codes that --language takes, and their names."""
+    r"""List the languages of espeak-ng: the codes that --language takes, and their names.
+
+    \b
+    Example:
+      tts-prep languages
+    """
     from tts_prep.preprocess.text.frontends.espeak import espeak_languages
 
     for code, name in espeak_languages().items():

@@ -15,7 +15,7 @@ import click
 from tts_prep.cli.features import asked_features
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.understood import understood, with_first_lines
+from tts_prep.cli.understood import notes, noting_rate, understood, with_first_lines
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
@@ -60,7 +60,8 @@ def prepare_and_report(
             "progress": with_first_lines(first, progress),
         }
         config = configuration(reader, options, lists, reader_options)
-        first.insert(0, understood(corpus, config))
+        first[:0] = [understood(corpus, config), *notes(corpus, store)]
+        items = noting_rate(items, folder, config.mel.sample_rate, first.append)
         if config.text.symbols == AUTO:
             rows, _ = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])

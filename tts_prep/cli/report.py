@@ -47,6 +47,10 @@ def report(store: Path, output: Path, gallery: int, seed: int) -> None:
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise
 
+    if not output.absolute().parent.is_dir():
+        raise StoreError(
+            f"{output}: cannot be written, there is no folder {output.parent}; make it, or give another path"
+        )
     summary = summarise(store, gallery=gallery, seed=seed)
     try:
         write_report(summary, output)

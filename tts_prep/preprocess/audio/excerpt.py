@@ -10,6 +10,7 @@ import numpy as np
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.missing import missing_recording
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_part, read_waveform, trim_silence
 from tts_prep.preprocess.corpora.utterance import Utterance
 
@@ -28,6 +29,8 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
         AudioError: the recording is unusable, ends before the utterance begins, or is silent there.
     """
     path = root / utterance.audio
+    if not path.exists():
+        raise AudioError(missing_recording(root, utterance.audio))
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
     if utterance.start == 0 and utterance.end is None:

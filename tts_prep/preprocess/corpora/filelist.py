@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -92,7 +93,7 @@ def _fields(line: str) -> list[str]:
 def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str], root: Path) -> Utterance | Failure:
     fields = _fields(line)
     row = dict(zip(names, fields, strict=False))
-    path = row.get("path", "")
+    path = _without_placeholder(row.get("path", ""), root)
     identifier = row.pop("id", "") or _identifier(path, root)
     if len(fields) != len(names):
         expected = f"expected {len(names)} fields separated by '|' ({'|'.join(names)}), found {len(fields)}"
@@ -107,6 +108,14 @@ def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str
         elif name not in _KNOWN:
             meta[name] = value
     return Utterance(identifier, row["text"], path, where, row.get("speaker") or ANONYMOUS, meta)
+
+
+def _without_placeholder(path: str, root: Path) -> str:
+    """Return a path without the ``DUMMY1/`` of VITS's lists, which stands for the folder of the recordings."""
+    placeholder, slash, rest = path.partition("/")
+    if slash and re.fullmatch(r"DUMMY\d*", placeholder) and not (root / placeholder).is_dir():
+        return rest
+    return path
 
 
 def _identifier(path: str, root: Path) -> str:

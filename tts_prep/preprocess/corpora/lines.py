@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import glob
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,9 @@ def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
     try:
         data = read_regular(path)
     except FileNotFoundError:
-        raise CorpusError(f"{path}: no such file; is {path.parent} the root of the corpus?") from None
+        below = sorted(path.parent.glob(f"*/{glob.escape(path.name)}"))
+        hint = f"give {below[0].parent}" if below else f"is {path.parent} the root of the corpus?"
+        raise CorpusError(f"{path}: no such file; {hint}") from None
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
     data = data.removeprefix(codecs.BOM_UTF8)

@@ -40,8 +40,8 @@ class FailureLimit:
         return cls(text, number, is_share)
 
     def of(self, total: int) -> int:
-        """Return the number of rows, a share rounded up."""
-        return -int(-self.number * total // 100) if self.is_share else int(self.number)
+        """Return the number of rows, a share rounded down: of two rows, 1 % allows none to fail."""
+        return int(self.number * total // 100) if self.is_share else int(self.number)
 
 
 def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit) -> None:

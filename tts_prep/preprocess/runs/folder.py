@@ -170,7 +170,14 @@ def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], 
     Raises:
         StoreError: it was not; the message says which settings differ.
     """
-    found = [part for name in ("configuration", "software") for part in _compare(name, old, new)]
+    settings = list(_compare("configuration", old, new))
+    # Of another preset, every setting of the audio differs.
+    audio = [difference for difference in settings if difference.startswith("audio.")]
+    preset = [difference for difference in settings if difference.startswith("preset ")]
+    if preset and audio:
+        rest = [difference for difference in settings if difference not in (*audio, *preset)]
+        settings = [f"{preset[0]} ({len(audio)} settings of audio)", *rest]
+    found = settings + list(_compare("software", old, new))
     if found:
         raise StoreError(f"{store}: made with other settings: {'; '.join(found)}; {what_to_do}")
 

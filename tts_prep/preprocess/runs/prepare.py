@@ -131,7 +131,7 @@ def prepare(
         store: the folder to make.
         jobs: worker processes.
         backend: where they run.
-        max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded up).
+        max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded down).
         part: make the shards of this part only; `tts_prep.preprocess.runs.finish.finish_store` does the rest. Parts may
             be made in any order, at once, on several machines with a common file system, and twice.
         overwrite: replace a store that is there.
