@@ -71,8 +71,9 @@ def settle(
     """Return durations whose sum is n_frames, and by how many frames they were changed.
 
     ``last_phone`` is PaddleSpeech's rule: the last phone takes the difference; where it is too short for that, the
-    first one does. ``cut`` is ming024's: the durations stay where the mel has more frames, and the mel is cut; where
-    it has fewer, the rule is the other one.
+    first one does. Where both are, PaddleSpeech leaves the utterance out; here the longest phone takes it.
+    ``cut`` is ming024's: the durations stay where the mel has more frames, and the mel is cut. Where it has fewer, the
+    rule is the other one.
 
     Args:
         limit: frames by which the sum may differ.
@@ -91,11 +92,11 @@ def settle(
     if surplus == "cut" and difference > 0:
         return frames, difference
     settled = frames.copy()
-    for phone in (-1, 0):
+    for phone in (-1, 0, int(np.argmax(settled))):
         if settled[phone] + difference > 0:
             settled[phone] += difference
             return settled, difference
     raise AlignmentError(
-        f"{where}: the durations are {frames.sum():,} frames, the mel has {n_frames:,}, and neither the last nor the "
-        "first phone can take the difference"
+        f"{where}: the durations are {frames.sum():,} frames, the mel has {n_frames:,}, and no phone can take "
+        "the difference"
     )
