@@ -26,17 +26,18 @@ HEAVY = {
     "matplotlib",
     "PIL",
 }
-FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "report", "export", "demo", "cli")
+FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "checks", "report", "export", "demo", "cli")
 ABOVE = {
     "errors": set(),
     "quantities": set(),
     "format": {"errors"},
     "preprocess": {"errors", "quantities", "format"},
     "loader": {"errors", "format"},
-    "report": {"errors", "quantities", "format", "loader"},
+    "checks": {"errors", "format", "loader"},
+    "report": {"errors", "quantities", "format", "loader", "checks"},
     "export": {"errors", "format", "loader"},
     "demo": {"errors", "format", "preprocess"},
-    "cli": {"errors", "quantities", "format", "preprocess", "loader", "report", "export", "demo"},
+    "cli": {"errors", "quantities", "format", "preprocess", "loader", "checks", "report", "export", "demo"},
 }
 
 
@@ -57,6 +58,7 @@ def loaded_by(code: str) -> set[str]:
         ("import tts_prep.format.manifest", HEAVY | {"h5py", "click"}),
         ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"h5py", "click"}),
         ("import tts_prep.loader", HEAVY | {"h5py", "click", "torch"}),
+        ("import tts_prep.checks.suspects", HEAVY | {"h5py", "click", "torch"}),
         ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),
         ("import tts_prep.report.page", (HEAVY | {"click"}) - {"jinja2", "PIL"}),
         ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),

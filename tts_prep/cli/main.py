@@ -16,6 +16,7 @@ import click
 from tts_prep import __version__
 from tts_prep.cli import interruption
 from tts_prep.cli.add import add
+from tts_prep.cli.check import check
 from tts_prep.cli.corpora import COMMANDS, registered_command
 from tts_prep.cli.demo import demo
 from tts_prep.cli.export import export
@@ -89,6 +90,7 @@ for command in (
     add,
     info,
     verify,
+    check,
     reindex,
     finish,
     plan,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.checks.waveforms import clipped_samples
 from tts_prep.format.datasets import Array
 from tts_prep.loader import UtteranceDataset
 
@@ -16,12 +17,6 @@ MOST_BYTES = 6_000_000_000
 """Of arrays that are read, at most; of a larger store, utterances at even distances are looked at."""
 
 _THREADS = 4
-
-_CLIP_RUN = 3
-"""Samples in a row at the peak that make it a flat one."""
-
-_CLIP_LEAST = 0.05
-"""Of full scale: below this a flat peak is silence with rounding, not clipping."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,23 +65,8 @@ def measure_levels(dataset: UtteranceDataset, most_bytes: int = MOST_BYTES) -> L
 def _waveform_level(samples: Array) -> tuple[float, int]:
     if not len(samples):
         return math.nan, 0
-    scale = 32768.0 if samples.dtype == np.int16 else 1.0
     values = samples.astype(np.float32)
-    power = float(np.dot(values, values)) / len(values) / scale**2
-    return 10 * math.log10(power) if power > 0 else -math.inf, _clipped_samples(samples, scale)
-
-
-def _clipped_samples(samples: Array, scale: float) -> int:
-    """Return how many samples lie in runs of three or more at the highest or the lowest value.
-
-    Flat peaks are found at any level: a recording may have been scaled after it was clipped.
-    """
-    count = 0
-    for peak in (samples.max(), samples.min()):
-        if abs(float(peak)) < _CLIP_LEAST * scale:
-            continue
-        at = np.flatnonzero(samples == peak)
-        ends = np.flatnonzero(np.diff(at) != 1)
-        runs = np.diff(np.concatenate(([-1], ends, [len(at) - 1])))
-        count += int(runs[runs >= _CLIP_RUN].sum())
-    return count
+    if samples.dtype == np.int16:
+        values *= np.float32(1 / 32768)
+    power = float(np.dot(values, values)) / len(values)
+    return 10 * math.log10(power) if power > 0 else -math.inf, clipped_samples(values)

@@ -1,0 +1,201 @@
+"""Suspects of a small store with known faults, and the command that prints them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+from stores import SAMPLE_RATE, Row, make_rows, write_store
+
+from tts_prep.checks.measures import UNITS, measure
+from tts_prep.checks.suspects import find_suspects
+from tts_prep.checks.thresholds import REASONS, THRESHOLDS
+from tts_prep.errors import CorruptStoreError
+from tts_prep.loader import UtteranceDataset
+
+AUDIO = {"audio": {"power": 1, "compression": {"log": "ln", "scale": 1.0}}}
+N = 12
+
+
+def voiced(seconds: float, seed: int) -> np.ndarray:
+    """Return noise whose level rises and falls four times a second, with a soft start and end, int16."""
+    rng = np.random.default_rng(seed)
+    n = int(seconds * SAMPLE_RATE)
+    envelope = np.minimum(1, np.minimum(np.arange(n), np.arange(n)[::-1]) / (0.05 * SAMPLE_RATE))
+    envelope = envelope * (0.55 + 0.45 * np.sin(2 * np.pi * 4 * np.arange(n) / SAMPLE_RATE))
+    return np.clip(rng.normal(0, 8000, n) * envelope + rng.normal(0, 4, n), -32_000, 32_000).astype(np.int16)
+
+
+def faulty_rows() -> list[Row]:
+    """Return rows of different lengths: 1 clipped, 2 with zeros, 3 cut, 4 a copy of 0, 5 the text of 0, 6 silent."""
+    rows = make_rows([90 + 10 * i for i in range(N)])
+    for i, row in enumerate(rows):
+        row.waveform, row.speaker = voiced(1 + i / 10, i), "reader"
+        row.seconds = len(row.waveform) / SAMPLE_RATE
+        row.phonemes = np.resize(row.phonemes, round(11 * row.seconds)).astype(np.int32)
+    rows[1].waveform = np.clip(rows[1].waveform, -4000, 4000)
+    rows[2].waveform[9000:12_000] = 0
+    # After 1 s and a quarter of a period, where the level is highest.
+    rows[3].waveform = rows[3].waveform[: int(1.0625 * SAMPLE_RATE)]
+    rows[4].waveform, rows[4].seconds = rows[0].waveform.copy(), rows[0].seconds
+    rows[5].text = rows[0].text.upper()
+    rows[6].waveform = np.zeros_like(rows[6].waveform)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_store(tmp_path_factory.mktemp("checks") / "store", faulty_rows(), waveform=True, configuration=AUDIO)
+
+
+def test_each_fault_is_found_for_its_reason(store: Path) -> None:
+    suspects = find_suspects(measure(UtteranceDataset(store)))
+    found = {reason: np.flatnonzero(mask).tolist() for reason, mask in suspects.flagged.items() if mask.any()}
+    assert found == {
+        "silent": [6],
+        "clipped": [1],
+        "silence-start": [6],
+        "silence-end": [6],
+        "digital-silence": [2],
+        "cut-end": [3],
+        "audio-duplicate": [4],
+        "text-duplicate": [5],
+    }
+    assert (suspects.partner("audio-duplicate", 4), suspects.partner("text-duplicate", 5)) == (0, 0)
+    assert suspects.reasons(6) == ["silent", "silence-start", "silence-end"]
+
+
+def test_the_table_names_every_reason_with_threshold_and_examples(store: Path, capsys) -> None:
+    status, out, err = run(capsys, "check", store)
+    lines = out.splitlines()
+    assert (status, err) == (0, "")
+    assert [line.split()[0] for line in lines[1 : 1 + len(REASONS)]] == list(REASONS)
+    assert next(line for line in lines if line.startswith("audio-dup")).split()[1] == "1"
+    assert "LJ004-é (as LJ000-é)" in out
+    assert "6 of 12 utterances are suspects (50.0%)." in lines
+    assert "note: Not measured: mismatch." in lines
+
+
+def test_strict_fails_where_there_are_suspects_only(store: Path, tmp_path: Path, capsys) -> None:
+    clean = write_store(tmp_path / "clean", [row for i, row in enumerate(faulty_rows()) if i not in range(1, 7)])
+    assert run(capsys, "check", store, "--strict")[0] == 1
+    status, out, _ = run(capsys, "check", clean, "--strict")
+    assert status == 0
+    assert "0 of 6 utterances are suspects (0.0%)." in out
+
+
+def test_ids_and_the_printed_expression_exclude_the_suspects(store: Path, tmp_path: Path, capsys) -> None:
+    file = tmp_path / "suspects.txt"
+    _, out, _ = run(capsys, "check", store, "--ids", file)
+    expression = "\n".join(line.strip() for line in out.splitlines()[-3:])
+    names = {"dataset": UtteranceDataset(store)}
+    exec(expression, names)
+    assert names["dataset"].indices.tolist() == [0, 7, 8, 9, 10, 11]
+    assert file.read_text(encoding="utf-8").splitlines() == [f"LJ{i:03d}-é" for i in range(1, 7)]
+
+
+def test_csv_has_every_utterance_with_every_measure(store: Path, tmp_path: Path, capsys) -> None:
+    run(capsys, "check", store, "--csv", tmp_path / "m.csv")
+    with (tmp_path / "m.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["id", "speaker", *(f"{name} ({unit})" for name, unit in UNITS.items()), "reasons"]
+    assert [row["reasons"] for row in rows[:4]] == ["", "clipped", "digital-silence", "cut-end"]
+    assert float(rows[2]["digital_silence (s)"]) == pytest.approx(3000 / SAMPLE_RATE, rel=0.01)
+    assert rows[0]["mismatch (standard deviations)"] == ""
+
+
+def test_json_has_limits_and_suspects(store: Path, capsys) -> None:
+    found = json.loads(run(capsys, "check", store, "--json", "--threshold", "clipped=1e9")[1])
+    assert found["thresholds"]["clipped"]["above"] == 1e9
+    assert found["thresholds"]["clipped"]["suspects"] == 0
+    assert [suspect["id"] for suspect in found["suspects"]] == [f"LJ{i:03d}-é" for i in range(2, 7)]
+    assert found["suspects"][2]["reasons"] == {"audio-duplicate": "LJ000-é"}
+    assert found["suspects"][4]["measures"]["peak"] is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("clipped", "expected REASON=NUMBER, found 'clipped'"),
+        ("clipped=x", "expected REASON=NUMBER, found 'clipped=x'"),
+        ("clipped=nan", "expected a number, found nan"),
+        ("loud=3", "'loud': there is no such reason; there are silent, clipped"),
+    ],
+)
+def test_a_threshold_that_cannot_be_used_is_named(store: Path, capsys, value: str, message: str) -> None:
+    status, out, err = run(capsys, "check", store, "--threshold", value)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written_is_named(store: Path, tmp_path: Path, capsys) -> None:
+    status, _, err = run(capsys, "check", store, "--ids", tmp_path / "none" / "ids.txt")
+    assert status == 1
+    assert "none/ids.txt: cannot be written" in err
+
+
+def test_without_waveforms_silence_and_duplicates_come_from_the_mel(tmp_path: Path) -> None:
+    rows = make_rows([60, 300, 60])
+    silence = np.tile(np.arange(-11.5, -16.5, -1, dtype=np.float32), (100, 1))
+    rows[1].mel[:100], rows[1].mel[150:200] = silence, silence[:50]
+    rows[2].mel = rows[0].mel.copy()
+    dataset = UtteranceDataset(write_store(tmp_path / "store", rows, configuration=AUDIO))
+    found = measure(dataset).columns
+    assert found["silence_start"][1] == pytest.approx(100 * 256 / SAMPLE_RATE)
+    assert found["silence_inside"][1] == pytest.approx(50 * 256 / SAMPLE_RATE)
+    assert found["audio_copies"].tolist() == [0, 0, 1]
+    assert np.isnan(found["peak"]).all()
+    assert np.isnan(found["bandwidth"]).all()
+
+
+def test_a_noise_gate_is_a_note_and_no_reason(tmp_path: Path) -> None:
+    rows = faulty_rows()
+    for row in rows:
+        row.waveform[6000:9000] = 0
+    store = write_store(tmp_path / "store", rows, waveform=True)
+    suspects = find_suspects(measure(UtteranceDataset(store)))
+    assert not suspects.flagged["digital-silence"].any()
+    assert any("noise gate" in note for note in suspects.notes)
+
+
+def test_an_upsampled_store_and_swapped_transcripts_are_notes(tmp_path: Path) -> None:
+    rows = make_rows([50 + 5 * i for i in range(40)])
+    for i, row in enumerate(rows):
+        spectrum = np.fft.rfft(np.random.default_rng(i).normal(size=SAMPLE_RATE // 2 * (1 + i % 4)))
+        spectrum[len(spectrum) // 2 :] = 0
+        row.waveform = np.rint(np.fft.irfft(spectrum) * 5000).astype(np.int16)
+        row.seconds, row.speaker = len(row.waveform) / SAMPLE_RATE, "reader"
+    suspects = find_suspects(measure(UtteranceDataset(write_store(tmp_path / "store", rows, waveform=True))))
+    assert any("nothing above 5," in note for note in suspects.notes)
+    assert any(note.startswith("Speaker reader: ") for note in suspects.notes)
+
+
+def test_a_store_without_utterances_has_no_suspects(tmp_path: Path, capsys) -> None:
+    status, out, _ = run(capsys, "check", write_store(tmp_path / "store", [], n_shards=1), "--strict")
+    assert status == 0
+    assert "0 of 0 utterances are suspects (0.0%)." in out
+
+
+def test_values_that_are_not_finite_are_damage(tmp_path: Path) -> None:
+    rows = make_rows([9], wav_dtype="float32")
+    rows[0].waveform[3] = np.nan
+    with pytest.raises(CorruptStoreError, match="not finite; run 'tts-prep verify'"):
+        measure(UtteranceDataset(write_store(tmp_path / "store", rows, waveform=True)))
+
+
+def test_every_threshold_names_a_measure_and_its_source() -> None:
+    assert {threshold.measure for threshold in THRESHOLDS} <= UNITS.keys()
+    assert all(threshold.why.endswith(".") and threshold.source for threshold in THRESHOLDS)
+
+
+def test_the_documentation_has_every_measure_and_every_reason_with_its_limit() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "CHECK.md").read_text(encoding="utf-8")
+    assert [name for name, unit in UNITS.items() if f"| `{name}` | {unit} |" not in page] == []
+    for threshold in THRESHOLDS:
+        assert f"| `{threshold.reason}` | `{threshold.measure}` {'>' if threshold.above else '<'} " in page
+        assert f"| {threshold.why} {threshold.source[0].upper() + threshold.source[1:]}. |" in page

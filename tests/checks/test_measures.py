@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import librosa
+import numpy as np
+import pytest
+
+from tts_prep.checks.duplicates import (
+    LENGTH_TOLERANCE,
+    array_digest,
+    fingerprint,
+    first_equal,
+    most_similar_before,
+    text_digest,
+)
+from tts_prep.checks.levels import FRAME, HOP, SILENCE_DB, decibels_of_unit, frame_levels, mel_levels, silences
+from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
+from tts_prep.checks.phones import is_pause, is_phone
+from tts_prep.checks.waveforms import bandwidth, clipped_samples, digital_silence, measure_waveform
+
+RATE = 22_050
+
+
+def speech(seconds: float, seed: int = 0) -> np.ndarray:
+    """Return noise whose level rises and falls four times a second, float32 with a peak below 1."""
+    rng = np.random.default_rng(seed)
+    times = np.arange(int(seconds * RATE)) / RATE
+    return (rng.normal(size=len(times)) * 0.1 * (1.2 + np.sin(2 * np.pi * 4 * times))).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [0, 1, 511, 512, 2048, 30_001])
+def test_frame_levels_are_those_of_librosa(n: int) -> None:
+    samples = speech(2)[:n]
+    expected = librosa.feature.rms(y=samples, frame_length=FRAME, hop_length=HOP)[0] ** 2 if n else np.zeros(1)
+    np.testing.assert_allclose(frame_levels(samples), expected, rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (0.3, 0), (0, 0.7), (1.5, 2.5)])
+def test_silent_ends_are_those_that_librosa_trims(before: float, after: float) -> None:
+    parts = [np.zeros(int(before * RATE)), speech(1.3), np.zeros(int(after * RATE))]
+    samples = np.concatenate(parts).astype(np.float32) + np.float32(1e-5)
+    _, (start, end) = librosa.effects.trim(samples, top_db=SILENCE_DB, frame_length=FRAME, hop_length=HOP)
+    found = silences(frame_levels(samples), HOP / RATE, len(samples) / RATE)
+    assert found.start * RATE == pytest.approx(start)
+    assert found.end * RATE == pytest.approx(len(samples) - end)
+
+
+def test_a_pause_is_as_long_as_it_is_silent() -> None:
+    samples = np.concatenate([speech(1), np.zeros(RATE, np.float32), speech(1)])
+    found = silences(frame_levels(samples), HOP / RATE, 3.0)
+    # A frame that touches speech is not silent: a pause loses a frame's length, and a hop in counting.
+    assert 1 - (FRAME + HOP) / RATE <= found.inside <= 1
+
+
+def test_a_recording_without_sound_is_silent_from_start_to_end() -> None:
+    found = measure_waveform(np.zeros(RATE, np.int16), RATE)
+    assert (found["peak"], found["silence_start"], found["silence_end"]) == (-np.inf, 1.0, 1.0)
+    assert found["clipped_samples"] == found["digital_silence"] == 0
+    assert np.isnan(found["bandwidth"])
+
+
+def test_an_empty_recording_is_measured() -> None:
+    assert measure_waveform(np.empty(0, np.int16), RATE)["peak"] == -np.inf
+
+
+def test_int16_and_float_waveforms_have_the_same_measures() -> None:
+    samples = np.rint(speech(1) * 32_768).astype(np.int16)
+    assert measure_waveform(samples, RATE) == measure_waveform(samples.astype(np.float32) / 32_768, RATE)
+
+
+def test_clipped_samples_are_those_of_flat_peaks_at_any_level() -> None:
+    values = np.array([0, 0.5, 0.5, 0.5, 0, -0.4, -0.4, 0.1, -0.4, 0.5, 0.5], np.float32)
+    assert clipped_samples(values) == 3
+    assert clipped_samples(np.concatenate([values, [-0.4] * 4]).astype(np.float32)) == 7
+    assert clipped_samples(values / 100) == 0
+
+
+def test_digital_silence_has_sound_on_both_sides() -> None:
+    values = np.array([0, 0, 0, 0, 0.1, 0, 0, 0.2, 0, 0, 0, -0.1, 0, 0, 0, 0, 0], np.float32)
+    assert digital_silence(values) == 3
+
+
+@pytest.mark.parametrize("original", [8_000, 16_000])
+def test_an_upsampled_recording_keeps_the_bandwidth_of_its_original(original: int) -> None:
+    samples = librosa.resample(
+        librosa.resample(speech(2), orig_sr=RATE, target_sr=original), orig_sr=original, target_sr=RATE
+    )
+    assert bandwidth(samples.astype(np.float32), RATE) == pytest.approx(original / 2, rel=0.06)
+    assert bandwidth(speech(2), RATE) == pytest.approx(RATE / 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"power": 1, "compression": {"log": "ln", "scale": 1.0}}, 8.6859),
+        ({"power": 2, "compression": {"log": "log10", "scale": 1.0}}, 10.0),
+        ({"power": 1, "compression": {"log": "log10", "scale": 0.2}}, 100.0),
+        ({}, None),
+        ({"power": 1, "compression": {"log": "log2", "scale": 1.0}}, None),
+    ],
+)
+def test_a_unit_of_a_mel_is_known_in_decibels(settings: dict[str, object], expected: float | None) -> None:
+    assert decibels_of_unit(settings) == (None if expected is None else pytest.approx(expected, rel=1e-4))
+
+
+def test_the_level_of_a_mel_is_the_sum_of_its_bins_power() -> None:
+    power = np.array([[1.0, 3.0], [0.1, 0.1]])
+    levels = mel_levels((10 * np.log10(power)).astype(np.float32), 1.0)
+    assert levels[1] / levels[0] == pytest.approx(0.2 / 4)
+
+
+def test_phones_are_letters_without_stress_length_marks_and_pauses() -> None:
+    assert [
+        s for s in ("a", "ˈ", "ː", "ʰ", "t͡ʃ", "AH0", "ɚ", " ", ",", "_", "<pad>", "[UNK]", "sil", "5") if is_phone(s)
+    ] == [
+        "a",
+        "t͡ʃ",
+        "AH0",
+        "ɚ",
+    ]
+    assert [s for s in (",", "...", "sp", "SIL", "a", " ", "ˈ", "") if is_pause(s)] == [",", "...", "sp", "SIL"]
+
+
+def test_equal_arrays_and_texts_are_found_at_their_first_copy() -> None:
+    arrays = [np.arange(3), np.arange(4), np.arange(3), np.arange(3)]
+    assert first_equal(map(array_digest, arrays)).tolist() == [-1, -1, 0, 0]
+    texts = [("Yes.", "a"), ("yes!", "a"), ("Yes.", "b"), ("?", "a"), ("!", "a")]
+    assert first_equal(text_digest(*pair) for pair in texts).tolist() == [-1, 0, -1, -1, -1]
+    assert first_equal([]).tolist() == []
+
+
+def test_a_fingerprint_does_not_change_with_the_gain() -> None:
+    mel = np.random.default_rng(1).normal(size=(90, 20)).astype(np.float32)
+    assert float(fingerprint(mel) @ fingerprint(mel - 3)) == pytest.approx(1)
+    assert abs(float(fingerprint(mel) @ fingerprint(mel[::-1].copy()))) < 0.5
+    assert not fingerprint(np.zeros((9, 20), np.float32)).any()
+    assert not fingerprint(np.zeros((0, 20), np.float32)).any()
+
+
+@pytest.mark.parametrize(("n_frames", "n_mels"), [(1, 80), (5, 80), (31, 3), (33, 7)])
+def test_a_fingerprint_of_few_frames_or_bins_is_of_length_one(n_frames: int, n_mels: int) -> None:
+    vector = fingerprint(np.random.default_rng(0).normal(size=(n_frames, n_mels)).astype(np.float32))
+    assert vector.shape == (256,)
+    assert float(np.linalg.norm(vector)) == pytest.approx(0 if n_frames == 1 else 1)
+
+
+def test_the_most_similar_earlier_utterance_is_that_of_all_pairs() -> None:
+    rng = np.random.default_rng(2)
+    n = 1300  # more than two blocks
+    vectors = rng.normal(size=(n, 256)).astype(np.float32)
+    vectors[700], vectors[1299], vectors[3] = vectors[20], vectors[5], vectors[900]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = rng.uniform(1, 3, n)
+    lengths[700], lengths[1299], lengths[3] = lengths[20] * 1.01, lengths[5], lengths[900] * 2
+    similarity, partner = most_similar_before(vectors, lengths)
+    assert (partner[700], partner[1299]) == (20, 5)
+    every = vectors @ vectors.T
+    shorter, longer = np.minimum.outer(lengths, lengths), np.maximum.outer(lengths, lengths)
+    allowed = np.tril(np.ones((n, n), bool), -1) & (shorter >= longer * (1 - LENGTH_TOLERANCE))
+    expected = np.where(allowed, every, -np.inf).max(axis=1)
+    np.testing.assert_allclose(similarity, np.where(np.isinf(expected), np.nan, expected), atol=1e-5)
+
+
+def corpus(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return seconds, phones and pauses of a reader who varies by 8 %."""
+    rng = np.random.default_rng(seed)
+    phones, pauses = rng.integers(10, 120, n).astype(float), rng.integers(0, 4, n).astype(float)
+    return (0.2 + phones / 12 + 0.3 * pauses) * rng.normal(1, 0.08, n), phones, pauses
+
+
+def test_mismatch_scores_of_matching_texts_are_those_of_a_normal_distribution() -> None:
+    seconds, phones, pauses = corpus(3000)
+    scores = mismatch_scores(seconds, phones, pauses, np.zeros(3000, np.int64))
+    assert np.median(scores) == pytest.approx(0, abs=0.05)
+    assert scores.std() == pytest.approx(1, abs=0.1)
+    assert 0 < (np.abs(scores) > 3).mean() < 0.01
+
+
+def test_swapped_transcripts_have_high_mismatch_scores() -> None:
+    seconds, phones, pauses = corpus(2000)
+    swapped = np.arange(0, 400)
+    phones[swapped], pauses[swapped] = np.roll(phones[swapped], 1), np.roll(pauses[swapped], 1)
+    scores = np.abs(mismatch_scores(seconds, phones, pauses, np.zeros(2000, np.int64)))
+    assert (scores[swapped] > 3).mean() > 0.65
+    assert (scores[400:] > 3).mean() < 0.01
+
+
+def test_each_speaker_has_a_rate_of_their_own_and_few_utterances_are_not_scored() -> None:
+    seconds, phones, pauses = corpus(630)
+    speakers = np.repeat([0, 1, 2], [300, 300, 30])
+    seconds[speakers == 1] *= 2
+    scores = mismatch_scores(seconds, phones, pauses, speakers)
+    assert np.abs(scores).max() < 5
+    assert np.isnan(mismatch_scores(seconds[:20], phones[:20], pauses[:20], speakers[:20])).all()
+
+
+def test_lengths_without_any_spread_have_no_mismatch() -> None:
+    ones = np.ones(50)
+    assert not mismatch_scores(ones, 12 * ones, 0 * ones, np.zeros(50, np.int64)).any()
+    assert np.isfinite(mismatch_scores(ones, 0 * ones, 0 * ones, np.zeros(50, np.int64))).all()
+
+
+def test_transcripts_that_are_all_shifted_lower_the_rank_correlation() -> None:
+    seconds, phones, _ = corpus(500)
+    codes = np.zeros(500, np.int64)
+    assert rank_correlations(seconds, phones, codes, ("a", "b"))["a"] > 0.9
+    assert abs(rank_correlations(seconds, np.roll(phones, 1), codes, ("a",))["a"]) < 0.2
+    assert rank_correlations(np.full(500, 2.0), phones, codes, ("a",)) == {}

@@ -1,0 +1,149 @@
+"""The measures of every utterance of a store, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.checks.duplicates import array_digest, fingerprint, first_equal, most_similar_before, text_digest
+from tts_prep.checks.levels import decibels_of_unit, edge_level, mel_levels, silences
+from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
+from tts_prep.checks.phones import count_phones
+from tts_prep.checks.waveforms import measure_waveform
+from tts_prep.errors import CorruptStoreError
+from tts_prep.loader import UtteranceDataset
+
+UNITS = {
+    "seconds": "s",
+    "phones": "phones",
+    "phone_rate": "phones/s",
+    "peak": "dBFS",
+    "clipped_samples": "samples",
+    "silence_start": "s",
+    "silence_end": "s",
+    "silence_inside": "s",
+    "digital_silence": "s",
+    "level_start": "dB",
+    "level_end": "dB",
+    "bandwidth": "Hz",
+    "bandwidth_share": "of the store's",
+    "audio_copies": "earlier copies",
+    "similarity": "correlation",
+    "text_copies": "earlier copies",
+    "mismatch": "standard deviations",
+}
+"""Every measure and its unit, in the order of columns."""
+
+_AT_A_TIME = 256
+"""Utterances whose arrays are in memory at a time."""
+
+_THREADS = 4
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What was measured on a store.
+
+    Attributes:
+        dataset: the store.
+        columns: by name, in the order of `UNITS`: [n] float64, NaN where it could not be measured.
+        partners: of the measures of duplicates: [n] int64, the position of the earlier utterance, -1 for none.
+        correlations: by speaker, how well the order by phones is the order by length; from -1 to 1.
+    """
+
+    dataset: UtteranceDataset
+    columns: Mapping[str, Floats]
+    partners: Mapping[str, npt.NDArray[np.int64]]
+    correlations: Mapping[str, float]
+
+
+def measure(dataset: UtteranceDataset) -> Measures:
+    """Read every array of a dataset once and measure each utterance.
+
+    Raises:
+        CorruptStoreError: a shard is not what the manifest or the index says.
+    """
+    n = len(dataset)
+    columns = {name: np.full(n, np.nan) for name in UNITS}
+    columns["seconds"][:] = dataset.seconds
+    digests: list[bytes] = []
+    fingerprints = np.zeros((n, len(fingerprint(np.zeros((0, dataset.n_mels), np.float32)))), np.float32)
+    phones, pauses = np.zeros(n), np.zeros(n)
+    unit = decibels_of_unit(dataset.metadata.audio_settings)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for start in range(0, n, _AT_A_TIME):
+            rows = slice(start, min(start + _AT_A_TIME, n))
+            part = dataset[rows]
+            phones[rows], pauses[rows] = count_phones(part.views("phonemes"), dataset)
+            found = list(pool.map(partial(_measure_arrays, dataset, unit), *_arrays(part), chunksize=16))
+            for row, (numbers, digest, vector) in enumerate(found, start):
+                digests.append(digest)
+                fingerprints[row] = vector
+                for name, value in numbers.items():
+                    columns[name][row] = value
+    seconds: Any = columns["seconds"]
+    columns["phones"] = phones
+    columns["phone_rate"] = np.divide(phones, seconds, out=np.full(n, np.nan), where=seconds > 0)
+    columns["bandwidth_share"] = _share(columns["bandwidth"])
+    codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
+    ends = np.nan_to_num(columns["silence_start"] + columns["silence_end"])
+    speech = np.maximum(seconds - ends, 0)
+    columns["mismatch"] = mismatch_scores(speech, phones, pauses, codes)
+    audio = first_equal(digests)
+    columns["similarity"], similar = most_similar_before(fingerprints, seconds)
+    texts = first_equal(text_digest(text, speaker) for text, speaker in zip(dataset.text, dataset.speaker, strict=True))
+    columns["audio_copies"], columns["text_copies"] = (audio >= 0).astype(float), (texts >= 0).astype(float)
+    return Measures(
+        dataset=dataset,
+        columns=columns,
+        partners={"audio_copies": audio, "similarity": similar, "text_copies": texts},
+        correlations=rank_correlations(speech, phones, codes, tuple(dataset.speaker.table)),
+    )
+
+
+def _arrays(part: UtteranceDataset) -> tuple[list[Any], list[Any]]:
+    return part.views("mel"), part.views("waveform") if part.has_waveform else [None] * len(part)
+
+
+def _measure_arrays(
+    dataset: UtteranceDataset, unit: float | None, mel: Any, waveform: Any
+) -> tuple[dict[str, float], bytes, npt.NDArray[np.float32]]:
+    # Only a damaged store has these; every measure would be wrong without a word.
+    if not np.isfinite(mel).all() or (waveform is not None and not np.isfinite(waveform).all()):
+        raise CorruptStoreError(f"{dataset.path}: an array holds values that are not finite; run 'tts-prep verify'")
+    vector = fingerprint(mel)
+    if waveform is not None:
+        return measure_waveform(waveform, dataset.sample_rate), array_digest(waveform), vector
+    numbers = _measure_mel(mel, dataset, unit) if unit else {}
+    return numbers, array_digest(mel), vector
+
+
+def _measure_mel(mel: npt.NDArray[np.float32], dataset: UtteranceDataset, unit: float) -> dict[str, float]:
+    levels = mel_levels(mel, unit)
+    # A mel of silence has a level too, that of the floor of its logarithm.
+    heard = (mel > dataset.silence + 1e-3).any(axis=1)
+    levels = np.where(heard, levels, 0.0)
+    hop = dataset.hop_length / dataset.sample_rate
+    silence = silences(levels, hop, len(mel) * hop)
+    ends = [edge_level(float(level), levels) for level in levels[[0, -1]]] if len(mel) else []
+    return {
+        "silence_start": silence.start,
+        "silence_end": silence.end,
+        "silence_inside": silence.inside,
+        **dict(zip(("level_start", "level_end"), ends, strict=False)),
+    }
+
+
+def _share(values: Floats) -> Floats:
+    """Return each bandwidth as a share of the one that nine of ten recordings do not exceed."""
+    known = values[np.isfinite(values)]
+    usual = float(np.percentile(known, 90)) if len(known) else 0.0
+    return values / usual if usual > 0 else np.full(len(values), np.nan)

@@ -1,0 +1,61 @@
+"""Which symbols of a vocabulary are phones, and which are pauses."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.loader import UtteranceDataset
+
+_PAUSES = frozenset({"sil", "sp", "spn", "pau", "pause"})
+"""Names of silence in aligners' and in Festival's phone sets."""
+
+_NAMES = _PAUSES | {"pad", "bos", "eos", "unk", "blank", "sos", "mask"}
+_BRACKETS = {"<": ">", "[": "]", "{": "}"}
+_MARKS = frozenset(",;:.?!…—–،؛؟、。，；：？！।")
+
+
+def is_phone(symbol: str) -> bool:
+    """Return whether a symbol stands for a speech sound: it holds a letter and is no special token.
+
+    Modifier letters (``ˈ``, ``ː``, ``ʰ``), combining marks, tone digits, spaces and punctuation are no letters here.
+    A diphthong or affricate that a table writes as two symbols counts as two.
+    """
+    if symbol.lower() in _NAMES or (len(symbol) > 2 and _BRACKETS.get(symbol[0]) == symbol[-1]):
+        return False
+    return any(unicodedata.category(character) in ("Ll", "Lu", "Lt", "Lo") for character in symbol)
+
+
+def is_pause(symbol: str) -> bool:
+    """Return whether a reader pauses at the symbol: a mark of punctuation, or the name of a silence."""
+    return symbol.lower() in _PAUSES or (bool(symbol) and set(symbol) <= _MARKS)
+
+
+def count_phones(
+    phonemes: Sequence[npt.NDArray[np.int32]], dataset: UtteranceDataset
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the phones and the pauses of each utterance, two arrays [n].
+
+    Args:
+        phonemes: one array of ids an utterance.
+        dataset: whose vocabulary the ids are of.
+
+    Raises:
+        CorruptStoreError: an id is not in the vocabulary.
+    """
+    classes = np.array([_class(symbol) for symbol in dataset.symbols], np.int64)
+    classes[dataset.pad_id] = 0
+    counts = np.zeros((len(phonemes), 3), np.int64)
+    for row, ids in enumerate(phonemes):
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(classes):
+            raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+        counts[row] = np.bincount(classes[ids], minlength=3)
+    return counts[:, 1], counts[:, 2]
+
+
+def _class(symbol: str) -> int:
+    return 1 if is_phone(symbol) else 2 if is_pause(symbol) else 0

@@ -1,0 +1,169 @@
+"""The utterances that exceed a threshold, by reason."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.checks.measures import UNITS, Measures
+from tts_prep.checks.thresholds import THRESHOLDS, Threshold
+from tts_prep.format.atomic import replacing
+
+_USUAL = 0.2
+"""The share of a store from which on digital silence is how the corpus was made, not a fault of some recordings."""
+
+_LEAST_CORRELATION = 0.6
+"""Between phones and seconds of a speaker: those of transcripts that belong to their recordings are above 0.9."""
+
+_LEAST_BANDWIDTH = 0.8
+"""Of half the sample rate: below this, nine of ten recordings of the store were made at a lower rate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Suspects:
+    """What a check found.
+
+    Attributes:
+        measures: what it is based on.
+        thresholds: that were applied.
+        flagged: by reason, [n] booleans.
+        notes: what holds for the store or a speaker as a whole, one sentence each.
+    """
+
+    measures: Measures
+    thresholds: tuple[Threshold, ...]
+    flagged: Mapping[str, npt.NDArray[np.bool_]]
+    notes: tuple[str, ...]
+
+    @property
+    def positions(self) -> npt.NDArray[np.int64]:
+        """The positions of utterances with at least one reason, ascending."""
+        return np.flatnonzero(np.any([*self.flagged.values()], axis=0))
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of utterances with at least one reason, in the order of the store."""
+        return list(self.measures.dataset[self.positions].id)
+
+    def reasons(self, position: int) -> list[str]:
+        """Return the reasons of one utterance."""
+        return [reason for reason, mask in self.flagged.items() if mask[position]]
+
+    def partner(self, reason: str, position: int) -> int | None:
+        """Return the position of the utterance that this one is a duplicate of."""
+        measure = next(threshold.measure for threshold in self.thresholds if threshold.reason == reason)
+        partners = self.measures.partners.get(measure)
+        return None if partners is None or partners[position] < 0 else int(partners[position])
+
+
+def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -> Suspects:
+    """Compare measures with thresholds; a value that could not be measured is no reason."""
+    flagged, notes = {}, []
+    for threshold in thresholds:
+        values = measures.columns[threshold.measure]
+        # Comparisons with NaN are false.
+        mask = values > threshold.limit if threshold.above else values < threshold.limit
+        if threshold.reason == "digital-silence" and mask.sum() > _USUAL * len(mask):
+            notes.append(
+                f"{mask.mean():.0%} of the recordings hold digital silence: the corpus was made with a noise gate, "
+                "and it is no reason here."
+            )
+            mask = np.zeros_like(mask)
+        flagged[threshold.reason] = mask
+    if "audio-duplicate" in flagged and "near-duplicate" in flagged:
+        # An equal recording is the most similar one, and one reason is enough.
+        flagged["near-duplicate"] = flagged["near-duplicate"] & ~flagged["audio-duplicate"]
+    notes += _notes(measures)
+    return Suspects(measures, tuple(thresholds), flagged, tuple(notes))
+
+
+def _notes(measures: Measures) -> Iterator[str]:
+    dataset = measures.dataset
+    missing = [name for name, values in measures.columns.items() if len(values) and np.isnan(values).all()]
+    if missing:
+        why = "" if dataset.has_waveform else " The store keeps no waveforms (--waveform int16)."
+        yield f"Not measured: {', '.join(missing)}.{why}"
+    for speaker, correlation in measures.correlations.items():
+        if correlation < _LEAST_CORRELATION:
+            yield (
+                f"Speaker {speaker}: the lengths of texts and recordings have a rank correlation of {correlation:.2f}, "
+                "expected above 0.9; the transcripts do not belong to these recordings."
+            )
+    bandwidth = measures.columns["bandwidth"]
+    known = bandwidth[np.isfinite(bandwidth)]
+    if len(known) and (usual := float(np.percentile(known, 90))) < _LEAST_BANDWIDTH * dataset.sample_rate / 2:
+        yield (
+            f"Nine of ten recordings hold nothing above {usual:,.0f} Hz, at {dataset.sample_rate:,} Hz: "
+            f"they were made at {2 * usual:,.0f} Hz or less, or low-passed."
+        )
+
+
+def write_ids(suspects: Suspects, path: Path) -> None:
+    """Write the ids of the suspects, one a line, UTF-8.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    with replacing(path) as partial:
+        partial.write_text("".join(f"{id_}\n" for id_ in suspects.ids), encoding="utf-8", newline="\n")
+
+
+def write_csv(suspects: Suspects, path: Path) -> None:
+    """Write every utterance with its measures and reasons, the reasons separated by spaces, as RFC 4180 CSV in UTF-8.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    dataset, columns = suspects.measures.dataset, suspects.measures.columns
+    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "speaker", *(f"{name} ({unit})" for name, unit in UNITS.items()), "reasons"])
+        for row, (id_, speaker) in enumerate(zip(dataset.id, dataset.speaker, strict=True)):
+            values = [_number(columns[name][row]) for name in UNITS]
+            writer.writerow([id_, speaker, *values, " ".join(suspects.reasons(row))])
+
+
+def as_json(suspects: Suspects) -> dict[str, Any]:
+    """Return thresholds, counts, notes and suspects as JSON can hold them: null for what was not measured."""
+    dataset, columns = suspects.measures.dataset, suspects.measures.columns
+    ids = dict(zip(suspects.positions.tolist(), suspects.ids, strict=True))
+    return {
+        "store": str(dataset.path),
+        "utterances": len(dataset),
+        "thresholds": {
+            threshold.reason: {
+                "measure": threshold.measure,
+                "unit": UNITS[threshold.measure],
+                "above" if threshold.above else "below": threshold.limit,
+                "why": threshold.why,
+                "source": threshold.source,
+                "suspects": int(suspects.flagged[threshold.reason].sum()),
+            }
+            for threshold in suspects.thresholds
+        },
+        "notes": list(suspects.notes),
+        "suspects": [
+            {
+                "id": id_,
+                "reasons": {
+                    reason: None if (partner := suspects.partner(reason, row)) is None else dataset[partner].id
+                    for reason in suspects.reasons(row)
+                },
+                "measures": {
+                    name: float(columns[name][row]) if math.isfinite(columns[name][row]) else None for name in UNITS
+                },
+            }
+            for row, id_ in ids.items()
+        ],
+    }
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"

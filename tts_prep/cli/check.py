@@ -1,0 +1,126 @@
+"""``tts-prep check``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tts_prep.cli.options import FOLDER
+
+if TYPE_CHECKING:
+    from tts_prep.checks.suspects import Suspects
+
+_EXAMPLES = 3
+"""Ids that are printed for each reason."""
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("store", type=FOLDER)
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all utterances with all measures.")
+@click.option("--ids", "ids_file", type=_FILE, metavar="FILE", help="Write the ids of the suspects, one a line.")
+@click.option("--json", "json_output", is_flag=True, help="Print thresholds, measures and suspects as JSON.")
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="REASON=VALUE",
+    help="Another limit for a reason; may be given several times.",
+)
+@click.option("--strict", is_flag=True, help="Exit with status 1 where there are suspects.")
+def check(
+    store: Path,
+    csv_file: Path | None,
+    ids_file: Path | None,
+    json_output: bool,
+    thresholds: tuple[str, ...],
+    strict: bool,
+) -> None:
+    r"""Find the utterances of STORE that may spoil training.
+
+    Each utterance is measured: silence, clipping, bandwidth, duplicates, speaking rate, and whether its text is as long
+    as its recording. What exceeds a threshold is listed. Nothing is changed or deleted. Some measures need waveforms
+    in the store (--waveform int16 of the command that made it).
+
+    \b
+    Examples:
+      tts-prep check store
+      tts-prep check store --csv measures.csv --ids suspects.txt
+      tts-prep check store --threshold clipped=100 --strict
+    """
+    import json
+
+    from tts_prep.checks.measures import measure
+    from tts_prep.checks.suspects import as_json, find_suspects, write_csv, write_ids
+    from tts_prep.checks.thresholds import with_limits
+    from tts_prep.loader import UtteranceDataset
+
+    limits = with_limits(dict(_limit(text) for text in thresholds))
+    suspects = find_suspects(measure(UtteranceDataset(store)), limits)
+    if csv_file is not None:
+        write_csv(suspects, csv_file)
+    if ids_file is not None:
+        write_ids(suspects, ids_file)
+    if json_output:
+        # ASCII: what a terminal would act on is escaped.
+        click.echo(json.dumps(as_json(suspects), indent=1))
+    else:
+        for line in _lines(suspects, ids_file):
+            click.echo(line)
+    if strict and len(suspects.positions):
+        click.get_current_context().exit(1)
+
+
+def _limit(text: str) -> tuple[str, float]:
+    reason, equals, value = text.partition("=")
+    try:
+        if equals:
+            return reason, float(value)
+    except ValueError:
+        pass
+    raise click.BadParameter(f"expected REASON=NUMBER, found '{text}'", param_hint="--threshold")
+
+
+def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
+    from tts_prep.checks.measures import UNITS
+    from tts_prep.errors import one_line
+
+    n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
+    rows = [("reason", "suspects", "threshold", "examples")]
+    for threshold in suspects.thresholds:
+        found = suspects.flagged[threshold.reason].nonzero()[0]
+        sign, unit = (">" if threshold.above else "<"), UNITS[threshold.measure]
+        limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
+        rows.append((threshold.reason, f"{len(found):,}", limit, _examples(suspects, threshold.reason, found.tolist())))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for reason, count, limit, examples in rows:
+        line = f"{reason:<{widths[0]}}  {count:>{widths[1]}}  {limit:<{widths[2]}}  {examples}"
+        # The ids are the store's: what a terminal would act on is shown, not sent.
+        yield one_line(line, 1000).rstrip()
+    yield ""
+    for note in suspects.notes:
+        yield one_line(f"note: {note}", 1000)
+    share = n_suspects / n if n else 0
+    yield f"{n_suspects:,} of {n:,} utterances are suspects ({share:.1%})."
+    if n_suspects:
+        file = str(ids_file) if ids_file else "suspects.txt"
+        if not ids_file:
+            yield f"To exclude them, write their ids with --ids {file}, and in training:"
+        else:
+            yield f"{file} has their ids. To exclude them in training:"
+        yield "  from pathlib import Path"
+        yield f'  suspects = set(Path({file!r}).read_text("utf-8").split("\\n"))'
+        yield "  dataset = dataset.filter(lambda m: ~m.id.isin(suspects))"
+
+
+def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
+    dataset = suspects.measures.dataset
+    shown = []
+    for position in positions[:_EXAMPLES]:
+        partner = suspects.partner(reason, position)
+        shown.append(dataset[position].id + ("" if partner is None else f" (as {dataset[partner].id})"))
+    return ", ".join(shown) + (", …" if len(positions) > _EXAMPLES else "")
