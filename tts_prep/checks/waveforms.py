@@ -76,8 +76,11 @@ def clipped_samples(values: npt.NDArray[np.float32]) -> int:
 
 def digital_silence(values: npt.NDArray[np.float32]) -> int:
     """Return the samples in the longest run of zeros that has other values on both sides."""
-    found = np.flatnonzero(values)
-    return int(np.diff(found).max(initial=1)) - 1
+    sound = values != 0
+    if not sound.any():
+        return 0
+    inside = sound[int(sound.argmax()) : len(sound) - int(sound[::-1].argmax())]
+    return int(_run_lengths(~inside).max(initial=0))
 
 
 def bandwidth(values: npt.NDArray[np.float32], sample_rate: int) -> float:
