@@ -15,7 +15,10 @@ EXTRAS: Final[Mapping[str, str]] = {
     "dask": "dask",
     "distributed": "dask",
     "pyarrow": "parquet",
+    "pyopenjtalk": "ja",
+    "pypinyin": "zh",
     "pyworld": "pitch",
+    "rjieba": "zh",
     "yaml": "yaml",
 }
 """Library, by the name it is imported by → extra."""
