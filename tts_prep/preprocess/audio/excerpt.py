@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +30,8 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
         AudioError: the recording is unusable, ends before the utterance begins, or is silent there.
     """
     path = root / utterance.audio
-    if not path.exists():
+    # Unlike Path.exists, it raises nothing for a name that is too long or holds a NUL character.
+    if not os.path.exists(path):  # noqa: PTH110
         raise AudioError(missing_recording(root, utterance.audio))
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)

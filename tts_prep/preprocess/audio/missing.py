@@ -17,7 +17,7 @@ def missing_recording(root: Path, audio: str) -> str:
         audio: its path as the corpus has it.
     """
     path = root / audio
-    parent = next((parent for parent in Path(audio).parents if (root / parent).is_dir()), None)
+    parent = next((parent for parent in Path(audio).parents if os.path.isdir(root / parent)), None)  # noqa: PTH112
     if parent is None:
         return f"{audio}: no such file; the folder that audio paths are relative to does not exist"
     if parent != Path(audio).parent:
