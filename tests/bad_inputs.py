@@ -429,7 +429,7 @@ def page(rows: list[tuple[str, str, str, str]]) -> str:
     lines = [
         "# Bad inputs, and what is said of them",
         "",
-        "Made by `python tests/bad_inputs.py > docs/ERRORS.md`; `tests/test_bad_inputs.py` holds it. The exit status",
+        "Made by `python tests/bad_inputs.py > docs/ERRORS.md`; `tests/cli/test_bad_inputs.py` checks it. The status",
         "is 1 where something failed, 2 for wrong usage; for the library, the class of the error stands there. A",
         "message on the command line comes after `tts-prep: error: `.",
         "",
