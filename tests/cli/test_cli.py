@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,7 +130,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         status, out, _ = run(capsys, name, "--help")
         assert status == 0
         assert "Example:" in out or "Examples:" in out, name
-        assert f"\n    tts-prep {name} " in out
+        assert re.search(rf"\n    tts-prep {name}\b", out)
         assert "\\b" not in out
 
 

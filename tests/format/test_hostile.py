@@ -411,7 +411,8 @@ def test_a_text_that_a_terminal_would_act_on_is_shown_and_not_sent(
     def change(manifest: Any) -> None:
         totals = dict.fromkeys(("utterances", "failures", "frames", "phonemes", "shards"), 1)
         manifest.update(totals={**totals, "seconds": 1.0}, software={"\x1b[2J": "1"})
-        audio = {**dict.fromkeys(("n_mels", "sample_rate", "n_fft", "win_length", "hop_length"), 1), "framing": "x"}
+        audio = {**dict.fromkeys(("n_mels", "n_fft", "win_length"), 1), "framing": "x"}
+        audio |= {name: manifest["arrays"]["mel"][name] for name in ("sample_rate", "hop_length")}
         manifest.update(
             configuration={"audio": {**audio, "fmin": 0.0, "fmax": 1.0}, "text": {"frontend": "", "language": ""}}
         )

@@ -109,7 +109,7 @@ def test_a_whole_store_is_not_written_to_by_a_second_run_of_its_command(corpus: 
     prepare(read_ljspeech(corpus), corpus, tmp_path / "s", config)
     prepare(read_ljspeech(corpus), corpus, tmp_path / "s", config)
     assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
-        *("failures.jsonl", "index.h5", "manifest.json", "shards")
+        *("failures.jsonl", "index.h5", "manifest.json", "plan.json", "shards")
     ]
 
 
@@ -119,14 +119,14 @@ def test_the_next_run_removes_the_temporary_files_of_one_that_was_killed(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
-    with scratch_folder(tmp_path / "store", None) as own:
+    with scratch_folder(tmp_path / "store") as own:
         assert Path(tempfile.mkdtemp()).parent == own
         assert os.environ["TMPDIR"] == str(own)
     dead = own.with_name(f"{own.name.rpartition('-')[0]}-{process.pid}")
     (dead / "copy").mkdir(parents=True)
     other = own.with_name(f"tts-prep-of-another-store-{process.pid}")
     other.mkdir()
-    with scratch_folder(tmp_path / "store", process.pid):
+    with scratch_folder(tmp_path / "store"):
         assert not dead.exists()
         assert other.exists()
     assert tempfile.gettempdir() == str(tmp_path)
@@ -134,12 +134,12 @@ def test_the_next_run_removes_the_temporary_files_of_one_that_was_killed(
 
 def test_a_folder_of_that_name_that_is_a_link_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with scratch_folder(tmp_path / "store", None) as own:
+    with scratch_folder(tmp_path / "store") as own:
         pass
     own.rmdir()
     (tmp_path / "elsewhere").mkdir()
     own.symlink_to(tmp_path / "elsewhere")
-    with scratch_folder(tmp_path / "store", None) as used:
+    with scratch_folder(tmp_path / "store") as used:
         Path(tempfile.mkdtemp())
         assert used != own
     assert not list((tmp_path / "elsewhere").iterdir())

@@ -18,7 +18,7 @@ from browser import CHROMIUM, DRIVER, Browser
 from commands import run
 from corpora import write_ljspeech
 from PIL import Image
-from stores import make_rows, write_store
+from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.report.levels import measure_levels
@@ -85,6 +85,8 @@ def hostile_store(path: Path) -> Path:
     write_store(path, changed, waveform=True)
     failure = {"id": HOSTILE, "where": HOSTILE, "stage": HOSTILE, "reason": HOSTILE}
     (path / "failures.jsonl").write_text(json.dumps(failure) + "\n", encoding="utf-8")
+    size = (path / "failures.jsonl").stat().st_size
+    edit_manifest(path, lambda manifest: manifest["failures"].update(rows=1, size=size))
     return path
 
 

@@ -162,11 +162,16 @@ class WorkerPool(Generic[Job, Done]):
             yield from map(make, todo)
         else:
             killed: list[Job] = []
-            yield from self._side_by_side(make, todo, killed)
-            if killed:
+            try:
+                yield from self._side_by_side(make, todo, killed)
+                if killed:
+                    self.stop()
+                for job in killed:
+                    yield self._alone(make, job, names, without)
+            except BaseException:
+                # Whoever clears away unfinished files next must not find a worker that still writes one.
                 self.stop()
-            for job in killed:
-                yield self._alone(make, job, names, without)
+                raise
 
     def _side_by_side(
         self, make: Callable[[Job], Done], todo: Sequence[Job], killed: list[Job]
