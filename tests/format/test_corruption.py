@@ -26,7 +26,7 @@ from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import Progress, prepare
 from tts_prep.preprocess.runs.repair import repair_store
 
-ROUNDS = int(os.environ.get("CORRUPTIONS", "100"))
+ROUNDS = int(os.environ.get("CORRUPTIONS", "30"))
 
 
 @pytest.fixture

@@ -93,3 +93,8 @@ def test_another_language_is_refused_and_a_missing_package_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyopenjtalk", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[ja\]'"):
         get_frontend("japanese")
+
+
+def test_a_text_that_would_take_minutes_is_refused() -> None:
+    with pytest.raises(TextError, match="501 characters, the frontend 'japanese' reads up to 500"):
+        get_frontend("japanese", language="ja").phoneticize("あ" * 501)

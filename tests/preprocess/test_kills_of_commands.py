@@ -183,7 +183,7 @@ def test_a_few_kills_of_every_command_leave_the_old_store_or_the_new_one(
     store = next(iter(operations.values())).arguments[2]
     some = {name: operations[name] for name in ("overwrite", "repair")}
     assert isinstance(store, Path)
-    Harness(store.parent, some, seed=3).run(3)
+    Harness(store.parent, some, seed=3).run(2)
 
 
 @pytest.mark.soak

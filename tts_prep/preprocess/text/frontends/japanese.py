@@ -46,6 +46,9 @@ _LABEL: Final = re.compile(
     r".*!(?P<e3>\d+|xx)_.*/F:(?P<f1>\d+|xx)_"
 )
 
+MAX_CHARACTERS = 500
+"""Longest text. Open JTalk's time grows with the square of the length: 0.7 s for 500 letters, 14 s for 2,000."""
+
 
 class JapaneseFrontend(CharacterPhonemes):
     """Japanese in Open JTalk's phones; numbers are read as Open JTalk reads them.
@@ -103,6 +106,8 @@ class JapaneseFrontend(CharacterPhonemes):
         if language is not None and not is_japanese(language):
             raise TextError(f"the frontend 'japanese' speaks Japanese, the text is in {language!r}")
         text = unicodedata.normalize("NFKC", text)
+        if len(text) > MAX_CHARACTERS:
+            raise TextError(f"{len(text):,} characters, the frontend 'japanese' reads up to {MAX_CHARACTERS:,}")
         if not _READABLE.search(text):
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
         strange = [c for c in text if _UNREADABLE.match(c) and not _READABLE.match(c) and c not in _MARKS]
