@@ -195,6 +195,7 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
     channel = config.channel if isinstance(config.channel, int) else 0
     if not 0 <= channel < file.channels:
         raise BrokenRecordingError(f"has {file.channels} channels, expected a channel {channel}, counted from 0")
+    averages = config.channel == "mean" and file.channels > 1
     if start:
         file.seek(start)
     # As they are in the file, where they are 16 bits: numpy converts faster than libsndfile.
@@ -208,7 +209,7 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
         if len(samples) != min(len(block), count - first):
             raise BrokenRecordingError(f"truncated, {first + len(samples):,} samples, the header says {count:,}")
         with np.errstate(over="ignore", invalid="ignore"):
-            chosen = samples.mean(axis=1, dtype=np.float32) if config.channel == "mean" else samples[:, channel]
+            chosen = samples.mean(axis=1, dtype=np.float32) if averages else samples[:, channel]
         # Still as integers where they are some: their extremes take a third of the time.
         lowest, highest = float(chosen.min()), float(chosen.max())
         # NaN survives both; infinity is one of them.

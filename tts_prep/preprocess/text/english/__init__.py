@@ -30,11 +30,17 @@ def is_english(language: str) -> bool:
 
 def normalize_english(text: str) -> str:
     """Return a written English text as it is to be spoken; a text that is in words already stays as it is."""
-    # Before dashes are made one kind: the short one between numbers is a range.
-    text = ranges(_MINUS.sub("minus ", dates(telephone(electronic(without_controls(text))))))
+    text = electronic(without_controls(text))
+    if any(map(str.isnumeric, text)):
+        # Before dashes are made one kind: the short one between numbers is a range.
+        text = ranges(_MINUS.sub("minus ", dates(telephone(text))))
     text = plain_marks(text)
-    for step in _STEPS:
+    for step in _WORD_STEPS:
         text = step(text)
+    # Most texts have no digits, and these steps are half of the time.
+    if any(map(str.isnumeric, text)):
+        for step in _NUMBER_STEPS:
+            text = step(text)
     return " ".join(text.split())
 
 
@@ -47,7 +53,7 @@ def _signs(text: str) -> str:
     return _SIGN.sub(lambda match: _SIGNS.get(match[0], "et cetera"), text)
 
 
-_STEPS: Final[tuple[Callable[[str], str], ...]] = (
-    *(abbreviations, labels, roman, money, times, measures, _signs, fractions, ordinals, codes, decimals, years),
-    cardinals,
+_WORD_STEPS: Final[tuple[Callable[[str], str], ...]] = (
+    *(abbreviations, labels, roman, money, times, measures, _signs),
 )
+_NUMBER_STEPS: Final[tuple[Callable[[str], str], ...]] = (fractions, ordinals, codes, decimals, years, cardinals)
