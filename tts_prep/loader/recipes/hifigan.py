@@ -18,13 +18,11 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.selection import Positions
 from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
 from tts_prep.loader.epochs import EpochDraws
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
-from tts_prep.loader.samplers.shapes import BatchPositions, carry
+from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _SHUFFLE_SEED = 1234
 """HiFi-GAN, BigVGAN and VITS all shuffle their file lists with this seed of Python's generator."""
@@ -46,7 +44,7 @@ def get_dataset_filelist(a: Any) -> tuple[list[str], list[str]]:
     return training, validation
 
 
-class MelDataset(DatasetMixin):
+class MelDataset(RandomExamples):
     """Segments of waveforms with their mels, as HiFi-GAN's ``MelDataset``.
 
     An example is ``(mel [num_mels, F], audio [samples], filename, mel_loss [num_mels, F])``, float32 tensors. With
@@ -150,21 +148,8 @@ class MelDataset(DatasetMixin):
             raise ConfigurationError(f"{path}: the utterance '{missing[0]}' and {len(missing) - 1:,} more are missing")
         return loss.select([rows[dataset.id[row]] for dataset, row in self.utterances.places])
 
-    def set_epoch(self, epoch: int) -> None:
-        """Cut elsewhere from now on, where positions do not carry an epoch."""
-        self._draws.epoch = epoch
-
     def __len__(self) -> int:
         return len(self.audio_files)
-
-    def get_example(self, i: int) -> tuple[Any, ...]:
-        """Return the example of four at a position."""
-        return self._example(i, None)
-
-    def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions, with the draws of the epoch that these carry."""
-        epoch = positions.epoch if isinstance(positions, BatchPositions) else None
-        return carry([self._example(int(position), epoch) for position in positions], positions)
 
     def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
         utterance = self.utterances[i]

@@ -14,12 +14,10 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import batch_text_id
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.selection import Positions
 from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
 from tts_prep.loader.epochs import EpochDraws
 from tts_prep.loader.randomness import check_seed
-from tts_prep.loader.samplers.shapes import BatchPositions, carry
+from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192
@@ -29,7 +27,7 @@ OOD_FILE = "Data/OOD_texts.txt"
 """Where StyleTTS2 has its out-of-domain texts."""
 
 
-class FilePathDataset(DatasetMixin):
+class FilePathDataset(RandomExamples):
     """The utterances of a file list, each with a reference sample of its speaker and an out-of-domain text.
 
     An example is ``(speaker, mel [80, T], text [L], ref_text [M], ref_mel [80, up to 192], ref_speaker, path,
@@ -163,21 +161,8 @@ class FilePathDataset(DatasetMixin):
         inner = ids[1:-1] if len(ids) > 1 and ids[0] == ids[-1] == pad else ids
         return np.concatenate([[pad], inner, [pad]]).astype(np.int64)
 
-    def set_epoch(self, epoch: int) -> None:
-        """Draw other references, crops and texts from now on, where positions do not carry an epoch."""
-        self._draws.epoch = epoch
-
     def __len__(self) -> int:
         return len(self.data_list)
-
-    def get_example(self, i: int) -> tuple[Any, ...]:
-        """Return the example of eight at a position."""
-        return self._example(i, None)
-
-    def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions, with the draws of the epoch that these carry."""
-        epoch = positions.epoch if isinstance(positions, BatchPositions) else None
-        return carry([self._example(int(position), epoch) for position in positions], positions)
 
     def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
         path, text, speaker = self.data_list[i]

@@ -12,12 +12,10 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.selection import Positions
 from tts_prep.loader.epochs import EpochDraws
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
-from tts_prep.loader.samplers.shapes import BatchPositions, carry
+from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _LOUDEST, _RANGE = -1.0, 5.0
 """Decibels: in training, peaks lie from −1 to −6."""
@@ -25,7 +23,7 @@ _LOUDEST, _RANGE = -1.0, 5.0
 _VALIDATION_GAIN = -3.0
 
 
-class VocosDataset(DatasetMixin):
+class VocosDataset(RandomExamples):
     """Waveforms as Vocos' ``VocosDataset`` gives them: [num_samples] float32 tensors, which torch stacks to a batch.
 
     In training the peak of the recording is drawn from −1 to −6 dB, in steps of 0.01, and so is where the cut begins.
@@ -51,21 +49,8 @@ class VocosDataset(DatasetMixin):
         if self.num_samples < 1:
             raise ConfigurationError(f"num_samples: expected a number from 1 on, found {self.num_samples}")
 
-    def set_epoch(self, epoch: int) -> None:
-        """Draw other levels and cuts from now on, where positions do not carry an epoch."""
-        self._draws.epoch = epoch
-
     def __len__(self) -> int:
         return len(self.filelist)
-
-    def get_example(self, i: int) -> Any:
-        """Return the waveform at a position."""
-        return self._example(i, None)
-
-    def __getitems__(self, positions: Positions) -> Any:
-        """Return the waveforms at positions, with the draws of the epoch that these carry."""
-        epoch = positions.epoch if isinstance(positions, BatchPositions) else None
-        return carry([self._example(int(position), epoch) for position in positions], positions)
 
     def _example(self, i: int, epoch: int | None) -> Any:
         audio = self.utterances[i].audio
