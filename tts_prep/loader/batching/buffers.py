@@ -1,8 +1,7 @@
-"""Memory for batches that is used again once nobody looks at it any more.
+"""Memory for batches, recycled once unreferenced.
 
-A fresh array of megabytes costs a page fault every 4 kB, about as much as filling it does. So a batch's memory goes
-back to where it came from when the last array or tensor that shows any of it is gone, and not before: whoever keeps
-a batch keeps its memory.
+A fresh array of megabytes costs a page fault every 4 kB, about as much as filling it does. So a batch's memory
+is recycled when the last array or tensor that refers to it is gone. A batch that is kept keeps its memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hints to the system about what will be read, for as long as it comes from the disk."""
+"""Tell the operating system which bytes later batches need, while a store is not yet in the page cache."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ except ImportError:  # not on Windows
 Task: TypeAlias = tuple[int, Any, tuple[Any, ...]]
 
 _SMALLEST = 1 << 14
-"""Bytes: less is read along with what lies around it, and is not worth a request."""
+"""Bytes: the system reads that many around any byte, so a smaller request gains nothing."""
 
 _AHEAD = 8
-"""How many batches ahead the system is asked to read."""
+"""Number of batches for which data is requested in advance."""
 
 
 class ReadingAhead:
-    """Make batches, and where that takes the disk, ask for what the next ones need before each.
+    """Make batches; while data comes from the disk, request what the next batches need before making each one.
 
-    One object an epoch. The threads that make its batches may share it: the worst that comes of a race is a hint too
-    few or one given twice.
+    There is one object for each epoch. The threads that make its batches may share it: a race costs at most a request
+    that is missing or made twice.
 
     Args:
         make: from positions to a batch.
-        ask: the system for what positions need; returns at once.
+        ask: requests what positions need from the system; returns at once.
     """
 
     def __init__(self, make: Callable[[Any], Any], ask: Callable[[Any], None]) -> None:

@@ -289,10 +289,10 @@ class FixedBatches(Sampler[list[int]]):
         batches: lists of positions.
         shuffle: whether their order changes.
         seed: from 0 on.
-        batches_per_epoch: so many an epoch; each epoch goes on where the one before ended, through one order of all
-            batches after another. None takes all.
-        rank: this one's share.
-        world_size: how many shares; the first batches are repeated where it does not divide them.
+        batches_per_epoch: number of batches in an epoch. Each epoch continues where the one before it stopped, through
+            one order of all batches after another. None takes all.
+        rank: of this process.
+        world_size: number of processes; the first batches are repeated where it does not divide them.
     """
 
     def __init__(

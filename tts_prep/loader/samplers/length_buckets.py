@@ -1,4 +1,4 @@
-"""Batches of utterances of about the same length, so that little of them is padding."""
+"""Batches of utterances of about the same length, which need little padding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tts_prep.loader.samplers.ranks import Rank
 from tts_prep.loader.samplers.shapes import BatchShape, best_lengths
 
 _UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
-"""Streams of randomness, one for each thing that an epoch draws."""
+"""Random streams: one for each kind of draw in an epoch."""
 
 _STREAMS = 5
 _FINEST_TOLERANCE = 1e-4
@@ -31,7 +31,7 @@ Int64Array = npt.NDArray[np.int64]
 
 
 class LengthBucketBatchSampler(Sampler[list[int]]):
-    """Batch utterances of about the same length, in another way every epoch.
+    """Batch utterances of about the same length, differently in every epoch.
 
     Lengths are grouped into buckets that are a few percent wide and begin elsewhere every epoch. Utterances are in
     random order within a bucket; from the longest bucket to the shortest they are cut into batches as large as the
@@ -188,11 +188,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             yield from (plan.batch(number, epoch) for number in range(len(plan)))
 
     def order_size(self, epoch: int) -> int:
-        """Return how many batches an epoch holds, for all ranks; with `max_frames`, epochs differ by a few."""
+        """Return the number of batches of an epoch, of all ranks; with `max_frames` it varies between epochs."""
         return self.count(epoch) * self.world_size
 
     def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
-        """Return this rank's batches that are left of an epoch after steps that were made in it."""
+        """Return this rank's remaining batches of an epoch after a number of steps."""
         number = self.rank
         planned = 0
         for plan, last in self._remaining(epoch, done):
@@ -207,13 +207,13 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             number = (number - len(plan)) % self.world_size
 
     def count_rest(self, epoch: int, done: Progress) -> int:
-        """Return how many batches are left of an epoch for this rank after steps that were made in it."""
+        """Return the number of this rank's remaining batches of an epoch after a number of steps."""
         if self._counted[0] != (epoch, done):
             self._counted = (epoch, done), sum(len(plan) for plan, _ in self._remaining(epoch, done))
         return self._counted[1] // self.world_size
 
     def ends_after(self, steps: int) -> bool:
-        """Return whether nothing is left of the current epoch after so many steps."""
+        """Return whether the current epoch has ended after a number of steps."""
         key, certain = self._certain
         if key == (self._epoch, self._done) and steps * self.world_size < certain:
             # A state in mid-epoch should not wait for the plan of the rest.
@@ -221,7 +221,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return super().ends_after(steps)
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that an epoch depends on."""
         return {
             "lengths": {name: digest(lengths) for name, lengths in self._fields.items()},
             "first": self._main,
@@ -241,11 +241,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         }
 
     def plan(self, epoch: int, done: Progress = ()) -> BatchPlan:
-        """Return the batches of an epoch, of all ranks in turn, all at once. The last plan of one window is kept."""
+        """Return the batches of an epoch, of all ranks in turn. The last plan of one window is cached."""
         return joined([plan for plan, _ in self._remaining(epoch, done)])
 
     def _remaining(self, epoch: int, done: Progress) -> Iterator[tuple[BatchPlan, bool]]:
-        """Return the batches that are left of an epoch, of all ranks in turn, a window at a time, and which is last."""
+        """Yield the remaining batches of an epoch, of all ranks in turn, by window, and whether it is the last."""
         drawn = epoch if self._shuffle else 0
         # Which batches come first for being the longest depends on who began the epoch, not on who goes on.
         leaders = (done[0][0] if done else self.world_size) if self._longest_first else 0
@@ -259,7 +259,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         yield self._planned[1], True
 
     def _whole(self, epoch: int, leaders: int) -> BatchPlan:
-        """Return the batches of an epoch out of one sort of all utterances.
+        """Return the batches of an epoch from one sort of all utterances.
 
         Args:
             epoch: its number.
@@ -290,7 +290,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return plan
 
     def _chosen(self, epoch: int) -> Int64Array | None:
-        """Return the utterances of an epoch in any order; None where they are all."""
+        """Return the utterances of an epoch in any order; None for all."""
         left_out = self._left_out
         if self._sampler is None:
             return None if left_out is None else np.flatnonzero(~left_out)
@@ -300,7 +300,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return drawn if left_out is None else drawn[~left_out[drawn]]
 
     def _windows(self, epoch: int, leaders: int) -> Iterator[tuple[BatchPlan, bool]]:
-        """Return the batches of an epoch a window at a time, and with each one whether it is the last.
+        """Yield the batches of an epoch by window, and whether a window is the last.
 
         Args:
             epoch: its number.
@@ -335,7 +335,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     def _cut(
         self, positions: Int64Array, epoch: int | None = None, word: int | None = None
     ) -> tuple[BatchPlan, Int64Array]:
-        """Cut utterances that come in random order into batches, the longest first, and say which ones are small.
+        """Cut utterances in random order into batches, the longest first; return also which batches are small.
 
         Args:
             positions: of the utterances.
@@ -351,7 +351,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return self._cutter.cut(positions[order], counts, longest, word)
 
     def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Int64Array, Int64Array]:
-        """Return the number of each length's bucket, and the longest of every bucket, from the longest one on.
+        """Return the bucket of each length, and the greatest length of every bucket, in descending order.
 
         In that order, the first utterance of a batch bounds all of it.
         """
@@ -370,7 +370,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     @cached_property
     def _range(self) -> tuple[int, int]:
-        """The shortest and the longest length that is not left out."""
+        """The least and the greatest length that is used."""
         if self._left_out is None:
             return int(self._lengths.min()), int(self._lengths.max())
         values, _ = self._histogram
@@ -381,7 +381,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return histogram_of_blocks(self._lengths[block] for block in self._blocks())
 
     def _blocks(self) -> Iterator[Int64Array | slice]:
-        """Return where the utterances are that are not left out, a block at a time."""
+        """Yield the positions of the utterances that are used, by block."""
         for start in range(0, self.size, _BLOCK):
             block = slice(start, start + _BLOCK)
             yield block if self._left_out is None else start + np.flatnonzero(~self._left_out[block])
@@ -395,7 +395,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return Cutter(self._fields, self._limits, self.shapes)
 
     def _longest(self, n_batches: int) -> Int64Array | None:
-        """Return as many of the longest utterances as so many batches may hold, longest first; None where all do."""
+        """Return the longest utterances that a number of batches can hold, longest first; None if all fit."""
         values, counts = self._histogram
         for value, n in zip(values[::-1].tolist(), np.cumsum(counts[::-1]).tolist(), strict=True):
             # The longer a batch, the fewer utterances it has: none of these batches has more than the last one.

@@ -154,7 +154,8 @@ def add_array(
 ) -> Manifest:
     """Add an array that a function computes from each utterance as the store has it; return the new manifest.
 
-    It is made in parallel, and an interrupted call goes on where it ended. The store is as it was until all is there.
+    It is made in parallel. An interrupted call can be repeated, and resumes. The store changes only when the array is
+    complete.
 
     Args:
         name: of the array: lower-case letters, digits and underscores.

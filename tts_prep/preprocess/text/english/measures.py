@@ -1,4 +1,4 @@
-"""Units behind numbers: ``5 km``, ``20 °C``, ``5'10"``, ``60 mph``. Only the unit is put into words."""
+"""Units behind numbers: ``5 km``, ``20 °C``, ``5'10"``, ``60 mph``. Only the unit is written out."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class EspeakFrontend(CharacterPhonemes):
     def normalize(self, text: str, language: str | None = None) -> str:
         """Return an English text with numbers, abbreviations and signs in words.
 
-        In other languages espeak-ng reads them; only a minus that it would drop is put into words.
+        In other languages espeak-ng reads them; only a minus that it would drop is written out.
         """
         language = language or self.language
         if is_english(language):
