@@ -206,19 +206,6 @@ def test_only_regular_files_are_opened(tmp_path: Path, monkeypatch: pytest.Monke
             read_waveform(Path("s"), RATE)
 
 
-def test_no_memory_for_a_recording_is_an_error_of_that_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise MemoryError
-
-    path = tmp_path / "a.wav"
-    path.write_bytes(recording("wav"))
-    monkeypatch.setattr("tts_prep.preprocess.audio.reading._resample", fail)
-    with pytest.raises(AudioError, match=r"a\.wav: more memory is needed than there is"):
-        read_waveform(path, 22050)
-
-
 def test_every_container_that_is_lossless_holds_the_same_samples(tmp_path: Path) -> None:
     waves = [read(tmp_path, recording(name)) for name in LOSSLESS]
     for wave in waves:

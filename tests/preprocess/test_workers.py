@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_the_steps_that_kill_a_worker_are_left_out_and_no_others() -> None:
     assert sorted(done) == [6, 8, 4 + 6]
 
 
-def _sum(numbers: tuple[int, ...], report: Callable[[int], None] = lambda _: None) -> int:
+def _sum(numbers: tuple[int, ...], report: Callable[[int], None] = lambda _: None, beside_others: bool = False) -> int:
     for step, number in enumerate(numbers):
         report(step)
         if number < 0:
@@ -123,12 +124,29 @@ def _without(numbers: tuple[int, ...], step: int) -> tuple[int, ...]:
     return (*numbers[:step], 0, *numbers[step + 1 :])
 
 
+@pytest.mark.parametrize("without", [None, _without])
+def test_a_job_that_lacks_memory_beside_others_is_done_again_alone(tmp_path: Path, without: Any) -> None:
+    with worker_pool(2, Backend()) as pool:
+        done = list(pool.run(partial(_lack_memory_once, tmp_path / "lacked"), [1, 2, 3, 4], str, without))
+    assert sorted(done) == [1, 2, 3, 4]
+    assert done[-1] == 2
+
+
+def _lack_memory_once(mark: Path, number: int, **_: object) -> int:
+    if number == 2 and not mark.exists():
+        mark.touch()
+        raise MemoryError
+    return number
+
+
 def test_a_worker_killed_at_different_steps_is_an_error(tmp_path: Path) -> None:
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="is there enough memory"):
         list(pool.run(partial(_die_later_each_time, tmp_path / "n"), [0], str, lambda job, step: job))
 
 
-def _die_later_each_time(file: Path, _: int, report: Callable[[int], None] = lambda _: None) -> None:
+def _die_later_each_time(
+    file: Path, _: int, report: Callable[[int], None] = lambda _: None, beside_others: bool = False
+) -> None:
     times = len(file.read_bytes()) if file.exists() else 0
     file.write_bytes(bytes(times + 1))
     report(times)

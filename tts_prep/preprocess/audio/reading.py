@@ -75,6 +75,7 @@ def read_waveform(
     Raises:
         AudioError: the file is missing, not a regular file, not audio, truncated, damaged, empty or silent, or holds
             several recordings, NaN, infinity or samples far beyond full scale.
+        MemoryError: there is too little memory for its samples.
     """
     with _reading(path), _opened(path, inside, inspect) as recording:
         waveform, silent = _decoded(recording, 0, recording.n_samples, config)
@@ -130,8 +131,6 @@ def _reading(path: Path) -> Iterator[None]:
         raise AudioError(f"{path.name}: {error}") from error
     except (soundfile.SoundFileError, OSError, ValueError) as error:
         raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
-    except MemoryError as error:
-        raise AudioError(f"{path.name}: more memory is needed than there is") from error
 
 
 @contextmanager

@@ -126,6 +126,7 @@ def make_shard(
     source: Path | None = None,
     broken: Collection[str] = (),
     report: Callable[[int], None] = lambda _: None,
+    beside_others: bool = False,
 ) -> ShardSummary:
     """Make one shard, unless it is there already, made from the same rows with the same settings.
 
@@ -133,8 +134,10 @@ def make_shard(
         source: another store, whose shard is taken over where it is of the same rows and settings.
         broken: shards of that store which are not taken over.
         report: called with the number of every row before it is made.
+        beside_others: other shards are made at the same time.
 
     Raises:
+        MemoryError: a row needs more memory than there is, beside others. Alone, the row is left out.
         WriteError: the shard cannot be written.
         CorpusChangedError: a recording is not what it was when the run was planned.
     """
@@ -155,7 +158,7 @@ def make_shard(
     with writing(path):
         path.parent.mkdir(exist_ok=True)
     compile_kernels(recipe.extractor.config)
-    header, examples = _make_examples(plan, key, recipe, report)
+    header, examples = _make_examples(plan, key, recipe, report, beside_others)
     with replacing(path) as partial:
         _write(plan, header, examples, partial)
         with syncing(partial):
@@ -298,7 +301,7 @@ def existing_header(path: Path) -> ShardHeader | None:
 
 
 def _make_examples(
-    plan: ShardPlan, key: str, recipe: ShardRecipe, report: Callable[[int], None]
+    plan: ShardPlan, key: str, recipe: ShardRecipe, report: Callable[[int], None], beside_others: bool
 ) -> tuple[ShardHeader, list[_Example]]:
     examples: list[_Example] = []
     failures: list[Failure] = []
@@ -319,6 +322,8 @@ def _make_examples(
             failures.append(Failure(utterance.id, utterance.where, error.stage, reason))
             continue
         except MemoryError:
+            if beside_others:
+                raise
             reason = f"{utterance.audio}: needs more memory than there is"
             failures.append(Failure(utterance.id, utterance.where, "audio", reason))
             continue

@@ -17,6 +17,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from tts_prep.errors import WorkerError
@@ -137,19 +138,20 @@ class WorkerPool(Generic[Job, Done]):
 
     def run(
         self,
-        make: Callable[[Job], Done],
+        make: Callable[..., Done],
         todo: Sequence[Job],
         names: Callable[[Job], str],
         without: Callable[[Job, int], Job] | None = None,
     ) -> Generator[Done, None, None]:
         """Yield the result of every job, in any order.
 
-        A job whose worker was killed is done again at the end, with no other beside it: most often memory was short.
-        Where its worker is killed twice more at the same step of the job, that step is left out.
+        A job whose worker was killed, or which raised MemoryError beside others, is done again at the end, alone: then
+        it has all the memory. Where its worker is killed twice more at the same step of the job, that step is left out.
 
         Args:
             make: a function that can be pickled; with ``without``, it takes a keyword ``report``, a function to call
-                with the number of each step before it begins.
+                with the number of each step before it begins, and a keyword ``beside_others``: whether other jobs are
+                done at the same time, so that a lack of memory is to be raised.
             names: what to call a job in an error.
             without: returns a job less the step of a number, for jobs that can do without.
 
@@ -161,12 +163,12 @@ class WorkerPool(Generic[Job, Done]):
         elif self._jobs == 1:
             yield from map(make, todo)
         else:
-            killed: list[Job] = []
+            again: list[Job] = []
             try:
-                yield from self._side_by_side(make, todo, killed)
-                if killed:
+                yield from self._side_by_side(partial(make, beside_others=True) if without else make, todo, again)
+                if again:
                     self.stop()
-                for job in killed:
+                for job in again:
                     yield self._alone(make, job, names, without)
             except BaseException:
                 # Whoever clears away unfinished files next must not find a worker that still writes one.
@@ -174,9 +176,9 @@ class WorkerPool(Generic[Job, Done]):
                 raise
 
     def _side_by_side(
-        self, make: Callable[[Job], Done], todo: Sequence[Job], killed: list[Job]
+        self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job]
     ) -> Generator[Done, None, None]:
-        """Yield the results of jobs; add to ``killed`` those whose worker was killed."""
+        """Yield the results of jobs; add to ``again`` those whose worker was killed or had too little memory."""
         if not self._workers:
             self.start(self._get_ready)
         waiting, under_way = deque(todo), dict[_Worker, Job]()
@@ -193,7 +195,10 @@ class WorkerPool(Generic[Job, Done]):
                 except _WorkerDiedError:
                     job = self._replace(worker, under_way)
                     if job is not None:
-                        killed.append(job)
+                        again.append(job)
+                    continue
+                except MemoryError:
+                    again.append(under_way.pop(worker))
                     continue
                 if kind == DONE:
                     del under_way[worker]
