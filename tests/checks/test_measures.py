@@ -4,6 +4,7 @@ import librosa
 import numpy as np
 import pytest
 
+from tts_prep.acoustics.levels import FRAME, HOP, SILENCE_DB, decibels_of_unit, frame_levels, mel_levels, silences
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
     array_digest,
@@ -12,7 +13,6 @@ from tts_prep.checks.duplicates import (
     most_similar_before,
     text_digest,
 )
-from tts_prep.checks.levels import FRAME, HOP, SILENCE_DB, decibels_of_unit, frame_levels, mel_levels, silences
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import is_pause, is_phone
 from tts_prep.checks.waveforms import bandwidth, clipped_samples, digital_silence, measure_waveform

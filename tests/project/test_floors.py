@@ -26,15 +26,28 @@ HEAVY = {
     "matplotlib",
     "PIL",
 }
-FLOORS = ("errors", "quantities", "format", "preprocess", "loader", "checks", "report", "export", "demo", "cli")
+FLOORS = (
+    "errors",
+    "quantities",
+    "acoustics",
+    "format",
+    "preprocess",
+    "loader",
+    "checks",
+    "report",
+    "export",
+    "demo",
+    "cli",
+)
 ABOVE = {
     "errors": set(),
     "quantities": set(),
+    "acoustics": set(),
     "format": {"errors"},
-    "preprocess": {"errors", "quantities", "format"},
+    "preprocess": {"errors", "quantities", "acoustics", "format"},
     "loader": {"errors", "format"},
-    "checks": {"errors", "format", "loader"},
-    "report": {"errors", "quantities", "format", "loader", "checks"},
+    "checks": {"errors", "acoustics", "format", "loader"},
+    "report": {"errors", "quantities", "acoustics", "format", "loader", "checks"},
     "export": {"errors", "format", "loader"},
     "demo": {"errors", "format", "preprocess"},
     "cli": {"errors", "quantities", "format", "preprocess", "loader", "checks", "report", "export", "demo"},
@@ -55,6 +68,7 @@ def loaded_by(code: str) -> set[str]:
     ("code", "forbidden"),
     [
         ("import tts_prep.errors", HEAVY | {"numpy", "h5py", "click"}),
+        ("import tts_prep.acoustics.loudness", HEAVY | {"h5py", "click"}),
         ("import tts_prep.format.manifest", HEAVY | {"h5py", "click"}),
         ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"h5py", "click"}),
         ("import tts_prep.loader", HEAVY | {"h5py", "click", "torch"}),

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.acoustics.levels import decibels_of_unit, edge_level, mel_levels, silences
 from tts_prep.checks.duplicates import array_digest, fingerprint, first_equal, most_similar_before, text_digest
-from tts_prep.checks.levels import decibels_of_unit, edge_level, mel_levels, silences
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import count_phones
 from tts_prep.checks.waveforms import measure_waveform

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.levels import HOP, decibels, edge_level, frame_levels, silences
+from tts_prep.acoustics.levels import HOP, decibels, edge_level, frame_levels, silences
 
 CLIP_RUN = 3
 """Samples in a row at the highest or lowest value that make a flat peak."""
