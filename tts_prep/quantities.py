@@ -25,3 +25,22 @@ def bytes_text(size: float) -> str:
 def count_text(number: int, noun: str) -> str:
     """Return a number of things, such as ``1 shard`` or ``2,000 shards``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def number_text(value: float) -> str:
+    """Return a number with three significant digits or all digits before the point, such as ``0.0123`` or ``12,345``.
+
+    Thousands are separated, the minus sign is a true one, and what is not a number is "unknown".
+    """
+    if value != value:
+        return "unknown"
+    if value in (float("inf"), float("-inf")):
+        return "∞" if value > 0 else "−∞"
+    magnitude = abs(value)
+    if value == round(value) or magnitude >= 100:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.1f}" if magnitude >= 10 else f"{value:.2f}" if magnitude >= 1 else f"{value:.3g}"
+        # Not in exponents: 1e-10.
+        text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    return "0" if text == "-0" else text.replace("-", "−")

@@ -35,6 +35,7 @@ def run_without(libraries: set[str], *arguments: object) -> subprocess.Completed
     [
         ({"soundfile", "numba", "librosa", "scipy", "tqdm"}, ["ljspeech", "{corpus}", "{out}"], "prepare"),
         ({"jinja2", "PIL"}, ["report", "{store}", "-o", "{out}"], "report"),
+        ({"matplotlib"}, ["plot", "{store}", "LJ000-é", "-o", "{out}.png"], "plot"),
         ({"pyarrow"}, ["export", "{store}", "{out}", "--to", "parquet"], "parquet"),
     ],
 )
@@ -47,6 +48,13 @@ def test_a_command_that_lacks_a_library_says_what_to_install(
     assert done.returncode in (1, 2)
     assert f"pip install 'tts-prep[{extra}]'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_without_the_extra_a_notebook_shows_an_utterance_as_text(store: Path) -> None:
+    code = WITHOUT.replace("LIBRARIES", "{'jinja2', 'PIL', 'matplotlib'}").partition("from tts_prep.cli.main")[0]
+    code += "from tts_prep.loader import UtteranceDataset\n"
+    code += f"assert UtteranceDataset({str(store)!r})[0]._repr_html_() is None"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_info_verify_and_plan_need_no_extra(store: Path) -> None:

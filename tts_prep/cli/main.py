@@ -27,6 +27,7 @@ from tts_prep.cli.frontends import frontends, languages
 from tts_prep.cli.info import info
 from tts_prep.cli.manifest import manifest
 from tts_prep.cli.plan import plan
+from tts_prep.cli.plot import plot
 from tts_prep.cli.presets import presets
 from tts_prep.cli.reindex import reindex
 from tts_prep.cli.report import report
@@ -95,6 +96,7 @@ for command in (
     finish,
     plan,
     report,
+    plot,
     presets,
     symbols,
     frontends,

@@ -21,7 +21,8 @@ from tts_prep.loader.dataset.composition import (
 )
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainText, OutOfDomainTexts
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.samplers.batch_plan import BatchPlan
 from tts_prep.loader.samplers.budgets import Budget

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from tts_prep import __version__
 from tts_prep.format.atomic import replacing
 from tts_prep.loader import Utterance
+from tts_prep.pictures.media import mel_picture, sound
 from tts_prep.quantities import bytes_text, duration_text
 from tts_prep.report import charts
-from tts_prep.report.media import mel_picture, sound
 from tts_prep.report.summary import Category, Summary, reasons
 
 _SOUND_BYTES = 2_000_000

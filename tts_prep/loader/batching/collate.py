@@ -18,7 +18,8 @@ from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, fill
 from tts_prep.loader.batching.unpadded import Unpadded
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchShape
 
 

@@ -15,7 +15,8 @@ from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths
 from tts_prep.loader.batching.unpadded import Unpadded
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.epochs import EpochDraws
 from tts_prep.loader.randomness import check_seed
 

@@ -12,7 +12,8 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.mixture import MixedUtterances, check_agreement
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
 @dataclass(frozen=True, eq=False)

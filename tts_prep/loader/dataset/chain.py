@@ -23,7 +23,8 @@ from tts_prep.loader.dataset.mixture import (
     check_agreement,
 )
 from tts_prep.loader.dataset.selection import Positions, select_rows
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchPositions, carry, moved
 
 

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchShape
 
 _OF_RECORDINGS = ("channel", "trim_db")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -23,83 +22,10 @@ from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.store import Store
+from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch.reading_ahead import ask_for
 from tts_prep.loader.randomness import digest
 from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
-
-
-@dataclass(frozen=True, eq=False)
-class Utterance:
-    """One utterance. The arrays are read-only views of the store: copy what is to be changed.
-
-    Attributes:
-        index: the row in the whole store, whatever was filtered, sorted or split.
-        id: different for every row.
-        text: what was phonemized, before any normalization.
-        phoneme_text: the text form of the phonemes.
-        speaker: name.
-        speaker_code: position of the speaker in ``store.speakers``.
-        seconds: length of the audio that the mel was made from.
-        mel: [n_frames, n_mels] float32, as the preset scales it.
-        phonemes: [n_phonemes] int32, ids into the vocabulary.
-        waveform: [n_samples] int16 (the sample × 32,768, +1.0 as 32,767) or float32; None where the store keeps none.
-        arrays: all arrays of the store by name, each mapped when it is first asked for.
-        meta: the corpus's own columns: gender, language, accent, …
-        store: what holds for every utterance of the store; of a `ChainDataset`, with its common table of speakers.
-    """
-
-    index: int
-    id: str
-    text: str
-    phoneme_text: str
-    speaker: str
-    speaker_code: int
-    seconds: float
-    mel: Array = field(repr=False)
-    phonemes: Array = field(repr=False)
-    waveform: Array | None = field(repr=False)
-    meta: Mapping[str, str | float]
-    store: StoreMetadata = field(repr=False)
-    arrays: UtteranceArrays = field(repr=False)
-
-    @property
-    def audio(self) -> npt.NDArray[np.float32]:
-        """The waveform as floats from -1 to 1, [n_samples], in memory of its own.
-
-        Raises:
-            ConfigurationError: the store keeps no waveforms.
-        """
-        if self.waveform is None:
-            raise ConfigurationError(
-                f"utterance '{self.id}': the store keeps no waveforms; make it with --waveform int16"
-            )
-        samples = self.waveform.astype(np.float32)
-        if self.waveform.dtype == np.int16:
-            samples *= np.float32(1 / 32768)
-        return samples
-
-
-class UtteranceArrays(Mapping[str, Array]):
-    """The arrays of one utterance, as `UtteranceDataset.views` gives them."""
-
-    def __init__(self, dataset: UtteranceDataset) -> None:
-        self._dataset = dataset
-
-    @property
-    def specs(self) -> Mapping[str, ArraySpec]:
-        """Dtype, shape and axis of each array."""
-        return self._dataset.arrays
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._dataset.arrays:
-            raise KeyError(name)
-        return self._dataset.views(name)[0]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._dataset.arrays)
-
-    def __len__(self) -> int:
-        return len(self._dataset.arrays)
 
 
 class UtteranceDataset:

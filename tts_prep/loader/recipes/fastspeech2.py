@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.features import average_by_duration, without_outliers
 
 Level = Literal["phoneme_level", "frame_level"]

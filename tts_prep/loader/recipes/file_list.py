@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
 class ListedUtterances(Sequence[Utterance]):

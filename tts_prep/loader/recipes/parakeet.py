@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
 def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:

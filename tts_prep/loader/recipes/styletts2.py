@@ -14,7 +14,8 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import batch_text_id
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.dataset.utterances import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.epochs import EpochDraws
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.recipes.random_examples import RandomExamples

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from tts_prep.format.datasets import Array
+Array = npt.NDArray[Any]
 
-_MAX_COLUMNS = 320
+_MAX_COLUMNS = 3000
 """Width of a picture in pixels. Neighbouring frames of longer utterances are averaged."""
 
 

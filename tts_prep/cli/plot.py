@@ -1,0 +1,60 @@
+"""``tts-prep plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tts_prep.cli.options import FOLDER
+
+_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@click.command()
+@click.argument("store", type=FOLDER)
+@click.argument("utterance_id", metavar="ID")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="plot.png",
+    show_default=True,
+    metavar="FILE",
+    help="The picture to write: .png, .svg or .pdf.",
+)
+@click.option(
+    "--dpi", type=click.IntRange(20, 600), default=120, show_default=True, metavar="N", help="Pixels an inch, of .png."
+)
+def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
+    r"""Draw the utterance ID of STORE: waveform, mel, pitch, energy and phones over one time axis.
+
+    What the store does not have is left out.
+
+    \b
+    Examples:
+      tts-prep plot store LJ001-0001 -o LJ001-0001.png
+      tts-prep plot store LJ001-0001 -o LJ001-0001.pdf
+    """
+    import difflib
+
+    from tts_prep.errors import ConfigurationError, StoreError
+    from tts_prep.format.atomic import replacing
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.pictures.figure import save_figure
+
+    suffix = output.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ConfigurationError(f"{output}: expected a name that ends in {', '.join(_SUFFIXES)}")
+    if not output.absolute().parent.is_dir():
+        raise StoreError(f"{output}: there is no folder {output.parent}; make it, or give another path")
+    dataset = UtteranceDataset(store)
+    found = dataset.filter(lambda m: m.id == utterance_id)
+    if not len(found):
+        close = difflib.get_close_matches(utterance_id, list(dataset.id[:20_000]), n=3, cutoff=0.5)
+        hint = f"; did you mean {', '.join(close)}?" if close else ""
+        raise ConfigurationError(f"{store}: no utterance '{utterance_id}' among {len(dataset):,}{hint}")
+    figure = found[0].plot()
+    with replacing(output) as partial:
+        save_figure(figure, partial, suffix[1:], dpi)
+    click.echo(f"{output}: {found[0].id}, {found[0].seconds:.2f} s")

@@ -1,0 +1,86 @@
+"""From an utterance to what is drawn of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.pictures.clip import Clip, Phone
+from tts_prep.pictures.scales import MelAxis
+
+
+def clip_of(utterance: Utterance) -> Clip:
+    """Return an utterance in seconds and Hz, with its pitch, energy and durations where the store has them."""
+    store = utterance.store
+    hop = store.hop_length / store.sample_rate
+    # With other framings than 'center', a frame is centred in the middle of its hop.
+    first_frame = 0.0 if store.audio_settings.get("framing", "center") == "center" else hop / 2
+    return Clip(
+        id=utterance.id,
+        speaker=utterance.speaker,
+        text=utterance.text,
+        phoneme_text=utterance.phoneme_text,
+        language=str(utterance.meta.get("language", "")),
+        seconds=utterance.seconds,
+        sample_rate=store.sample_rate,
+        hop=hop,
+        first_frame=first_frame,
+        mel=utterance.mel,
+        # The same shades for all utterances of a store, so that they compare.
+        mel_range=(
+            float((store.mel_mean - 2 * store.mel_std).min()),
+            float((store.mel_mean + 2.5 * store.mel_std).max()),
+        ),
+        mel_axis=mel_axis(store),
+        waveform=utterance.waveform,
+        phones=_phones(utterance, first_frame - hop / 2, hop),
+        pitch=pitch_hertz(utterance),
+        energy=_frames(utterance, "energy"),
+    )
+
+
+def mel_axis(store: StoreMetadata) -> MelAxis | None:
+    """Return where frequencies lie on the bins of the mels; None where the manifest does not say."""
+    settings = store.audio_settings
+    scale, fmin, fmax = settings.get("mel_scale"), settings.get("fmin"), settings.get("fmax")
+    if scale not in ("slaney", "htk") or not isinstance(fmin, int | float) or not isinstance(fmax, int | float):
+        return None
+    return MelAxis(scale, float(fmin), float(fmax), store.n_mels) if 0 <= fmin < fmax < 1e6 else None
+
+
+def pitch_hertz(utterance: Utterance) -> npt.NDArray[np.float64] | None:
+    """Return the pitch of each frame, [n_frames] Hz, NaN where unvoiced; None where the store has no pitch."""
+    values = _frames(utterance, "pitch")
+    if values is None:
+        return None
+    voiced = _frames(utterance, "voiced")
+    mask = values > 0 if voiced is None else voiced > 0
+    if utterance.arrays.specs["pitch"].settings.get("unit") == "ln_hz":
+        values = np.exp(values)
+    return np.where(mask & np.isfinite(values), values, np.nan)
+
+
+def _frames(utterance: Utterance, name: str) -> npt.NDArray[np.float64] | None:
+    """Return an array of one number a frame; None where the store has no such array."""
+    spec: ArraySpec | None = utterance.arrays.specs.get(name)
+    if spec is None or spec.axis != "frame" or spec.row_shape:
+        return None
+    values: Any = utterance.arrays[name]
+    return np.asarray(values, np.float64)
+
+
+def _phones(utterance: Utterance, first_edge: float, hop: float) -> tuple[Phone, ...]:
+    """Return the symbols with their times; none where the store has no durations."""
+    spec = utterance.arrays.specs.get("durations")
+    if spec is None or spec.axis != "phoneme" or spec.row_shape:
+        return ()
+    durations: Any = utterance.arrays["durations"]
+    edges = first_edge + hop * np.concatenate(([0.0], np.cumsum(durations, dtype=np.float64)))
+    symbols = utterance.store.symbols
+    names = [symbols[i] if 0 <= i < len(symbols) else "?" for i in utterance.phonemes.tolist()]
+    return tuple(map(Phone, names, edges[:-1].tolist(), edges[1:].tolist()))

@@ -1,0 +1,115 @@
+"""One utterance of a store: its texts and its arrays, and how it shows itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.datasets import Array
+from tts_prep.loader.dataset.metadata import StoreMetadata
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tts_prep.loader.dataset.utterances import UtteranceDataset
+
+
+@dataclass(frozen=True, eq=False)
+class Utterance:
+    """One utterance. The arrays are read-only views of the store: copy what is to be changed.
+
+    Attributes:
+        index: the row in the whole store, whatever was filtered, sorted or split.
+        id: different for every row.
+        text: what was phonemized, before any normalization.
+        phoneme_text: the text form of the phonemes.
+        speaker: name.
+        speaker_code: position of the speaker in ``store.speakers``.
+        seconds: length of the audio that the mel was made from.
+        mel: [n_frames, n_mels] float32, as the preset scales it.
+        phonemes: [n_phonemes] int32, ids into the vocabulary.
+        waveform: [n_samples] int16 (the sample × 32,768, +1.0 as 32,767) or float32; None where the store keeps none.
+        arrays: all arrays of the store by name, each mapped when it is first asked for.
+        meta: the corpus's own columns: gender, language, accent, …
+        store: what holds for every utterance of the store; of a `ChainDataset`, with its common table of speakers.
+    """
+
+    index: int
+    id: str
+    text: str
+    phoneme_text: str
+    speaker: str
+    speaker_code: int
+    seconds: float
+    mel: Array = field(repr=False)
+    phonemes: Array = field(repr=False)
+    waveform: Array | None = field(repr=False)
+    meta: Mapping[str, str | float]
+    store: StoreMetadata = field(repr=False)
+    arrays: UtteranceArrays = field(repr=False)
+
+    @property
+    def audio(self) -> npt.NDArray[np.float32]:
+        """The waveform as floats from -1 to 1, [n_samples], in memory of its own.
+
+        Raises:
+            ConfigurationError: the store keeps no waveforms.
+        """
+        if self.waveform is None:
+            raise ConfigurationError(
+                f"utterance '{self.id}': the store keeps no waveforms; make it with --waveform int16"
+            )
+        samples = self.waveform.astype(np.float32)
+        if self.waveform.dtype == np.int16:
+            samples *= np.float32(1 / 32768)
+        return samples
+
+    def plot(self) -> Figure:
+        """Return a figure of matplotlib: waveform, mel, pitch, energy and phones, as far as the store has them.
+
+        Raises:
+            MissingPackageError: matplotlib is not installed.
+        """
+        from tts_prep.loader.dataset.showing import clip_of
+        from tts_prep.pictures.figure import plot_clip
+
+        return plot_clip(clip_of(self))
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows; None, which is its plain text, where Jinja2 and Pillow are not installed."""
+        from tts_prep.loader.dataset.showing import clip_of
+
+        try:
+            from tts_prep.pictures.notebook import clip_html
+        except ModuleNotFoundError:
+            return None
+        return clip_html(clip_of(self))
+
+
+class UtteranceArrays(Mapping[str, Array]):
+    """The arrays of one utterance, as `UtteranceDataset.views` gives them."""
+
+    def __init__(self, dataset: UtteranceDataset) -> None:
+        self._dataset = dataset
+
+    @property
+    def specs(self) -> Mapping[str, ArraySpec]:
+        """Dtype, shape and axis of each array."""
+        return self._dataset.arrays
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._dataset.arrays:
+            raise KeyError(name)
+        return self._dataset.views(name)[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dataset.arrays)
+
+    def __len__(self) -> int:
+        return len(self._dataset.arrays)

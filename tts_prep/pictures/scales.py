@@ -1,0 +1,77 @@
+"""From values to pixels: linear scales, round ticks, and the mel scales of frequency axes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return where a value lies, pixels."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def padded_scale(low: float, high: float, start: float, end: float) -> Scale:
+    """Return a scale that ends a little beyond its values, and is never empty."""
+    margin = (high - low) * 0.02 or max(0.5, abs(low) * 0.05)
+    return Scale(low - margin, high + margin, start, end)
+
+
+def ticks(low: float, high: float, n: int = 5) -> list[float]:
+    """Return at most about n round values from low to high: multiples of 1, 2 or 5 times a power of ten."""
+    step = 10.0 ** math.floor(math.log10((high - low) / n))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= n)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+# Slaney's scale: linear up to 1,000 Hz, which are 15 mels, then 27 mels for each factor of 6.4.
+_HERTZ_PER_MEL, _BREAK_HERTZ, _BREAK_MEL, _LOG_STEP = 200 / 3, 1000.0, 15.0, math.log(6.4) / 27
+
+_FREQUENCIES = (100, 200, 300, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 20_000)
+
+
+@dataclass(frozen=True)
+class MelAxis:
+    """Where frequencies lie on the bins of a mel spectrogram.
+
+    Attributes:
+        scale: ``slaney`` (M. Slaney, Auditory Toolbox, 1998) or ``htk`` (S. Young et al., The HTK Book, section 5.4).
+        fmin, fmax: ends of the filter bank, Hz.
+        n_mels: bins.
+    """
+
+    scale: str
+    fmin: float
+    fmax: float
+    n_mels: int
+
+    def bin(self, hertz: float) -> float:
+        """Return the bin whose filter is centred at a frequency, as a fraction; the lowest bin is 0."""
+        low, high = self._mel(self.fmin), self._mel(self.fmax)
+        return (self._mel(hertz) - low) / (high - low) * (self.n_mels + 1) - 1
+
+    def labels(self, n: int = 5) -> list[tuple[float, float]]:
+        """Return about n round frequencies, each with its bin; never two close to each other."""
+        chosen: list[tuple[float, float]] = []
+        for hertz in _FREQUENCIES:
+            at = self.bin(hertz)
+            if -0.5 <= at <= self.n_mels - 0.5 and (not chosen or at - chosen[-1][1] >= self.n_mels / (n + 1)):
+                chosen.append((float(hertz), at))
+        return chosen
+
+    def _mel(self, hertz: float) -> float:
+        if self.scale == "htk":
+            return 2595.0 * math.log10(1.0 + hertz / 700.0)
+        if hertz < _BREAK_HERTZ:
+            return hertz / _HERTZ_PER_MEL
+        return _BREAK_MEL + math.log(hertz / _BREAK_HERTZ) / _LOG_STEP

@@ -1,0 +1,113 @@
+"""The spectrogram of an utterance with time, frequencies, pitch and phones, every utterance at one time scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tts_prep.pictures.clip import Clip
+from tts_prep.pictures.drawing import Drawing, Image, Label, Line, Path
+from tts_prep.pictures.media import mel_picture
+from tts_prep.pictures.scales import Scale, ticks
+from tts_prep.quantities import number_text
+
+PIXELS_PER_SECOND = 150
+"""Of every utterance. A phone of 80 ms is 12 pixels wide: room for its symbol."""
+
+MAX_SECONDS = 60.0
+"""That are drawn of one utterance."""
+
+_LEFT, _RIGHT, _TOP, _HEIGHT = 50, 46, 6, 128
+_ROW = 14
+"""Height of a line of phone symbols; they stand on two lines in turn, so that neighbours do not touch."""
+
+
+def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None) -> Drawing:
+    """Return the mel of an utterance with axes in seconds and Hz.
+
+    Args:
+        pitch_range: the ends of the axis of pitch, Hz; by default those that the utterance needs.
+    """
+    # The left edge of the first frame can lie half a hop before the recording.
+    start, end = min(0.0, clip.first_edge), min(max(clip.last_edge, clip.seconds, 0.1), MAX_SECONDS)
+    x = Scale(start, end, _LEFT, _LEFT + (end - start) * PIXELS_PER_SECOND)
+    bottom = _TOP + _HEIGHT
+    lines: list[Line] = []
+    labels = [*_frequencies(clip, bottom)]
+    paths: list[Path] = []
+    if clip.phones:
+        for number, phone in enumerate(clip.phones):
+            if phone.end > end or phone.end <= phone.start:
+                continue
+            lines.append(Line(x(phone.start), _TOP, x(phone.start), bottom + 2 * _ROW + 4, "boundary"))
+            middle = (x(phone.start) + x(phone.end)) / 2
+            labels.append(Label(middle, bottom + 12 + _ROW * (number % 2), phone.symbol[:8], style="phone"))
+    axis = bottom + (2 * _ROW + 4 if clip.phones else 0)
+    for second in ticks(0, end, max(2, round(end * 2))):
+        lines.append(Line(x(second), axis, x(second), axis + 4, "tick"))
+        labels.append(Label(x(second), axis + 16, f"{number_text(second)} s"))
+    if clip.pitch is not None and (curve := _pitch(clip, x, bottom, pitch_range)):
+        path, marks = curve
+        paths.append(path)
+        labels.extend(marks)
+    shown = f", the first {MAX_SECONDS:.0f} s" if end < clip.seconds else ""
+    stop = round((end - clip.first_edge) / clip.hop)
+    mel = clip.mel[:stop]
+    right = x(clip.first_edge + len(mel) * clip.hop)
+    left = x(clip.first_edge)
+    images = (Image(left, _TOP, right - left, _HEIGHT, mel_picture(mel, *clip.mel_range)),) if len(mel) else ()
+    return Drawing(
+        f"Mel spectrogram of {clip.id}, {number_text(clip.seconds)} s{shown}",
+        x.end + _RIGHT,
+        axis + 20,
+        images=images,
+        lines=tuple(lines),
+        paths=tuple(paths),
+        labels=tuple(labels),
+        legend=(("pitch", "pitch"),) if paths else (),
+        scaled=False,
+    )
+
+
+def _frequencies(clip: Clip, bottom: float) -> Iterator[Label]:
+    n_mels = clip.mel.shape[1]
+    y = Scale(-0.5, n_mels - 0.5, bottom, _TOP)
+    if clip.mel_axis is None:
+        for at in ticks(0, n_mels - 1, 3):
+            yield Label(_LEFT - 6, y(at) + 4, f"bin {at:.0f}", "end")
+        return
+    for hertz, place in clip.mel_axis.labels():
+        text = f"{number_text(hertz / 1000)} kHz" if hertz >= 1000 else f"{hertz:.0f} Hz"
+        # The lowest and the highest text must not stand out of the picture.
+        yield Label(_LEFT - 6, min(max(y(place) + 4, _TOP + 8), bottom), text, "end")
+
+
+def _pitch(
+    clip: Clip, x: Scale, bottom: float, pitch_range: tuple[float, float] | None
+) -> tuple[Path, list[Label]] | None:
+    assert clip.pitch is not None
+    voiced = np.isfinite(clip.pitch)
+    if not voiced.any():
+        return None
+    low, high = pitch_range or (float(clip.pitch[voiced].min()), float(clip.pitch[voiced].max()))
+    if high <= low:
+        low, high = low * 0.9 - 1, high * 1.1 + 1
+    y = Scale(low, high, bottom - 4, _TOP + 4)
+    times = clip.frame_times()
+    parts = []
+    pen_down = False
+    for time, value in zip(times.tolist(), clip.pitch.tolist(), strict=True):
+        if time > x.high:
+            break
+        if not np.isfinite(value):
+            pen_down = False
+            continue
+        # A value beyond the axis is drawn at its end.
+        parts.append(f"{'L' if pen_down else 'M'}{x(time):.1f} {min(max(y(value), _TOP), bottom):.1f}")
+        # A single voiced frame between unvoiced ones is a dot.
+        if not pen_down:
+            parts.append("h.1")
+        pen_down = True
+    marks = [Label(x.end + 6, y(tick) + 4, f"{tick:.0f} Hz", "start") for tick in ticks(low, high, 4)]
+    return Path("".join(parts), "pitch"), marks
