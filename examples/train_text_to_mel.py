@@ -1,11 +1,12 @@
-"""Train a small text-to-mel model on a CPU: length buckets, validation, and a checkpoint to go on from in mid-epoch.
+"""Train a small text-to-mel model on a CPU: alignment, length buckets, validation, and resuming in mid-epoch.
 
     tts-prep demo demo
-    python examples/train_text_to_mel.py demo/store --epochs 30
-    python examples/train_text_to_mel.py demo/store --epochs 40     # goes on from the checkpoint
+    python examples/train_text_to_mel.py demo/store --epochs 20
+    python examples/train_text_to_mel.py demo/store --epochs 30     # goes on from the checkpoint
 
-The model sees where each frame lies in its utterance, and the phoneme that stands there if all were equally long. That
-is a poor aligner and no way to make speech; the loss falls all the same, and the loader does what a real run needs.
+No durations are needed: the model finds which frames belong to which phoneme by monotonic alignment search, as Glow-TTS
+(Kim et al. 2020) and Matcha-TTS do. The validation loss is that of the mel along the alignment found for the recording;
+1.0 is what the mean of the corpus has.
 """
 
 from __future__ import annotations
@@ -13,36 +14,68 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
 
+def align(costs, n_phonemes, n_frames):
+    """Return the phoneme of each frame, [B, T] int64, so that the sum of costs is the least.
+
+    The first frame belongs to the first phoneme and the last to the last; none is skipped, and none comes twice.
+
+    Args:
+        costs: [B, L, T].
+        n_phonemes, n_frames: [B] int64, at least as many frames as phonemes.
+    """
+    size, length, longest = costs.shape
+    least = np.full((size, length), np.inf)
+    least[:, 0] = costs[:, 0, 0]
+    moved = np.zeros((longest, size, length), bool)
+    for frame in range(1, longest):
+        before = np.pad(least[:, :-1], ((0, 0), (1, 0)), constant_values=np.inf)
+        moved[frame] = before < least
+        least = np.where(moved[frame], before, least) + costs[:, :, frame]
+    phonemes = np.empty((size, longest), np.int64)
+    phoneme = n_phonemes - 1
+    for frame in range(longest - 1, -1, -1):
+        phonemes[:, frame] = phoneme
+        phoneme = phoneme - ((frame < n_frames) & moved[frame, np.arange(size), phoneme])
+    return phonemes
+
+
 class TextToMel(torch.nn.Module):
-    def __init__(self, n_symbols, n_mels, width=128):
+    def __init__(self, n_symbols, n_mels, width=96):
         super().__init__()
         self.embedding = torch.nn.Embedding(n_symbols, width)
         self.encoder = torch.nn.Conv1d(width, width, 5, padding=2)
+        self.mean = torch.nn.Conv1d(width, n_mels, 1)
         self.decoder = torch.nn.Sequential(
-            torch.nn.Conv1d(width + 1, width, 5, padding=2),
+            torch.nn.Conv1d(width, width, 5, padding=2),
             torch.nn.ReLU(),
             torch.nn.Conv1d(width, width, 5, padding=2),
             torch.nn.ReLU(),
             torch.nn.Conv1d(width, n_mels, 1),
         )
 
-    def forward(self, phonemes, phoneme_lengths, mel_lengths, n_frames):
-        encoded = torch.relu(self.encoder(self.embedding(phonemes).transpose(1, 2)))
-        place = torch.arange(n_frames)[None] / mel_lengths[:, None]
-        which = (place * phoneme_lengths[:, None]).long().clamp(max=phonemes.shape[1] - 1)
-        stretched = encoded.gather(2, which[:, None].expand(-1, encoded.shape[1], -1))
-        return self.decoder(torch.cat([stretched, place[:, None]], dim=1)).transpose(1, 2)
+    def forward(self, batch):
+        """Return two mels [B, T, n_mels]: the mean of each frame's phoneme, and the decoder's."""
+        encoded = torch.relu(self.encoder(self.embedding(batch.phonemes).transpose(1, 2)))
+        means = self.mean(encoded).transpose(1, 2)
+        with torch.no_grad():
+            # Squared distances but for the frame's own square, which is the same for every phoneme.
+            costs = (means**2).sum(2)[:, :, None] - 2 * means @ batch.mel.transpose(1, 2)
+        which = align(costs.numpy(), batch.phoneme_lengths.numpy(), batch.mel_lengths.numpy())
+        which = torch.from_numpy(which)[:, :, None]
+        stretched = encoded.transpose(1, 2).gather(1, which.expand(-1, -1, encoded.shape[1]))
+        return means.gather(1, which.expand(-1, -1, means.shape[2])), self.decoder(stretched.mT).mT
 
 
-def loss_of(model, batch):
-    predicted = model(batch.phonemes, batch.phoneme_lengths, batch.mel_lengths, batch.mel.shape[1])
+def losses_of(model, batch):
+    """Return the mean squared error of both mels."""
     real = torch.arange(batch.mel.shape[1])[None] < batch.mel_lengths[:, None]
-    return (predicted - batch.mel).abs()[real].mean()
+    return [((mel - batch.mel)[real] ** 2).mean() for mel in model(batch)]
 
 
 def make_loader(dataset, max_frames, shuffle):
@@ -54,14 +87,14 @@ def make_loader(dataset, max_frames, shuffle):
 
 def validate(model, loader):
     with torch.no_grad():
-        losses = [float(loss_of(model, batch)) * int(batch.mel_lengths.sum()) for batch in loader]
+        losses = [float(losses_of(model, batch)[1]) * int(batch.mel_lengths.sum()) for batch in loader]
     return sum(losses) / sum(int(batch.mel_lengths.sum()) for batch in loader)
 
 
 def train(store, checkpoint, epochs, max_frames=4000, valid_size=8, stop_after=None):
-    """Return the validation loss after each epoch that was finished; stop early after so many steps."""
+    """Return the validation loss after each finished epoch; stop early after `stop_after` steps."""
     torch.manual_seed(0)
-    valid, rest = UtteranceDataset(store).split(valid_size)
+    valid, rest = UtteranceDataset(store).split(valid_size, seed=0)
     train_loader, valid_loader = make_loader(rest, max_frames, True), make_loader(valid, max_frames, False)
     model = TextToMel(len(rest.symbols), rest.n_mels)
     optimizer = torch.optim.Adam(model.parameters(), 2e-3)
@@ -70,7 +103,8 @@ def train(store, checkpoint, epochs, max_frames=4000, valid_size=8, stop_after=N
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         train_loader.load_state_dict(state["loader"])
-        print(f"{checkpoint}: goes on in epoch {train_loader.epoch}, {len(train_loader)} batches are left of it")
+        left = train_loader.sampler.remaining
+        print(f"{checkpoint}: goes on in epoch {train_loader.epoch}, {left} batches are left of it")
 
     def save():
         torch.save(
@@ -83,7 +117,7 @@ def train(store, checkpoint, epochs, max_frames=4000, valid_size=8, stop_after=N
     for epoch in range(train_loader.epoch, epochs):
         train_loader.set_epoch(epoch)
         for batch in train_loader:
-            loss = loss_of(model, batch)
+            loss = sum(losses_of(model, batch))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -92,7 +126,7 @@ def train(store, checkpoint, epochs, max_frames=4000, valid_size=8, stop_after=N
                 save()
                 return history
         history.append(validate(model, valid_loader))
-        print(f"epoch {epoch}: training loss {float(loss.detach()):.3f}, validation loss {history[-1]:.3f}")
+        print(f"epoch {epoch}: validation loss {history[-1]:.3f}")
         save()
     return history
 
@@ -101,7 +135,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("store", type=Path)
     parser.add_argument("--checkpoint", type=Path, default=Path("text_to_mel.pt"))
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=20)
     options = parser.parse_args(arguments)
     train(options.store, options.checkpoint, options.epochs)
 

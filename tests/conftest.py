@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from corpora import write_ljspeech
 from hypothesis import settings
+
+# The tests run in parallel: torch's small models lose more to waiting for each other's threads than they gain.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Speed is measured by benchmarks; a busy machine fails no test.
 settings.register_profile("patient", deadline=None)

@@ -38,6 +38,7 @@ def test_every_example_is_tested():
         "speechain",
         "train_fastspeech",
         "train_text_to_mel",
+        "train_vocoder",
     }
     assert {path.stem for path in EXAMPLES.glob("*.py")} == tested
 
@@ -115,14 +116,3 @@ def test_training_goes_on_in_mid_epoch_as_if_it_had_never_stopped(tmp_path):
     assert whole[-1] < 0.5 * whole[0]
     assert example.train(store, tmp_path / "parts.pt", 8, max_frames=400, stop_after=17) == whole[:2]
     assert example.train(store, tmp_path / "parts.pt", 8, max_frames=400) == whole[2:]
-
-
-def test_train_fastspeech(tmp_path):
-    pytest.importorskip("torch")
-    pytest.importorskip("pyworld")
-    example = load("train_fastspeech")
-    dataset = example.make_store(tmp_path, 10, "dio")
-    assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
-    found, plain = example.train(dataset, 2)
-    assert len(found) == len(plain) == 3
-    assert found[2] < plain[2]

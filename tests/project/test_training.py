@@ -1,0 +1,88 @@
+"""The examples that train: models learn from stores of the demo corpus what they have to say of other utterances."""
+
+from __future__ import annotations
+
+import runpy
+import wave
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tts_prep.demo.corpus import make_demo_corpus
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.prepare import prepare
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+torch = pytest.importorskip("torch")
+
+
+def load(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def make_store(corpus: Path, store: Path, limit: int | None = None) -> Path:
+    """Make a store of the demo corpus with waveforms, for which the vocoder asks, and espeak's phonemes."""
+    make_demo_corpus(corpus)
+    configuration = Configuration(
+        limit=limit, mel=get_preset("hifigan").config, store=StoreConfig(waveform_dtype="int16")
+    )
+    prepare(read_ljspeech(corpus), corpus, store, configuration)
+    return store
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of the first utterances."""
+    folder = tmp_path_factory.mktemp("demo")
+    return make_store(folder / "corpus", folder / "store", 16)
+
+
+def test_a_text_to_mel_model_halves_its_validation_loss(small: Path, tmp_path: Path) -> None:
+    history = load("train_text_to_mel")["train"](small, tmp_path / "checkpoint.pt", 16, valid_size=3)
+    # The mean has 1: a model that has learned nothing has at least that.
+    assert history[-1] < 0.5
+
+
+def test_a_vocoder_learns_from_segments(small: Path, tmp_path: Path) -> None:
+    example = load("train_vocoder")
+    model, valid, history = example["train"](small, 8, valid_size=3)
+    assert history[-1] < 0.75 * history[0]
+    example["write_speech"](model, valid[0], valid, tmp_path / "speech.wav")
+    with wave.open(str(tmp_path / "speech.wav")) as speech:
+        assert speech.getframerate() == valid.sample_rate
+        assert speech.getnframes() == valid.n_frames[0] * valid.hop_length
+
+
+def test_a_fastspeech_model_beats_the_mean_in_all_that_it_predicts(tmp_path: Path) -> None:
+    pytest.importorskip("pyworld")
+    example = load("train_fastspeech")
+    dataset = example["make_store"](tmp_path, 12, "dio")
+    assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
+    found, plain = example["train"](dataset, 6)
+    assert all(loss < mean for loss, mean in zip(found, plain, strict=True))
+
+
+@pytest.mark.soak
+def test_validation_losses_of_the_demo_corpus_fall_by_half(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "corpus", tmp_path / "store")
+    history = load("train_text_to_mel")["train"](store, tmp_path / "checkpoint.pt", 20)
+    assert history[-1] < 0.5
+    _, _, history = load("train_vocoder")["train"](store, 60)
+    assert history[-1] < 0.5 * history[0]
+
+
+@pytest.mark.soak
+def test_fastspeech_is_far_below_the_mean_in_all_that_it_predicts(tmp_path: Path) -> None:
+    pytest.importorskip("pyworld")
+    example = load("train_fastspeech")
+    dataset = example["make_store"](tmp_path, None, "dio")
+    assert isinstance(dataset, UtteranceDataset)
+    durations, pitch, mel = zip(*example["train"](dataset, 20), strict=True)
+    assert durations[0] < 0.5 * durations[1]
+    assert pitch[0] < 0.3 * pitch[1]
+    assert mel[0] < 0.5 * mel[1]
