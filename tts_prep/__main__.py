@@ -6,10 +6,10 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    # It has processes for what takes long. Threads that numpy's library starts on import only cost.
+    # Long work runs in processes, so the threads that numpy's BLAS library starts on import are wasted.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        # Not above: worker processes import the script that was started, and need none of this.
+        # Imported here, because worker processes import this module too and do not need the command line.
         from tts_prep.cli.main import main
     except KeyboardInterrupt:
         print("tts-prep: error: interrupted", file=sys.stderr)

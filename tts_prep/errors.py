@@ -1,7 +1,7 @@
-"""The faults that tts-prep reports.
+"""The exceptions of tts-prep.
 
-Every message says where, what was found, what was expected and what to do, in one line: it is printed as it is
-by the command line and stands as it is in ``failures.jsonl``.
+Every message says in one line where the fault is, what was found, what was expected, and what to do. The command line
+prints messages unchanged, and ``failures.jsonl`` contains them unchanged.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _MAX_LINE = 1000
 def one_line(text: str, limit: int = _MAX_LINE) -> str:
     """Return a text as one line that is safe to print on a terminal.
 
-    Characters that are not printable (line ends, escape sequences, C1 and bidirectional controls) are escaped. Where
-    the line has more than ``limit`` characters its middle is left out.
+    Non-printable characters (line ends, escape sequences, C1 and bidirectional controls) are escaped. The middle of a
+    line of more than ``limit`` characters is omitted.
     """
     line = _cut(text, limit)
     if line.isprintable():
         return line
-    # Escaped it is longer.
+    # Escaping makes it longer.
     return _cut("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line), limit)
 
 
@@ -31,15 +31,15 @@ def _cut(text: str, limit: int) -> str:
 
 
 class TtsPrepError(Exception):
-    """The root of every error that tts-prep raises on purpose."""
+    """The base class of all exceptions that tts-prep raises."""
 
 
 class ConfigurationError(TtsPrepError, ValueError):
-    """A setting has a value that cannot be used."""
+    """A setting has an invalid value."""
 
 
 class MissingPackageError(TtsPrepError):
-    """A package that is asked for is not installed; the message says how to install it."""
+    """A required package is not installed; the message says how to install it."""
 
 
 class CorpusError(TtsPrepError):
@@ -47,13 +47,13 @@ class CorpusError(TtsPrepError):
 
 
 class CorpusChangedError(CorpusError):
-    """A recording is not what it was when the run was planned."""
+    """A recording has changed since the run was planned."""
 
 
 class UtteranceError(TtsPrepError):
-    """One utterance cannot be used; the others can.
+    """One utterance cannot be used.
 
-    The pipeline turns it into one line of ``failures.jsonl``, under the name of the stage.
+    The run records it in ``failures.jsonl`` with the name of the stage, and continues with the other utterances.
     """
 
     stage: ClassVar[str] = "corpus"
@@ -66,27 +66,27 @@ class AudioError(UtteranceError):
 
 
 class TextError(UtteranceError):
-    """The text of an utterance gives no phonemes, or symbols outside of the vocabulary."""
+    """The text of an utterance has no phonemes, or symbols that are not in the vocabulary."""
 
     stage = "text"
 
 
 class AlignmentError(UtteranceError):
-    """The alignment of an utterance is missing, unreadable, or not one of its recording and phonemes."""
+    """The alignment of an utterance is missing, unreadable, or does not match its recording or phonemes."""
 
     stage = "alignment"
 
 
 class FeatureError(UtteranceError):
-    """A feature of an utterance cannot be computed, or an array made elsewhere does not fit it."""
+    """A feature of an utterance cannot be computed, or an imported array does not match it."""
 
     stage = "feature"
 
 
 class StoreError(TtsPrepError):
-    """A folder is not a store, not a whole one, or one made with other settings.
+    """A folder is not a store, is an incomplete store, or was made with other settings.
 
-    A store may come from anywhere, so the message is one line of bounded length without control characters.
+    Stores are untrusted, so the message is one line of bounded length without control characters.
     """
 
     def __init__(self, message: str) -> None:
@@ -94,7 +94,7 @@ class StoreError(TtsPrepError):
 
 
 class CorruptStoreError(StoreError):
-    """A file of a store is not what the manifest, the index or the format says."""
+    """A file of a store contradicts the manifest or the index, or violates the format."""
 
 
 class WriteError(StoreError):
@@ -102,11 +102,11 @@ class WriteError(StoreError):
 
 
 class StoreInUseError(StoreError):
-    """Another process is making the store."""
+    """Another process is writing to the store."""
 
 
 class WorkerError(TtsPrepError):
-    """A worker process was killed, and killed again when it tried the same shard alone."""
+    """A worker process was killed, and killed again when it retried the same shard alone."""
 
 
 class TooManyFailuresError(TtsPrepError):
@@ -114,4 +114,4 @@ class TooManyFailuresError(TtsPrepError):
 
 
 class SamplingError(TtsPrepError, ValueError):
-    """A sampler cannot make batches from these lengths with these settings."""
+    """A sampler cannot make batches of the given lengths with its settings."""

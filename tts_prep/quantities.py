@@ -1,4 +1,4 @@
-"""Numbers with units, for people."""
+"""Numbers with units as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bytes_text(size: float) -> str:
 
 
 def count_text(number: int, noun: str) -> str:
-    """Return a number of things, such as ``1 shard`` or ``2,000 shards``."""
+    """Return a count with its noun, such as ``1 shard`` or ``2,000 shards``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

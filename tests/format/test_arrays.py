@@ -222,7 +222,7 @@ def test_every_file_of_a_store_with_arrays_is_verified(store: Path) -> None:
     path.write_bytes(data)
     faults = {entry.file: fault for entry, fault in verify_store(store) if fault}
     assert list(faults) == ["arrays/pitch/00001.h5"]
-    assert "'pitch' is not what the checksums in the file say" in faults["arrays/pitch/00001.h5"]
+    assert "'pitch' does not match the checksums in the file" in faults["arrays/pitch/00001.h5"]
 
 
 def test_the_manifest_of_a_store_with_arrays_can_be_made_again(store: Path) -> None:

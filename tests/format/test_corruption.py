@@ -117,7 +117,7 @@ def test_a_changed_byte_is_found_in_the_dataset_where_it_is(copy: Path, name: st
     data[place.offset + place.size // 2] ^= 0x10
     path.write_bytes(data)
     assert list(faults(copy)) == ["shards/00001.h5"]
-    assert f"'{name}' is not what the checksums in the file say" in faults(copy)["shards/00001.h5"]
+    assert f"'{name}' does not match the checksums in the file" in faults(copy)["shards/00001.h5"]
     with pytest.raises(CorruptStoreError, match=rf"shards/00001\.h5: .*'{name}'"):
         UtteranceDataset(copy, verify=True)
 
@@ -135,14 +135,14 @@ def test_a_change_outside_of_every_dataset_is_said_to_be_there(copy: Path) -> No
     data = bytearray(path.read_bytes())
     data[place.offset + place.size + 8] ^= 1
     path.write_bytes(data)
-    assert faults(copy)["shards/00001.h5"].endswith(": outside of every array")
+    assert faults(copy)["shards/00001.h5"].endswith(": outside of all datasets")
 
 
 def test_a_manifest_with_one_other_digit_is_found(copy: Path) -> None:
     text = (copy / "manifest.json").read_text(encoding="utf-8")
     mean = json.loads(text)["mel_statistics"]["mean"][3]
     (copy / "manifest.json").write_text(text.replace(str(mean), str(mean + 1)), encoding="utf-8")
-    assert "its own checksum says" in faults(copy)["manifest.json"]
+    assert "its own checksum is" in faults(copy)["manifest.json"]
     with pytest.raises(CorruptStoreError, match=r"manifest\.json: .*its own checksum"):
         UtteranceDataset(copy, verify=True)
 

@@ -59,7 +59,7 @@ def test_a_store_of_an_older_version_is_verified_and_its_damage_named(old: Path,
         data[file["mel"].id.get_offset() + 5] ^= 1
     (store / "shards/00001.h5").write_bytes(data)
     faults = {entry.file: fault for entry, fault in verify_store(store) if fault}
-    assert "'mel' is not what the checksums in the file say" in faults["shards/00001.h5"]
+    assert "'mel' does not match the checksums in the file" in faults["shards/00001.h5"]
     with pytest.raises(CorruptStoreError, match=r"00001\.h5: 'mel'"):
         reindex_store(store)
 

@@ -161,15 +161,15 @@ def test_batches_are_padded_to_their_shape_with_empty_utterances(tmp_path, prefe
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"budgets": [Budget("n_words", 3)]}, ConfigurationError, "no lengths are given for 'n_words'"),
+        ({"budgets": [Budget("n_words", 3)]}, ConfigurationError, "no lengths for 'n_words'"),
         ({"budgets": [Budget("n_frames", 3, power=3)]}, ConfigurationError, "the power 1 or 2, found 3"),
         ({"over_budget": "keep"}, ConfigurationError, "'error', 'drop' or 'alone', found 'keep'"),
         ({"batch_size": 10, "multiple_of": 4}, ConfigurationError, "divides the batch size 10, found 4"),
-        ({"n_shapes": 2, "drop_last": True}, ConfigurationError, "not with drop_last"),
-        ({"n_shapes": 0}, ConfigurationError, "n_shapes: expected a number from 1 on, found 0"),
+        ({"n_shapes": 2, "drop_last": True}, ConfigurationError, "cannot be combined with drop_last"),
+        ({"n_shapes": 0}, ConfigurationError, "n_shapes: expected an integer >= 1, found 0"),
         ({"rank": 3, "world_size": 3}, ConfigurationError, "rank 3 of 3"),
         ({"lengths": {}}, ConfigurationError, "at least one field"),
-        ({"lengths": {"a": [1, 2], "b": [1]}}, SamplingError, "a has 2, b has 1"),
+        ({"lengths": {"a": [1, 2], "b": [1]}}, SamplingError, "a: 2, b: 1"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, error, message):

@@ -111,7 +111,7 @@ def test_other_dtypes_of_a_store_become_float32(tmp_path, wav_dtype):
 
 def test_a_batch_of_nothing_is_refused(dataset):
     for nothing in ([], dataset[:0]):
-        with pytest.raises(ConfigurationError, match="no utterances"):
+        with pytest.raises(ConfigurationError, match="an empty batch"):
             collate(nothing)
 
 
@@ -119,7 +119,7 @@ def test_utterances_of_two_stores_mix_when_their_codes_mean_the_same(tmp_path, d
     same = UtteranceDataset(write_store(tmp_path / "same", make_rows([2, 3, 4])))
     batch = collate([dataset[0], same[2]], waveform=False)
     assert batch.mel_lengths.tolist() == [7, 4]
-    with pytest.raises(ConfigurationError, match="some of the stores of a batch keep waveforms and some do not"):
+    with pytest.raises(ConfigurationError, match="some of the stores of a batch have waveforms and some do not"):
         collate([dataset[0], same[2]])
     fewer_speakers = UtteranceDataset(write_store(tmp_path / "other", make_rows([2])))
     with pytest.raises(ConfigurationError, match="'LJ000-é' is from a store with another speaker table"):

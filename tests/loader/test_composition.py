@@ -59,7 +59,7 @@ def test_get_example_is_all_that_a_dataset_needs():
     assert list(squares[::-2]) == [16, 4, 0]
     assert list(squares[np.array([3, -5])]) == [9, 0]
     assert list(squares[[True, False, False, False, True]]) == [0, 16]
-    with pytest.raises(IndexError, match="there are 5"):
+    with pytest.raises(IndexError, match="out of range for 5"):
         squares[5]
 
 
@@ -73,7 +73,7 @@ def test_tuples_and_dicts_put_datasets_side_by_side():
 
 @pytest.mark.parametrize("make", [lambda: TupleDataset("ab", "abc"), lambda: DictDataset(one="ab", two="abc")])
 def test_lengths_that_disagree_are_a_value_error_that_names_them(make):
-    with pytest.raises(ValueError, match="has 2, .* has 3"):
+    with pytest.raises(ValueError, match=": 2, .*: 3"):
         make()
 
 
@@ -90,7 +90,7 @@ def test_a_slice_is_what_python_slices(n, start, finish):
 
 def test_a_slice_of_an_order():
     assert list(SliceDataset("abcd", 1, 3, order=[3, 1, 0, 2])) == ["b", "a"]
-    with pytest.raises(ConfigurationError, match="each of the 4 positions once"):
+    with pytest.raises(ConfigurationError, match="a permutation of the 4 positions"):
         SliceDataset("abcd", 1, 3, order=[0, 0, 1, 2])
 
 
@@ -148,7 +148,7 @@ def test_a_cache_is_pickled_without_what_it_keeps():
     assert cached[0] == "aa"
     again = pickle.loads(pickle.dumps(cached))
     assert list(again) == ["aa", "bb"]
-    assert len(again._kept) == 2
+    assert len(again._cached) == 2
 
 
 def test_split_gives_the_first_and_the_rest(dataset):
@@ -174,7 +174,7 @@ def test_columns_follow_a_composition_of_utterances(dataset):
     pairs = TupleDataset(range(4), chain)
     assert pairs.seconds.tolist() == [utterance.seconds for utterance in chain]
     assert not hasattr(pairs, "nothing")
-    with pytest.raises(ConfigurationError, match="no column 'nothing'"):
+    with pytest.raises(ConfigurationError, match="has a column 'nothing'"):
         pairs.column("nothing")
 
 

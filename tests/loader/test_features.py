@@ -46,12 +46,12 @@ def test_rows_are_repeated_by_their_durations() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: average_by_duration(np.ones(4), [3, 2]), "durations of 5 frames, there are 4"),
-        (lambda: average_by_duration(np.ones(4), [3, -1]), "expected durations from 0 on, found -1"),
+        (lambda: average_by_duration(np.ones(4), [3, 2]), "expected durations of at most 4 frames, found 5"),
+        (lambda: average_by_duration(np.ones(4), [3, -1]), "expected non-negative durations, found -1"),
         (lambda: average_by_duration(np.ones(4), [3, 1], "some"), "expected 'all' or 'nonzero', found 'some'"),
-        (lambda: expand_by_duration(np.ones(4), [3, 1]), r"expected 4 durations from 0 on, found \[2\]"),
+        (lambda: expand_by_duration(np.ones(4), [3, 1]), r"expected 4 non-negative durations, found \[2\]"),
         (lambda: expand_by_duration(np.ones(2), [3, -1]), "the smallest -1"),
-        (lambda: beta_binomial_prior(0, 3), "expected a phoneme, a frame and a scaling over 0, found 0, 3"),
+        (lambda: beta_binomial_prior(0, 3), "expected at least 1 phoneme, 1 frame and a scaling above 0, found 0, 3"),
     ],
 )
 def test_refuses_durations_and_sizes_that_do_not_fit(call, message: str) -> None:

@@ -81,10 +81,10 @@ def test_two_ranks_share_an_epoch(ranks, name):
 def test_nothing_is_shared_twice_or_not_at_all_without_an_error(ranks):
     for rank in ranks:
         assert "torch.distributed has no process group yet" in rank["before"]
-        assert "each would get the same batches; give rank='auto'" in rank["forgotten"]
+        assert "each would get the same batches; pass rank='auto'" in rank["forgotten"]
         assert sorted(row for batch in rank["replicated"] for row in batch) == list(range(len(N_FRAMES)))
         if "accelerate, twice" in rank:
-            assert "already gives rank" in rank["accelerate, twice"]
+            assert "already sharded" in rank["accelerate, twice"]
             assert "each would get the same batches" in rank["accelerate, unshared"]
             assert rank["tensors"] == ["<class 'torch.Tensor'>"]
     assert sorted(row for rank in ranks for batch in rank["chain"] for row in batch) == sorted([*range(12)] * 2)

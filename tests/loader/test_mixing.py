@@ -83,9 +83,9 @@ def test_stores_and_speakers_are_mixed(tmp_path):
     ("arguments", "error", "message"),
     [
         (([],), SamplingError, "is the dataset empty"),
-        (([0, -1],), ConfigurationError, "from 0 on, found -1"),
+        (([0, -1],), ConfigurationError, "non-negative integers, found -1"),
         (([0, 1], [1]), ConfigurationError, "one for each of 2 groups"),
-        (([0, 2], [1, 1, 1]), SamplingError, "group 1 has the weight 1.0 and no utterance"),
+        (([0, 2], [1, 1, 1]), SamplingError, "group 1 has the weight 1.0 but no utterances"),
         (([0], None, 0), ConfigurationError, "temperature"),
         (([0], None, 1, -1), ConfigurationError, "num_samples"),
     ],
@@ -208,5 +208,5 @@ def test_a_mix_in_buckets_keeps_budgets_ranks_and_resume(data):
 
 def test_a_sampler_that_is_shared_already_is_not_shared_again():
     mixing = MixingSampler([0, 0, 1], rank=1, world_size=2)
-    with pytest.raises(ConfigurationError, match="shared among ranks already"):
+    with pytest.raises(ConfigurationError, match="sharded already"):
         LengthBucketBatchSampler([1, 2, 3], max_frames=9, sampler=mixing)

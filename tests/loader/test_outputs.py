@@ -70,7 +70,7 @@ def test_either_layout_and_multiples(dataset, rows):
     assert batch_text_id([[1, 2, 3]], pad_to_multiple=4).tolist() == [[1, 2, 3, 0]]
     assert batch_wav([np.ones(5)], pad_to_multiple=4).shape == (1, 8)
     assert batch_spec([np.ones((2, 5))], pad_to_multiple=5).shape == (1, 2, 5)
-    with pytest.raises(ConfigurationError, match="pad_to_multiple: expected a number from 1 on, found 0"):
+    with pytest.raises(ConfigurationError, match="pad_to_multiple: expected an integer >= 1, found 0"):
         batch_text_id([[1]], pad_to_multiple=0)
 
 
@@ -114,7 +114,7 @@ def test_memory_that_came_back_last_is_given_first_whatever_the_batch_needs_of_i
 
 
 def test_only_so_much_unused_memory_is_kept():
-    buffers = RecycledBuffers(most_free=2)
+    buffers = RecycledBuffers(max_free=2)
     arrays = [buffers.take((n, 100_000), np.uint8) for n in (1, 2, 3, 4, 5)]
     del arrays
     assert len(buffers._free) == 5
@@ -146,16 +146,16 @@ def test_a_data_cargo_is_iterated_over_many_times_and_its_iterator_once():
     assert sorted("".join(iterator)) == list("abcde")
     assert list(iterator) == []
     assert len(list(cargo)) == 3
-    with pytest.raises(ConfigurationError, match="batch_sampler already decides on batch_size, shuffle, sampler"):
+    with pytest.raises(ConfigurationError, match="batch_sampler cannot be combined with batch_size, shuffle, sampler"):
         DataCargo("abc", "".join, 2, [0], True, [[0]])
 
 
 def test_settings_of_output_are_checked(dataset):
     with pytest.raises(ConfigurationError, match="'numpy' or 'torch', found 'tf'"):
         DataLoader(dataset, output="tf")
-    with pytest.raises(ConfigurationError, match="only for output='torch'"):
+    with pytest.raises(ConfigurationError, match="requires output='torch'"):
         DataLoader(dataset, pin_memory=True)
-    with pytest.raises(ConfigurationError, match="threads: expected a number from 1 on"):
+    with pytest.raises(ConfigurationError, match="threads: expected an integer >= 1"):
         DataLoader(dataset, threads=0)
 
 

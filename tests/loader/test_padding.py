@@ -70,7 +70,7 @@ def test_rows_are_the_sequences_and_the_rest_is_padding(lengths, pad):
 
 @pytest.mark.parametrize("function", [batch_text_id, batch_wav, batch_spec])
 def test_a_batch_of_nothing_is_refused(function):
-    with pytest.raises(ConfigurationError, match="no sequences"):
+    with pytest.raises(ConfigurationError, match="an empty batch"):
         function([])
 
 

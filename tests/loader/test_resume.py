@@ -192,9 +192,9 @@ def test_a_distributed_sampler_goes_on_with_other_ranks():
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        ({}, "expected what state_dict gave"),
-        ({**RandomSampler(range(5)).state_dict(), "done": [[1]]}, "expected what state_dict gave"),
-        ({**RandomSampler(range(5)).state_dict(), "done": [[0, 3]]}, "cannot be"),
+        ({}, "expected the result of state_dict"),
+        ({**RandomSampler(range(5)).state_dict(), "done": [[1]]}, "expected the result of state_dict"),
+        ({**RandomSampler(range(5)).state_dict(), "done": [[0, 3]]}, "are impossible"),
         (SequentialSampler(range(5)).state_dict(), "of a SequentialSampler, this is a RandomSampler"),
         (RandomSampler(range(5), seed=1).state_dict(), "other settings or another dataset"),
         (RandomSampler(range(6)).state_dict(), "other settings or another dataset"),

@@ -147,10 +147,10 @@ def test_two_iterations_at_once_do_not_disturb_each_other():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RandomSampler(range(3), seed=-1), "seed: expected a number from 0 on, found -1"),
-        (lambda: RandomSampler(range(3), num_samples=-1), "num_samples: expected a number from 0 on, found -1"),
-        (lambda: BatchSampler([1], 0), "batch_size: expected a number from 1 on, found 0"),
-        (lambda: SequentialSampler("a").set_epoch(-1), "epoch: expected a number from 0 on, found -1"),
+        (lambda: RandomSampler(range(3), seed=-1), "seed: expected an integer >= 0, found -1"),
+        (lambda: RandomSampler(range(3), num_samples=-1), "num_samples: expected an integer >= 0, found -1"),
+        (lambda: BatchSampler([1], 0), "batch_size: expected an integer >= 1, found 0"),
+        (lambda: SequentialSampler("a").set_epoch(-1), "epoch: expected an integer >= 0, found -1"),
     ],
 )
 def test_settings_out_of_range_are_refused(make, message):

@@ -152,9 +152,9 @@ def test_other_layouts_and_settings(stamped):
     assert batch.waveform is None
     assert "waveform" not in batch
     np.testing.assert_array_equal(batch["mel"][:, 0, 0], batch.starts)
-    with pytest.raises(ConfigurationError, match="from 1 on, found 0 and 1"):
+    with pytest.raises(ConfigurationError, match=">= 1, found 0 and 1"):
         SegmentCollator(0)
-    with pytest.raises(ConfigurationError, match="no utterances"):
+    with pytest.raises(ConfigurationError, match="an empty batch"):
         SegmentCollator(1)([])
     assert Collator()(stamped).mel.shape[0] == len(stamped)
 
@@ -166,7 +166,7 @@ def test_other_arrays_are_cut_at_the_same_place(stamped):
         np.testing.assert_array_equal(batch["mel"], batch.arrays["mel"])
         np.testing.assert_array_equal(batch.arrays["waveform"], np.rint(batch.waveform * 32768))
         assert batch["waveform"].dtype == np.int16
-        with pytest.raises(ConfigurationError, match="'phonemes' has no row for each frame or each sample"):
+        with pytest.raises(ConfigurationError, match="'phonemes' has not one row per frame or per sample"):
             SegmentCollator(3, arrays=["phonemes"])(utterances)
         with pytest.raises(ConfigurationError, match="no array 'pitch'"):
             SegmentCollator(3, arrays=["pitch"])(utterances)

@@ -1,4 +1,4 @@
-"""Epochs that are planned in windows: the first batch waits for one, and what comes is as random as out of one sort."""
+"""Epochs planned in windows: the first batch waits for one window only, and batches are as random as from one sort."""
 
 import itertools
 from typing import ClassVar
@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.loader import Budget, LengthBucketBatchSampler
-from tts_prep.loader.randomness import RandomParts
+from tts_prep.loader.randomness import BlockedPermutation
 
 RNG = np.random.default_rng(0)
 
 
-@given(n=st.integers(1, 3_000), n_parts=st.integers(1, 9), seed=st.integers(0, 2**40), epoch=st.integers(0, 9))
-def test_random_parts_have_every_number_once(n, n_parts, seed, epoch):
-    parts = RandomParts(n, n_parts, seed, epoch, 0)
-    dealt = np.concatenate([parts.part(number) for number in range(n_parts)])
+@given(n=st.integers(1, 3_000), n_blocks=st.integers(1, 9), seed=st.integers(0, 2**40), epoch=st.integers(0, 9))
+def test_random_blocks_have_every_number_once(n, n_blocks, seed, epoch):
+    permuted = BlockedPermutation(n, n_blocks, seed, epoch, 0)
+    dealt = np.concatenate([permuted.block(number) for number in range(n_blocks)])
     assert sorted(dealt.tolist()) == list(range(n))
 
 
-def test_random_parts_are_those_of_a_feistel_network():
+def test_random_blocks_are_those_of_a_feistel_network():
     # Written out for 5 bits, 2 high and 3 low ones: six rounds, whose tables are raw words one after another.
     words = iter(np.random.PCG64(np.random.SeedSequence(5, spawn_key=(1, 4))).random_raw(36).tolist())
     rounds = [([next(words) % 8 for _ in range(4)], [next(words) % 4 for _ in range(8)]) for _ in range(3)]
@@ -32,41 +32,41 @@ def test_random_parts_are_those_of_a_feistel_network():
             low ^= by_high[high]
             high ^= by_low[low]
         mapped.append(8 * high + low)
-    parts = RandomParts(20, 2, seed=5, epoch=1, stream=4)
-    assert parts.part(0).tolist() == [number for number in mapped[:16] if number < 20]
-    assert parts.part(1).tolist() == [number for number in mapped[16:] if number < 20]
+    permuted = BlockedPermutation(20, 2, seed=5, epoch=1, stream=4)
+    assert permuted.block(0).tolist() == [number for number in mapped[:16] if number < 20]
+    assert permuted.block(1).tolist() == [number for number in mapped[16:] if number < 20]
 
 
-def test_a_part_is_a_random_draw():
-    n, n_parts = 100_000, 5
+def test_a_block_is_a_random_draw():
+    n, n_blocks = 100_000, 5
     found, neighbours, order = [], [], []
     for seed in range(40):
-        part = RandomParts(n, n_parts, seed, 0, 0).part(2)
-        p = len(part) / n
-        counts = np.bincount(part // 1_000, minlength=100)
+        block = BlockedPermutation(n, n_blocks, seed, 0, 0).block(2)
+        p = len(block) / n
+        counts = np.bincount(block // 1_000, minlength=100)
         # Of numbers drawn without putting any back, a thousand's share has this variance.
         found.append(((counts - 1_000 * p) ** 2).sum() / (1_000 * p * (1 - p)) / 99)
         drawn = np.zeros(n, np.bool_)
-        drawn[part] = True
+        drawn[block] = True
         neighbours.append((drawn[1:] & drawn[:-1]).sum() / (p * p * n))
-        order.append(np.corrcoef(np.arange(len(part)), part)[0, 1] * len(part) ** 0.5)
+        order.append(np.corrcoef(np.arange(len(block)), block)[0, 1] * len(block) ** 0.5)
     assert abs(np.mean(found) - 1) < 0.1
     assert abs(np.mean(neighbours) - 1) < 0.02
     assert abs(np.mean(order)) < 0.6
     assert np.std(order) < 1.6
 
 
-class Counting(RandomParts):
+class Counting(BlockedPermutation):
     made: ClassVar[list[int]] = []
 
-    def part(self, number):
+    def block(self, number):
         self.made.append(number)
-        return super().part(number)
+        return super().block(number)
 
 
 @pytest.fixture
 def made(monkeypatch):
-    monkeypatch.setattr("tts_prep.loader.samplers.length_buckets.RandomParts", Counting)
+    monkeypatch.setattr("tts_prep.loader.samplers.length_buckets.BlockedPermutation", Counting)
     monkeypatch.setattr(Counting, "made", [])
     return Counting.made
 

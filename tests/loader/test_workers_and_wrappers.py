@@ -91,7 +91,7 @@ def test_an_attribute_error_of_a_users_property_is_let_through():
 
     with pytest.raises(AttributeError, match="has no attribute 'missing'"):
         _ = Mine().broken
-    with pytest.raises(AttributeError, match="no column 'n_frames'"):
+    with pytest.raises(AttributeError, match="has a column 'n_frames'"):
         _ = Mine().n_frames
 
 
@@ -171,7 +171,7 @@ def test_a_split_apart_has_no_value_on_both_sides(dataset):
     random, _ = dataset.split(5, seed=1)
     assert random.indices.tolist() != list(range(5))
     assert random.indices.tolist() == dataset.split(5, seed=1)[0].indices.tolist()
-    with pytest.raises(ConfigurationError, match="holds none of the 3 groups; the smallest has 3"):
+    with pytest.raises(ConfigurationError, match="none of the 3 groups fits into .*; the smallest has 3"):
         dataset.split(2, apart="speaker")
     with pytest.raises(ConfigurationError, match="stratify or apart"):
         dataset.split(2, apart="speaker", stratify="speaker")

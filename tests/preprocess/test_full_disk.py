@@ -78,7 +78,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_is_really_full_is_an_error_that_names_the_file_and_a_larger_one_is_gone_on_with(
     small_disk: Path, store: Path, corpus: Path, jobs: int
 ) -> None:
-    with pytest.raises(WriteError, match=r"disk/store/.+: cannot be written \(No space left on device\); what was"):
+    with pytest.raises(WriteError, match=r"disk/store/.+: cannot be written \(No space left on device\); finished"):
         run(corpus, small_disk / "store", jobs=jobs)
     subprocess.run(["mount", "-o", "remount,size=10m", small_disk], check=True)
     run(corpus, small_disk / "store", jobs=jobs)

@@ -52,7 +52,7 @@ def test_the_default_budget_holds_the_longest_and_as_many_as_the_count(dataset: 
 
 
 def test_a_world_without_ranks_is_refused(dataset: UtteranceDataset) -> None:
-    with pytest.raises(ConfigurationError, match="world size: expected a number from 1 on, found 0"):
+    with pytest.raises(ConfigurationError, match="world size: expected an integer >= 1, found 0"):
         policy_cost(dataset, make_policies(dataset, [2], [])[0], world_size=0)
 
 

@@ -88,7 +88,7 @@ def _notes(measures: Measures) -> Iterator[str]:
     dataset = measures.dataset
     missing = [name for name, values in measures.columns.items() if len(values) and np.isnan(values).all()]
     if missing:
-        why = "" if dataset.has_waveform else " The store keeps no waveforms (--waveform int16)."
+        why = "" if dataset.has_waveform else " The store has no waveforms (--waveform int16)."
         yield f"Not measured: {', '.join(missing)}.{why}"
     for speaker, correlation in measures.correlations.items():
         if correlation < _LEAST_CORRELATION:

@@ -1,1 +1,1 @@
-"""The on-disk contract between preprocess and loader, as written down in ``docs/FORMAT.md``."""
+"""The store format, which is the interface between preprocess and loader; see ``docs/FORMAT.md``."""

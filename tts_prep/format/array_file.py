@@ -1,4 +1,4 @@
-"""The file that holds an added array's rows of one shard: its header, and checks of the file on its own."""
+"""An array file, which holds an added array's rows of one shard: its header, and checks of a single file."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class ArrayHeader:
     """The JSON object in an array file's dataset ``header``.
 
     Attributes:
-        spec: of the array, the same in all of its files.
-        number: of the shard.
-        shard: the shard's key.
-        key: of what the file was made from; see `array_key`.
-        rows: utterances.
-        statistics: speaker → statistics of the rows that are counted; see `ArrayStatistics`.
-        remarks: as in a shard's header.
+        spec: the specification of the array, equal in all of its files.
+        number: the number of the shard.
+        shard: the key of the shard.
+        key: the key of the file's inputs; see `array_key`.
+        rows: the number of utterances.
+        statistics: statistics of the counted rows by speaker; see `ArrayStatistics`.
+        remarks: remarks, as in the header of a shard.
     """
 
     spec: ArraySpec
@@ -50,44 +50,44 @@ class ArrayHeader:
 
 
 def array_key(spec: ArraySpec, shard: str, source: object = None) -> str:
-    """Return the key of an array file: SHA-256 of all that its contents depend on.
+    """Return the key of an array file: SHA-256 of everything that determines its contents.
 
-    A file whose key is the due one need not be made again.
+    A file with the expected key is up to date.
 
     Args:
-        shard: the shard's key.
-        source: JSON: what else the rows of this shard come from, such as sizes of alignment files.
+        shard: the key of the shard.
+        source: further inputs of this shard's rows, as JSON, such as sizes of alignment files.
     """
     return json_sha256([spec.name, spec.as_dict(), shard, source])
 
 
 def checked_values(spec: ArraySpec, values: Array, length: int | None = None) -> Array:
-    """Return the values of one utterance, contiguous, after a check that the array can hold them.
+    """Check the values of one utterance, and return them as a contiguous array.
 
     Args:
-        values: [length, *row_shape]; with the axis ``utterance`` [*row_shape].
-        length: the rows that are due; None with the axes ``own`` and ``utterance``.
+        values: [length, *row_shape]; [*row_shape] with the axis ``utterance``.
+        length: the expected number of rows; None with the axes ``own`` and ``utterance``.
 
     Raises:
-        FeatureError: another dtype, shape or length, or a value that is not finite.
+        FeatureError: the dtype, shape or length is wrong, or a value is not finite.
     """
-    found = np.asarray(values)
-    if found.dtype != np.dtype(spec.dtype):
-        raise FeatureError(f"array '{spec.name}': expected {spec.dtype}, found {found.dtype}")
-    shape = (1, *found.shape) if spec.axis == UTTERANCE else found.shape
-    due = 1 if spec.axis == UTTERANCE else length
-    if not shape or shape[1:] != spec.row_shape or (due is not None and shape[0] != due):
-        rows = "rows" if due is None else f"{due:,}"
+    array = np.asarray(values)
+    if array.dtype != np.dtype(spec.dtype):
+        raise FeatureError(f"array '{spec.name}': expected {spec.dtype}, found {array.dtype}")
+    shape = (1, *array.shape) if spec.axis == UTTERANCE else array.shape
+    n_rows = 1 if spec.axis == UTTERANCE else length
+    if not shape or shape[1:] != spec.row_shape or (n_rows is not None and shape[0] != n_rows):
+        rows = "rows" if n_rows is None else f"{n_rows:,}"
         expected = list(spec.row_shape) if spec.axis == UTTERANCE else [rows, *spec.row_shape]
         text = ", ".join(map(str, expected))
-        raise FeatureError(f"array '{spec.name}': expected the shape [{text}], found {list(found.shape)}")
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
-        raise FeatureError(f"array '{spec.name}': {int((~np.isfinite(found)).sum()):,} values are not finite")
-    return np.ascontiguousarray(found).reshape(shape)
+        raise FeatureError(f"array '{spec.name}': expected the shape [{text}], found {list(array.shape)}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise FeatureError(f"array '{spec.name}': {int((~np.isfinite(array)).sum()):,} values are not finite")
+    return np.ascontiguousarray(array).reshape(shape)
 
 
 def header_text(header: ArrayHeader) -> str:
-    """Return a header as it stands in a file."""
+    """Return a header as the JSON text of a file."""
     return canonical_json(
         {
             "format": ARRAY_FORMAT,
@@ -108,7 +108,7 @@ def read_array_header(path: Path, locations: Locations) -> ArrayHeader:
     """Read the header of an array file.
 
     Raises:
-        CorruptStoreError: the file has none, or not one of an array file.
+        CorruptStoreError: the file has no header, or not that of an array file.
     """
     where = f"{path}: {HEADER}"
     record = Record(where, parse_json(where, read_string(path, locations, HEADER)))
@@ -117,15 +117,15 @@ def read_array_header(path: Path, locations: Locations) -> ArrayHeader:
     check_version(path, record.values.get("version"))
     spec = ArraySpec.from_dict(where, record.text("name"), record.mapping("array"))
     if not spec.added:
-        raise record.fault("name", "an array that does not lie in the shards")
+        raise record.fault("name", "an array that is not stored in the shards")
     n = int(np.prod(spec.row_shape, dtype=np.int64))
     statistics = record.mapping("statistics")
     for speaker in statistics:
-        part = Record(f"{where}: statistics", statistics[speaker])
-        part.integer("count", 0, 1 << 48)
+        of_speaker = Record(f"{where}: statistics", statistics[speaker])
+        of_speaker.integer("count", 0, 1 << 48)
         for key in ("mean", "min", "max"):
-            part.numbers(key, n)
-        part.numbers("m2", n, 0, 1e250)
+            of_speaker.numbers(key, n)
+        of_speaker.numbers("m2", n, 0, 1e250)
     remarks = record.mapping("remarks")
     check_remarks(where, remarks)
     return ArrayHeader(
@@ -142,10 +142,10 @@ def read_array_header(path: Path, locations: Locations) -> ArrayHeader:
 
 @dataclass(frozen=True)
 class CheckedArrayFile:
-    """An array file that is whole and belongs to its shard.
+    """An array file that is intact and belongs to its shard.
 
     Attributes:
-        locations: where its datasets lie.
+        locations: the locations of its datasets.
     """
 
     header: ArrayHeader
@@ -165,14 +165,14 @@ def inspect_array_file(
     """Check an array file: its seal, its header, and its lengths against its shard.
 
     Args:
-        name: of the array.
-        number, shard: number and key of the shard.
-        lengths: axis → rows that the shard's utterances have of that axis all together; see `CheckedShard.lengths`.
-        find: finds the datasets of an HDF5 file; of one that may come from anywhere, in another process.
-        digest: of the file, where it is known.
+        name: the name of the array.
+        number, shard: the number and the key of the shard.
+        lengths: the total number of rows of the shard's utterances by axis; see `CheckedShard.lengths`.
+        find: finds the datasets of an HDF5 file; for untrusted files, in another process.
+        digest: the digest of the file, if known.
 
     Raises:
-        CorruptStoreError: the message says what differs.
+        CorruptStoreError: a check failed.
     """
     digest, locations = inspect_file(path, find, digest)
     header = read_array_header(path, locations)
@@ -189,29 +189,31 @@ def inspect_array_file(
         raise CorruptStoreError(f"{path}: {header.rows:,} utterances, its shard has {lengths[UTTERANCE]:,}")
     place = dataset_at(path, locations, spec.name)
     if place.dtype != spec.numpy_dtype or place.shape[1:] != spec.row_shape or not place.shape:
-        raise CorruptStoreError(f"{path}: '{spec.name}' is {place.dtype} {list(place.shape)}, not as the header says")
+        raise CorruptStoreError(
+            f"{path}: '{spec.name}' is {place.dtype} {list(place.shape)}, which contradicts the header"
+        )
     if spec.axis == OWN:
         starts, n_rows = own_columns(path, locations)
         if len(starts) != header.rows:
-            raise CorruptStoreError(f"{path}: starts of {len(starts):,} utterances, its shard has {header.rows:,}")
+            raise CorruptStoreError(f"{path}: starts of {len(starts):,} utterances, expected {header.rows:,}")
         check_tiling(path, spec.name, starts, n_rows, place.shape[0])
     elif place.shape[0] != lengths.get(spec.axis):
-        due = f"{lengths[spec.axis]:,}" if spec.axis in lengths else "no array of that axis"
-        raise CorruptStoreError(f"{path}: '{spec.name}' has {place.shape[0]:,} rows, its shard has {due}")
+        expected = f"{lengths[spec.axis]:,}" if spec.axis in lengths else "no array of that axis"
+        raise CorruptStoreError(f"{path}: '{spec.name}' has {place.shape[0]:,} rows, its shard has {expected}")
     return CheckedArrayFile(header, digest, locations)
 
 
 def own_columns(path: Path, locations: Locations) -> tuple[Array, Array]:
-    """Map the columns ``start`` and ``length`` of a file whose array has the axis ``own``.
+    """Memory-map the columns ``start`` and ``length`` of an array with the axis ``own``.
 
     Raises:
-        CorruptStoreError: one is missing or holds no integers.
+        CorruptStoreError: a column is missing or does not hold integers.
     """
     columns = column_datasets(locations)
-    found = []
+    arrays = []
     for name in ("start", "length"):
         place = columns.get(name, {}).get("")
         if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
-            raise CorruptStoreError(f"{path}: the column '{name}' is missing or holds no integers")
-        found.append(map_dataset(path, place))
-    return found[0], found[1]
+            raise CorruptStoreError(f"{path}: the column '{name}' is missing or does not hold integers")
+        arrays.append(map_dataset(path, place))
+    return arrays[0], arrays[1]

@@ -1,4 +1,4 @@
-"""Write the file that holds an added array's rows of one shard."""
+"""Write array files: an added array's rows of one shard."""
 
 from __future__ import annotations
 
@@ -34,49 +34,53 @@ def write_array_file(
     counted: Sequence[npt.NDArray[np.bool_]] | None = None,
     remarks: Mapping[str, Any] | None = None,
 ) -> FileEntry:
-    """Write ``arrays/NAME/NNNNN.h5``, atomically; return its entry for the manifest.
+    """Write ``arrays/NAME/NNNNN.h5`` atomically, and return its manifest entry.
 
     Args:
-        store: the folder.
-        spec: of the array.
-        number, shard: number and key of the shard.
-        key: `tts_prep.format.array_file.array_key` of what the values were made from.
-        values: for each utterance of the shard, in its order, [length, *row_shape], or [*row_shape] with the axis
+        store: the folder of the store.
+        spec: the specification of the array.
+        number, shard: the number and the key of the shard.
+        key: the key of the file's inputs; see `tts_prep.format.array_file.array_key`.
+        values: for each utterance of the shard, in order, [length, *row_shape], or [*row_shape] with the axis
             ``utterance``; finite.
         speakers: the speaker of each utterance, for the statistics.
-        lengths: for each utterance the rows that are due: its frames, phonemes or samples. None with the axes
+        lengths: the expected number of rows of each utterance: of frames, phonemes or samples. None with the axes
             ``own`` and ``utterance``.
-        counted: for each utterance, [length] booleans: the rows that the statistics count; None for all.
-        remarks: as `tts_prep.format.remarks.Remarks.as_dict` has them.
+        counted: for each utterance, a mask [length] of the rows to include in the statistics; None includes all.
+        remarks: remarks, in the form of `tts_prep.format.remarks.Remarks.as_dict`.
 
     Raises:
-        FeatureError: values that the array cannot hold; the message begins with the utterance's position in the shard.
+        FeatureError: values do not match the specification; the message starts with the utterance's position.
         WriteError: the file cannot be written.
     """
     spec.checked()
     if len(speakers) != len(values) or (lengths is not None and len(lengths) != len(values)):
-        raise ConfigurationError(f"array '{spec.name}': as many speakers and lengths as utterances are needed")
+        raise ConfigurationError(f"array '{spec.name}': expected one speaker and one length per utterance")
     rows = []
     statistics: dict[str, ArrayStatistics] = {}
     n = int(np.prod(spec.row_shape, dtype=np.int64))
     for position, (value, speaker) in enumerate(zip(values, speakers, strict=True)):
         try:
-            found = checked_values(spec, value, None if lengths is None else lengths[position])
-            chosen = found if counted is None else found[counted[position]]
-            part = ArrayStatistics.of(chosen, n)
-            if not (np.abs(part.moments.mean) < 1e100).all() or not (part.moments.m2 < 1e200).all():
-                raise FeatureError(f"array '{spec.name}': values too large for their mean and deviation")
+            checked = checked_values(spec, value, None if lengths is None else lengths[position])
+            counted_rows = checked if counted is None else checked[counted[position]]
+            of_utterance = ArrayStatistics.of(counted_rows, n)
+            moments = of_utterance.moments
+            if not (np.abs(moments.mean) < 1e100).all() or not (moments.m2 < 1e200).all():
+                raise FeatureError(
+                    f"array '{spec.name}': values are too large to compute their mean and standard deviation"
+                )
         except FeatureError as error:
             raise FeatureError(f"utterance {position} of shard {number}: {error}") from error
-        statistics[speaker] = statistics[speaker].merged(part) if speaker in statistics else part
-        rows.append(found)
+        earlier = statistics.get(speaker)
+        statistics[speaker] = earlier.merged(of_utterance) if earlier else of_utterance
+        rows.append(checked)
     header = ArrayHeader(
         spec,
         number,
         shard,
         key,
         len(rows),
-        {speaker: part.as_dict() for speaker, part in statistics.items()},
+        {speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
         remarks or {},
     )
     name = array_file_name(spec.name, number)

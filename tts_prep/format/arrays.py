@@ -1,4 +1,4 @@
-"""What an array of a store is: name, dtype, shape of a row, axis, and what it was computed with."""
+"""The specification of an array of a store: name, dtype, row shape, axis, and how it was computed."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MAX_RATE = 1e9
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """An array of a store.
+    """The specification of an array of a store.
 
-    ``mel``, ``phonemes`` and ``waveform`` lie in the shards. Every other array is an *added array*: it lies in files of
-    its own, one for each shard, whether it is made together with the shards or later.
+    ``mel``, ``phonemes`` and ``waveform`` are stored in the shards. Every other array is an *added array*, stored in
+    separate files, one per shard, whether it is computed with the shards or later.
 
     Attributes:
-        name: lower-case letters, digits and underscores, a letter first.
-        dtype: a numpy name, such as ``"float32"``.
-        row_shape: the shape of one row: ``()`` for numbers, ``(513,)`` for frames of a spectrogram.
-        axis: how many rows an utterance has: ``frame`` (as its mel), ``phoneme`` (as its phonemes), ``sample`` (as its
-            waveform), ``utterance`` (one row), ``own`` (a number of its own).
-        rate: with the axis ``own``, rows for each second, Hz; None where they have no fixed rate.
-        settings: everything else that the values depend on, JSON: algorithm, parameters, checksums of sources.
-        software: name → version of what computed them.
-        extra: of ``mel``, its further keys in the manifest: ``sample_rate``, ``hop_length``, ``silence``, ``offset``.
+        name: lower-case letters, digits and underscores, starting with a letter.
+        dtype: a numpy dtype name, such as ``"float32"``.
+        row_shape: the shape of one row: ``()`` for scalars, ``(513,)`` for frames of a spectrogram.
+        axis: the number of rows of an utterance: ``frame`` (one per mel frame), ``phoneme`` (one per phoneme),
+            ``sample`` (one per waveform sample), ``utterance`` (one row), ``own`` (any number).
+        rate: rows per second, Hz, of an array with the axis ``own``; None if it has no fixed rate.
+        settings: everything else that determines the values, as JSON: algorithm, parameters, checksums of sources.
+        software: versions by name of the software that computed them.
+        extra: for ``mel``, its further keys in the manifest: ``sample_rate``, ``hop_length``, ``silence``, ``offset``.
     """
 
     name: str
@@ -50,31 +50,31 @@ class ArraySpec:
 
     @property
     def added(self) -> bool:
-        """Whether the array lies in files of its own."""
+        """Whether the array is stored in separate files."""
         return self.name not in ARRAYS
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """The dtype as it is stored, little-endian."""
+        """The dtype in the file, little-endian."""
         return np.dtype(self.dtype).newbyteorder("<")
 
     @property
     def row_bytes(self) -> int:
-        """The bytes of one row."""
+        """The size of one row in bytes."""
         return int(np.dtype(self.dtype).itemsize * np.prod(self.row_shape, dtype=object))
 
     @property
     def columns(self) -> tuple[str, str] | None:
-        """The index columns of start and length; None for the axis ``utterance``, which needs none."""
+        """The index columns of start and length; None for the axis ``utterance``."""
         return (f"{self.name}_start", f"n_{self.name}") if self.axis == OWN else AXES[self.axis]
 
     def checked(self) -> ArraySpec:
-        """Return the same, after a check that a store can have such an added array.
+        """Check that this is a valid added array, and return it.
 
         Raises:
-            ConfigurationError: it cannot; the message says what is wrong.
+            ConfigurationError: it is not valid.
         """
-        fault = self._fault() or ("lies in the shards, give another name" if not self.added else None)
+        fault = self._fault() or ("is stored in the shards, choose another name" if not self.added else None)
         if fault:
             raise ConfigurationError(f"array '{self.name[:64]}': {fault}")
         return self
@@ -82,7 +82,7 @@ class ArraySpec:
     def _fault(self) -> str | None:
         layout = ARRAYS.get(self.name)
         if not _NAME.fullmatch(self.name) or self.name in _RESERVED:
-            return "expected a name of lower-case letters, digits and underscores that the format does not use itself"
+            return "expected a name of lower-case letters, digits and underscores that the format does not reserve"
         if self.axis not in AXES or (layout and self.axis != layout.axis):
             return f"cannot have the axis '{self.axis[:20]}'"
         if self.dtype not in (layout.dtypes if layout else ARRAY_DTYPES):
@@ -92,13 +92,13 @@ class ArraySpec:
         if len(self.row_shape) > 4 or any(type(n) is not int or not 0 < n <= _MAX_ROW for n in self.row_shape):
             return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
         if self.row_bytes > 8 * _MAX_ROW:
-            return f"rows of {self.row_bytes:,} bytes are more than any store has"
+            return f"rows of {self.row_bytes:,} bytes exceed the maximum of {8 * _MAX_ROW:,}"
         if self.rate is not None and (self.axis != OWN or not 0 < self.rate <= _MAX_RATE):
             return "only an array with the axis 'own' has a rate, in Hz"
         return None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the array as it stands in manifests and headers, under its name."""
+        """Return the entry of the array in manifests and headers."""
         shape = list(self.row_shape)
         value: dict[str, Any] = {"dtype": self.dtype, "row_shape": shape, "axis": self.axis, **self.extra}
         if self.axis == OWN:
@@ -109,10 +109,10 @@ class ArraySpec:
 
     @classmethod
     def from_dict(cls, where: Path | str, name: str, value: object) -> ArraySpec:
-        """Read what `as_dict` wrote; the arrays of formats 1.0 and 1.1 have no axis.
+        """Parse the result of `as_dict`; arrays of formats 1.0 and 1.1 have no axis.
 
         Raises:
-            CorruptStoreError: no store can have such an array.
+            CorruptStoreError: the array is not valid.
         """
         record = Record(f"{where}: array '{name[:64]}'", value)
         layout = ARRAYS.get(name)
@@ -130,7 +130,7 @@ class ArraySpec:
             rate=rate,
             settings={} if layout else record.mapping("settings"),
             software={} if layout else record.text_mapping("software"),
-            extra={key: found for key, found in record.values.items() if key not in known} if layout else {},
+            extra={key: item for key, item in record.values.items() if key not in known} if layout else {},
         )
         if fault := spec._fault():
             raise CorruptStoreError(f"{record.where}: {fault}")
@@ -138,12 +138,12 @@ class ArraySpec:
 
 
 def parse_arrays(where: Path | str, values: Mapping[str, Any]) -> dict[str, ArraySpec]:
-    """Return the arrays of a manifest or a shard's header, ``mel`` and ``phonemes`` first.
+    """Parse the arrays of a manifest or of a shard's header; ``mel`` and ``phonemes`` come first.
 
-    An array whose axis only a later minor version of the format knows is left out.
+    Arrays with an unknown axis, of a later minor version of the format, are skipped.
 
     Raises:
-        CorruptStoreError: ``mel`` or ``phonemes`` is missing, or no store can have such an array.
+        CorruptStoreError: ``mel`` or ``phonemes`` is missing, or an array is not valid.
     """
     for name in ("mel", "phonemes"):
         if name not in values:

@@ -1,4 +1,4 @@
-"""Failure list, index and manifest: functions of shards and array files alone, written when all of them are there."""
+"""Write failure list, index and manifest: pure functions of the complete shards and array files."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def assemble_store(
     *,
     find: FindLocations = read_locations,
 ) -> Manifest:
-    """Write ``plan.json``, ``failures.jsonl``, ``index.h5`` and, last, ``manifest.json``: then the store is whole.
+    """Write ``plan.json``, ``failures.jsonl``, ``index.h5`` and finally ``manifest.json``, which completes the store.
 
     Args:
-        shards: all of them, in order, at least one.
-        arrays: name of each added array → its file of every shard, in order.
+        shards: entries and headers of all shards, in order, at least one.
+        arrays: the files of each added array, one per shard, in order.
         find: finds the datasets of an HDF5 file.
 
     Raises:
         WriteError: a file cannot be written.
-        CorruptStoreError: a shard or an array file is not what its header says, or of other settings than the first.
+        CorruptStoreError: a shard or an array file contradicts its header, or has other settings than the first.
     """
     headers = [header for _, header in shards]
     first = headers[0]
@@ -74,7 +74,7 @@ def assemble_store(
     statistics = summary.mel
     if not statistics.count:
         statistics = MelStatistics.empty(first.arrays["mel"]["row_shape"][0])
-    entries = {name: _manifest_entry(found, summary.arrays[name]) for name, found in added.items()}
+    entries = {name: _manifest_entry(headers, summary.arrays[name]) for name, headers in added.items()}
     ood_texts = _ood_entry(store, first, find)
     datasets = {INDEX: located(store / INDEX)}
     if ood_texts:
@@ -121,13 +121,13 @@ def assemble_store(
 def fingerprint(
     configuration: Mapping[str, Any], software: Mapping[str, str], arrays: Iterable[ArrayHeader] = ()
 ) -> str:
-    """Return the SHA-256 of the settings of a store: of its shards, and of its added arrays where it has any."""
+    """Return the SHA-256 of the settings of a store: of its shards and its added arrays."""
     added = {header.spec.name: header.spec.as_dict() for header in arrays}
     return json_sha256([configuration, software, *([added] if added else [])])
 
 
 def located(path: Path, find: FindLocations = read_locations) -> Locations:
-    """Return where the datasets of a file lie, each with its checksum, as they stand in the manifest."""
+    """Return the locations and checksums of a file's datasets, for the manifest."""
     return {
         name: replace(place, crc32=location_crc32(path, place))
         for name, place in sorted(find(path).items())
@@ -138,13 +138,13 @@ def located(path: Path, find: FindLocations = read_locations) -> Locations:
 def _array_headers(
     store: Path, shards: Sequence[ShardHeader], files: Sequence[FileEntry], find: FindLocations
 ) -> list[ArrayHeader]:
-    """Return the headers of an added array's files, without their statistics."""
+    """Return the headers of an added array's files, without statistics, to save memory."""
     headers: list[ArrayHeader] = []
     for shard, entry in zip(shards, files, strict=True):
         path = store / entry.file
         header = read_array_header(path, find(path))
         if (header.number, header.shard, header.rows) != (shard.number, shard.key, shard.rows):
-            raise CorruptStoreError(f"{path}: was not made from {shard_name(shard.number)}; make the array again")
+            raise CorruptStoreError(f"{path}: does not belong to {shard_name(shard.number)}; make the array again")
         if headers and header.spec != headers[0].spec:
             raise CorruptStoreError(f"{path}: made with other settings than {files[0].file}; make the array again")
         headers.append(replace(header, statistics={}))
@@ -157,33 +157,33 @@ def _manifest_entry(headers: Sequence[ArrayHeader], statistics: ArrayStatistics)
 
 
 def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest:
-    """Make failure list, index and manifest of a store again, from its shards and array files alone.
+    """Rebuild failure list, index and manifest of a store from its shards and array files.
 
-    Each of these is checked against its seal. How many there have to be, ``plan.json`` says, or the manifest. Where it
-    is interrupted it can be repeated.
+    The seal of each file is checked. The number of shards is taken from ``plan.json``, or else from the manifest. After
+    an interruption, call it again.
 
     Args:
-        find: finds the datasets of an HDF5 file; None for a process that is started for this and ended.
+        find: finds the datasets of an HDF5 file; None starts another process for this.
 
     Raises:
-        StoreError: there are no shards, or they are those of a store that was begun and never finished.
+        StoreError: there are no shards, or the store was never finished.
         CorruptStoreError: a shard or an array file is broken or missing.
     """
     if "\0" in str(store) or not (store / SHARDS).is_dir():
         raise StoreError(f"{store}: not a store, it has no folder '{SHARDS}'")
-    with locked(store) as lock, nullcontext(find) if find else hdf5_process() as found:
-        count, names = _what_there_was(store)
+    with locked(store) as lock, nullcontext(find) if find else hdf5_process() as find_datasets:
+        count, names = _expected_files(store)
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
         shards: list[tuple[FileEntry, ShardHeader]] = []
         arrays: dict[str, list[FileEntry]] = {name: [] for name in names}
-        for checked in _checked(store, count, found):
+        for checked in _checked(store, count, find_datasets):
             shards.append(checked_entry(checked, shards))
             for name, entries in arrays.items():
-                entries.append(array_entry(store, name, checked, found))
+                entries.append(array_entry(store, name, checked, find_datasets))
         if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(header.key for _, header in shards):
-            raise CorruptStoreError(f"{store}: its shards are not those of {PLAN}; run the command that makes it again")
-        manifest = assemble_store(store, shards, arrays, find=found)
+            raise CorruptStoreError(f"{store}: its shards do not match {PLAN}; run the command that makes it again")
+        manifest = assemble_store(store, shards, arrays, find=find_datasets)
         with writing(store):
             for leftover in store.glob(f"*{PARTIAL_SUFFIX}"):
                 leftover.unlink()
@@ -191,8 +191,8 @@ def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest
         return manifest
 
 
-def _what_there_was(store: Path) -> tuple[int, tuple[str, ...]]:
-    """Return the number of shards and the names of the added arrays, by ``plan.json`` or the manifest.
+def _expected_files(store: Path) -> tuple[int, tuple[str, ...]]:
+    """Return the number of shards and the names of the added arrays, from ``plan.json`` or else the manifest.
 
     Raises:
         StoreError: shards are missing.
@@ -204,19 +204,17 @@ def _what_there_was(store: Path) -> tuple[int, tuple[str, ...]]:
         if missing:
             raise CorruptStoreError(
                 f"{store}: {len(missing):,} of {len(plan.shards):,} shards missing, {shard_name(missing[0])} first; "
-                "run the command that makes the store again to go on, or 'tts-prep verify --repair CORPUS'"
+                "run the command that makes the store again to resume, or 'tts-prep verify --repair CORPUS'"
             )
         return len(plan.shards), plan.arrays
     try:
         manifest = read_manifest(store, checked=False)
     except StoreError as error:
         if (store / LOCK).exists() and not (store / MANIFEST).exists():
-            raise StoreError(
-                f"{store}: begun and not finished; run the command that makes it again to go on"
-            ) from error
+            raise StoreError(f"{store}: not finished; run the command that makes it again to resume") from error
         if count and _is_sealed(store):
             raise CorruptStoreError(
-                f"{store}: without {PLAN} and {MANIFEST} it is not known how many shards there have to be; "
+                f"{store}: without {PLAN} and {MANIFEST} the number of its shards is unknown; "
                 "'tts-prep verify --repair CORPUS' makes them again"
             ) from error
         return count, ()
@@ -224,7 +222,7 @@ def _what_there_was(store: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def _read_plan(store: Path) -> StorePlan | None:
-    """Return the plan; None where there is none, or it is broken and the manifest knows as much."""
+    """Return the plan; None if there is none, or it is broken but there is a manifest with the same information."""
     try:
         return read_plan(store)
     except CorruptStoreError:
@@ -234,13 +232,13 @@ def _read_plan(store: Path) -> StorePlan | None:
 
 
 def _is_sealed(store: Path) -> bool:
-    """Return whether the first shard is of format 1.2 or later, in which every store has a ``plan.json``."""
+    """Return whether the first shard has format 1.2 or later, in which every store has a ``plan.json``."""
     return next((digest_file(path).sealed is not None for _, path in shard_files(store)), False)
 
 
 def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str, str]]:
     """Write ``failures.jsonl`` from the headers of shards, in order, and return its rows."""
-    # A header gives its keys in another order once it was read from a file.
+    # Fixed order: a header read from a file has its keys in another order than a new one.
     keys = ("id", "where", "stage", "reason")
     failures = [{key: failure[key] for key in keys} for header in headers for failure in header.failures]
     with replacing(store / FAILURES) as partial:
@@ -250,30 +248,30 @@ def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str
 
 
 def file_entry(path: Path, file: str, rows: int) -> FileEntry:
-    """Return the manifest's entry of a file as it is now.
+    """Return the manifest entry of a file in its current state.
 
     Args:
-        file: what it is called in the store.
+        file: its path relative to the store.
     """
     return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
 
 
-def _ood_entry(store: Path, header: ShardHeader, find: FindLocations) -> FileEntry | None:
-    text = header.configuration.get("text", {})
+def _ood_entry(store: Path, shard: ShardHeader, find: FindLocations) -> FileEntry | None:
+    text = shard.configuration.get("text", {})
     if not isinstance(text, dict) or not text.get("ood_texts"):
         return None
     path = stored_file(store, OOD_TEXTS)
     try:
-        found = check_ood_texts(path, find)
+        header = check_ood_texts(path, find)
     except CorruptStoreError as error:
         raise CorruptStoreError(f"{error}; see --ood-texts of 'tts-prep verify'") from error
-    return file_entry(path, OOD_TEXTS, found.rows)
+    return file_entry(path, OOD_TEXTS, header.rows)
 
 
 def checked_shards(
     store: Path, count: int, find: FindLocations = read_locations
 ) -> Iterator[tuple[FileEntry, ShardHeader]]:
-    """Yield the first shards of a store with their headers, each checked against its seal.
+    """Yield entry and header of the first `count` shards of a store, each checked against its seal.
 
     Raises:
         CorruptStoreError: a shard is broken or missing.
@@ -293,7 +291,7 @@ def _checked(store: Path, count: int, find: FindLocations) -> Iterator[CheckedSh
 def checked_store(
     store: Path, count: int, find: FindLocations = read_locations
 ) -> tuple[list[tuple[FileEntry, ShardHeader]], dict[str, list[FileEntry]]]:
-    """Return the first shards of a store with their headers, and the files of the arrays that ``plan.json`` names.
+    """Return entry and header of the first `count` shards, and the files of the arrays listed in ``plan.json``.
 
     Raises:
         CorruptStoreError: a shard or an array file is broken or missing.
@@ -311,7 +309,7 @@ def checked_store(
 def checked_entry(
     checked: CheckedShard, before: Sequence[tuple[FileEntry, ShardHeader]]
 ) -> tuple[FileEntry, ShardHeader]:
-    """Return a shard's entry, and its header in little memory: settings are those of the first shard where equal."""
+    """Return a shard's entry and its header, which shares equal settings with the first shard to save memory."""
     header = checked.header
     first = before[0][1] if before else header
     entry = FileEntry(shard_name(header.number), checked.digest.size, header.rows, checked.digest.sha256)
@@ -319,12 +317,12 @@ def checked_entry(
 
 
 def array_entry(store: Path, name: str, shard: CheckedShard, find: FindLocations = read_locations) -> FileEntry:
-    """Return the entry of an added array's file of a shard after a check of it.
+    """Check an added array's file of a shard, and return its entry.
 
     Raises:
-        CorruptStoreError: it is missing, broken, or was made from another shard.
+        CorruptStoreError: it is missing, broken, or belongs to another shard.
     """
     header = shard.header
     file = array_file_name(name, header.number)
-    found = inspect_array_file(stored_file(store, file), name, header.number, header.key, shard.lengths(), find)
-    return FileEntry(file, found.digest.size, header.rows, found.digest.sha256)
+    checked = inspect_array_file(stored_file(store, file), name, header.number, header.key, shard.lengths(), find)
+    return FileEntry(file, checked.digest.size, header.rows, checked.digest.sha256)

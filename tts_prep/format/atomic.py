@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic and durable writes of files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 @contextmanager
 def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success make it durable and rename it to ``path``.
+    """Yield a temporary path beside ``path``; on success sync it and rename it to ``path``.
 
-    Whoever has the old file mapped goes on seeing the old one. On an exception the temporary file is removed; after
-    a kill it stays, under a name that the next run removes. The name is never used twice, so that two processes,
-    here or on other machines, that make the same file do not write to each other's.
+    Existing memory maps of the old file stay valid. After an exception the temporary file is removed; after a kill it
+    remains, and the next run removes it. Its name is unique, so that two processes, also on different machines, that
+    write the same file do not interfere.
 
     Args:
-        synced: the caller has made it durable by then, as with `syncing`.
+        synced: the caller has already synced the temporary file, as `syncing` does.
 
     Raises:
-        WriteError: a write, the flush to disk or the rename failed; or there is something other than a regular file at
-            the path, such as a link or a device, which is left as it is.
+        WriteError: a write, the sync or the rename failed; or the path exists and is not a regular file, such as a link
+            or a device, which is left unchanged.
     """
     _refuse_other_than_files(path)
     partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL_SUFFIX}")
@@ -50,7 +50,7 @@ def _refuse_other_than_files(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
     except (OSError, ValueError):
-        return  # nothing is there, or the write says what is wrong
+        return  # the path does not exist, or the write raises the error
     if not stat.S_ISREG(mode):
         kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no regular file"
         raise WriteError(f"{path}: is {kind}, expected a regular file; nothing was changed, give another path")
@@ -58,17 +58,17 @@ def _refuse_other_than_files(path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the system says of a failed write into a `WriteError` that names the file."""
+    """Convert an OSError in the block into a `WriteError` that names the file."""
     try:
         yield
     except OSError as error:
         raise WriteError(
-            f"{path}: cannot be written ({error.strerror or error}); what was done is kept, run again to go on"
+            f"{path}: cannot be written ({error.strerror or error}); finished work is kept, run again to resume"
         ) from error
 
 
 def sync(path: Path) -> None:
-    """Make a file's bytes, or a folder's entries, durable; on a file system that flushes no folders, only files'."""
+    """Flush a file, or the entries of a folder, to disk. File systems that cannot sync folders are tolerated."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -81,11 +81,11 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def syncing(path: Path) -> Iterator[None]:
-    """Make a file's bytes durable while the block runs, which may read them: a flush is waiting for the disk."""
+    """Sync a file in another thread while the block runs, which may read the file."""
     with ThreadPoolExecutor(1) as thread:
         try:
             synced = thread.submit(sync, path)
-        except RuntimeError:  # the system has no thread left to give
+        except RuntimeError:  # the system cannot start another thread
             yield
             sync(path)
         else:
@@ -97,5 +97,5 @@ def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError:
-        # The folder is gone or read-only; the error that led here says more.
+        # The folder is gone or read-only; the exception being handled is more informative.
         return

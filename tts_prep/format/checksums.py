@@ -1,4 +1,4 @@
-"""Checksums: of files, of pieces of files, of settings, and the one that seals a file."""
+"""Checksums of files, of ranges of files and of settings, and the seal at the end of a file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import Final
 from tts_prep.format.regular_files import open_regular
 
 CHECKSUMS: Final = "checksums"
-"""The dataset of every HDF5 file that holds a JSON object: path of each other dataset → CRC-32 of its bytes."""
+"""The dataset of every HDF5 file with the CRC-32 of every other dataset, as a JSON object by path."""
 
 _BLOCK = 1 << 20
 _SEAL_START = b"tts-prep SHA-256 "
 SEAL_BYTES: Final = len(_SEAL_START) + 64 + 1
-"""The length of the line at the end of every HDF5 file that holds the SHA-256 of all bytes before it."""
+"""The length of the seal: the line at the end of every HDF5 file with the SHA-256 of all bytes before it."""
 
 
 @dataclass(frozen=True)
 class FileDigest:
-    """What one pass over a file finds out.
+    """Size, checksum and seal of a file.
 
     Attributes:
-        size: of the whole file, in bytes.
-        sha256: of the whole file.
-        sealed: whether the file ends with the SHA-256 of all that stands before; None where it ends with no seal.
+        size: the size of the file in bytes.
+        sha256: the SHA-256 of the file.
+        sealed: whether the SHA-256 in the seal matches; None if the file has no seal.
     """
 
     size: int
@@ -43,18 +43,18 @@ def file_sha256(path: Path) -> str:
 
 
 def digest_file(path: Path) -> FileDigest:
-    """Return the size and the SHA-256 of a file, and whether its seal holds, in one pass."""
+    """Return size and SHA-256 of a file, and check its seal, in one pass."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        whole, body = _digest(file.fileno(), max(0, size - SEAL_BYTES))
+        sha256, unsealed_sha256 = _digest(file.fileno(), max(0, size - SEAL_BYTES))
         seal = os.pread(file.fileno(), SEAL_BYTES, max(0, size - SEAL_BYTES))
     if len(seal) < SEAL_BYTES or not seal.startswith(_SEAL_START):
-        return FileDigest(size, whole, None)
-    return FileDigest(size, whole, seal == _seal(body))
+        return FileDigest(size, sha256, None)
+    return FileDigest(size, sha256, seal == _seal(unsealed_sha256))
 
 
 def seal_file(path: Path) -> FileDigest:
-    """Append the seal to a file that has none."""
+    """Append a seal to a file without one."""
     with path.open("r+b", buffering=0) as file:
         digest = hashlib.sha256()
         _update(digest, file.fileno(), 0, None)
@@ -68,7 +68,7 @@ def seal_file(path: Path) -> FileDigest:
 
 
 def bytes_crc32(path: Path, offset: int, size: int) -> str:
-    """Return the CRC-32 of a piece of a file, eight hexadecimal digits; of what there is of it where the file ends."""
+    """Return the CRC-32 of a range of a file, up to its end, as eight hexadecimal digits."""
     checksum = 0
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -85,12 +85,12 @@ def bytes_crc32(path: Path, offset: int, size: int) -> str:
 
 
 def crc32_text(checksum: int) -> str:
-    """Return a CRC-32 as it stands in files."""
+    """Return a CRC-32 as eight hexadecimal digits."""
     return f"{checksum:08x}"
 
 
 def canonical_json(value: object) -> str:
-    """Return the one JSON text of a value: keys sorted, no spaces, no NaN; floats read back to the same bits."""
+    """Return the canonical JSON of a value: sorted keys, no spaces, no NaN; floats round-trip exactly."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -104,7 +104,7 @@ def _seal(sha256: str) -> bytes:
 
 
 def _digest(descriptor: int, stop: int | None) -> tuple[str, str]:
-    """Return the SHA-256 of a file, and that of its bytes up to ``stop``."""
+    """Return the SHA-256 of a file, and the SHA-256 of its bytes up to ``stop``."""
     digest = hashlib.sha256()
     _update(digest, descriptor, 0, stop)
     body = digest.hexdigest()

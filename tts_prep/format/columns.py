@@ -1,4 +1,4 @@
-"""Index columns: numbers, texts and categories, each in contiguous datasets that can be mapped."""
+"""Index columns: numbers, texts and categories, stored in contiguous datasets that can be memory-mapped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TextColumn(Sequence[str]):
 
     @classmethod
     def encode(cls, texts: Iterable[str]) -> TextColumn:
-        """Store texts."""
+        """Encode texts."""
         encoded = [text.encode("utf-8") for text in texts]
         offsets = np.zeros(len(encoded) + 1, "<i8")
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
@@ -39,7 +39,7 @@ class TextColumn(Sequence[str]):
         return len(self.offsets) - 1
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the text at an integer index, or the list of texts at a slice."""
+        """Return the text at an integer index, or a list of texts at a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = int(index)
@@ -49,17 +49,17 @@ class TextColumn(Sequence[str]):
             raise IndexError(f"index {index} is out of range for {len(self)} texts")
         start, stop = int(self.offsets[i]), int(self.offsets[i + 1])
         if not 0 <= start <= stop <= len(self.data):
-            raise CorruptStoreError(f"text {i}: offsets {start} and {stop} are not within {len(self.data)} bytes")
+            raise CorruptStoreError(f"text {i}: offsets {start} and {stop} are out of range for {len(self.data)} bytes")
         try:
             return self.data[start:stop].tobytes().decode("utf-8")
         except UnicodeDecodeError as error:
             raise CorruptStoreError(f"text {i}: not UTF-8 ({error.reason}); run 'tts-prep verify'") from error
 
     def take(self, rows: npt.NDArray[np.int64]) -> list[str]:
-        """Return the texts of rows, each from 0 on, in one go: several times faster than one by one."""
+        """Return the texts of rows (non-negative), several times faster than one by one."""
         starts, stops = self.offsets[rows], self.offsets[rows + 1]
         if ((starts < 0) | (starts > stops) | (stops > len(self.data))).any():
-            return [self[row] for row in rows]  # one of them says what is wrong
+            return [self[row] for row in rows]  # one of them raises the error
         data = memoryview(self.data)
         try:
             return [str(data[a:b], "utf-8") for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
@@ -71,11 +71,11 @@ class TextColumn(Sequence[str]):
 
 
 class CategoryColumn:
-    """A value out of a small table for each row.
+    """A column whose values come from a small table.
 
     Args:
-        codes: [n] int32, positions in the table.
-        table: the different values, sorted.
+        codes: [n] int32, indices into `table`.
+        table: the distinct values, sorted.
     """
 
     def __init__(self, codes: Array, table: Sequence[str]) -> None:
@@ -88,7 +88,9 @@ class CategoryColumn:
     def __getitem__(self, index: int) -> str:
         code = int(self.codes[index])
         if not 0 <= code < len(self.table):
-            raise CorruptStoreError(f"row {index}: category code {code} is not one of {len(self.table)}")
+            raise CorruptStoreError(
+                f"row {index}: category code {code} is out of range for {len(self.table)} categories"
+            )
         return str(self.table[code])
 
 
@@ -96,7 +98,7 @@ Column: TypeAlias = "Array | TextColumn | CategoryColumn"
 
 
 def column_datasets(locations: Locations, group: str = "columns") -> dict[str, dict[str, Location]]:
-    """Return the columns of a file: name → datasets, by their names within it (``""`` for that of a number column)."""
+    """Return the datasets of each column of a file, by their names within it (``""`` for a column of numbers)."""
     columns: dict[str, dict[str, Location]] = {}
     for path, location in locations.items():
         start, _, rest = path.partition("/")
@@ -106,61 +108,65 @@ def column_datasets(locations: Locations, group: str = "columns") -> dict[str, d
     return columns
 
 
-def column_kind(name: str, parts: Mapping[str, Location]) -> str:
+def column_kind(name: str, datasets: Mapping[str, Location]) -> str:
     """Return the kind of a column: number, text or category.
 
-    As its datasets and its name tell, not its attribute: HDF5 keeps the attribute's text on a heap that has no
-    checksum. A shard has the values of a category as texts.
+    It follows from the column's datasets and name. The HDF5 attribute is not used, because it has no checksum. Shards
+    store categories as texts.
     """
-    if "" in parts:
+    if "" in datasets:
         return NUMBER
-    return CATEGORY if "codes" in parts else FIXED_COLUMNS.get(name, CATEGORY)
+    return CATEGORY if "codes" in datasets else FIXED_COLUMNS.get(name, CATEGORY)
 
 
 def check_columns(
     path: Path, columns: Mapping[str, Mapping[str, Location]], rows: int, *, in_index: bool, integers: Collection[str]
 ) -> None:
-    """Check that columns have the kinds and the lengths that are due; no value is read.
+    """Check the kinds and the lengths of columns. No value is read.
 
     Args:
-        in_index: whether categories have codes and a table of their values, as in the index; in a shard they are texts.
-        integers: columns besides the format's own that have to hold integers.
+        in_index: categories are stored as codes and a table, as in the index; False expects texts, as in a shard.
+        integers: columns not named by the format that must hold integers.
 
     Raises:
-        CorruptStoreError: the message names the column.
+        CorruptStoreError: a column has the wrong kind or length.
     """
-    for name, parts in columns.items():
+    for name, datasets in columns.items():
         kind = FIXED_COLUMNS.get(name)
-        found = NUMBER if "" in parts else CATEGORY if "codes" in parts else TEXT
-        if kind is not None and found != (kind if in_index or kind == NUMBER else TEXT):
-            raise CorruptStoreError(f"{path}: the column '{name}' is a {found}, expected a {kind}")
-        if found == NUMBER:
-            whole = name in integers or np.dtype(NUMBER_DTYPES.get(name, "<f8")).kind == "i"
-            _expect(path, name, parts[""], (rows,), "i" if whole else "f" if name in NUMBER_DTYPES else "if")
+        stored = NUMBER if "" in datasets else CATEGORY if "codes" in datasets else TEXT
+        if kind is not None and stored != (kind if in_index or kind == NUMBER else TEXT):
+            raise CorruptStoreError(f"{path}: the column '{name}' is a {stored}, expected a {kind}")
+        if stored == NUMBER:
+            integral = name in integers or np.dtype(NUMBER_DTYPES.get(name, "<f8")).kind == "i"
+            _expect(path, name, datasets[""], (rows,), "i" if integral else "f" if name in NUMBER_DTYPES else "if")
             continue
-        if not {"bytes", "offsets"} <= set(parts) or parts["bytes"].dtype != np.uint8 or len(parts["bytes"].shape) != 1:
+        if (
+            not {"bytes", "offsets"} <= set(datasets)
+            or datasets["bytes"].dtype != np.uint8
+            or len(datasets["bytes"].shape) != 1
+        ):
             raise CorruptStoreError(f"{path}: column '{name}' should have 'bytes', uint8 [n], and 'offsets'")
         n_values = rows
-        if found == CATEGORY:
-            _expect(path, name, parts["codes"], (rows,), "i")
-            # A value that no row has would be of no use.
-            n_values = min(rows, max(0, int(np.prod(parts["offsets"].shape, dtype=object)) - 1))
-        _expect(path, name, parts["offsets"], (n_values + 1,), "i")
+        if stored == CATEGORY:
+            _expect(path, name, datasets["codes"], (rows,), "i")
+            # A category without rows would be useless, so the table is at most as long as the rows.
+            n_values = min(rows, max(0, int(np.prod(datasets["offsets"].shape, dtype=object)) - 1))
+        _expect(path, name, datasets["offsets"], (n_values + 1,), "i")
 
 
 def check_texts(path: Path, columns: Mapping[str, Mapping[str, Location]]) -> None:
-    """Decode every text of columns.
+    """Decode every text of the columns.
 
     Raises:
-        CorruptStoreError: offsets that do not go from 0 to the end, or a text that is not UTF-8.
+        CorruptStoreError: offsets do not run from 0 to the end, or a text is not UTF-8.
     """
-    for name, parts in columns.items():
-        if "" in parts:
+    for name, datasets in columns.items():
+        if "" in datasets:
             continue
-        offsets, end = map_dataset(path, parts["offsets"]), parts["bytes"].shape[0]
+        offsets, end = map_dataset(path, datasets["offsets"]), datasets["bytes"].shape[0]
         if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
             raise CorruptStoreError(f"{path}: the offsets of column '{name}' do not go from 0 to {end:,}")
-        for _ in TextColumn(map_dataset(path, parts["bytes"]), offsets):
+        for _ in TextColumn(map_dataset(path, datasets["bytes"]), offsets):
             pass
 
 
@@ -172,9 +178,9 @@ def _expect(path: Path, name: str, location: Location, shape: tuple[int, ...], k
         )
 
 
-def map_column(path: Path, parts: Mapping[str, Location]) -> Column:
-    """Map a column that `column_datasets` found."""
-    arrays = {part: map_dataset(path, location) for part, location in parts.items()}
+def map_column(path: Path, datasets: Mapping[str, Location]) -> Column:
+    """Memory-map a column, given its datasets."""
+    arrays = {name: map_dataset(path, location) for name, location in datasets.items()}
     if "" in arrays:
         return arrays[""]
     texts = TextColumn(arrays["bytes"], arrays["offsets"])

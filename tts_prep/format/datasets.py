@@ -1,4 +1,4 @@
-"""Contiguous datasets of a store's files, mapped or read from their place without HDF5."""
+"""Contiguous datasets of HDF5 files, memory-mapped or read by their location, without HDF5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tts_prep.format.decoding import MAX_COUNT, Record, shown
 Array = npt.NDArray[Any]
 
 MAX_CHECKED_BYTES: Final = 1 << 24
-"""A dataset of at most this size is compared with its checksum when it is mapped: a few milliseconds."""
+"""Datasets of up to this size in bytes are checked against their checksum when mapped, in a few milliseconds."""
 
 _MAX_STRING = 1 << 28
 _DTYPES = {np.dtype(name).str: np.dtype(name) for name in ("<i1", "<i2", "<i4", "<i8", "<f2", "<f4", "<f8")}
@@ -28,13 +28,13 @@ _DTYPES |= {np.dtype(name).str: np.dtype(name) for name in ("<u1", "<u2", "<u4",
 
 @dataclass(frozen=True)
 class Location:
-    """Where a contiguous dataset lies in its file.
+    """The location of a contiguous dataset in its file.
 
     Attributes:
-        offset: in bytes from the start of the file; −1 where the dataset has no elements.
-        shape: the dataset's shape.
-        dtype: little-endian.
-        crc32: of the bytes, eight hexadecimal digits; None where it is not known from elsewhere than the file.
+        offset: in bytes from the start of the file; −1 if the dataset has no elements.
+        shape: the shape of the dataset.
+        dtype: the dtype, little-endian.
+        crc32: the CRC-32 of the bytes, eight hexadecimal digits; None if only the file itself has a checksum.
     """
 
     offset: int
@@ -44,7 +44,7 @@ class Location:
 
     @property
     def size(self) -> int:
-        """The length of the dataset in bytes."""
+        """The size of the dataset in bytes."""
         return self.dtype.itemsize * int(np.prod(self.shape, dtype=object))
 
     def within(self, n_bytes: int) -> bool:
@@ -52,15 +52,15 @@ class Location:
         return self.size == 0 or 0 <= self.offset <= n_bytes - self.size
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the location as it stands in a manifest."""
+        """Return the entry of the location in a manifest."""
         return {"offset": self.offset, "shape": list(self.shape), "dtype": self.dtype.str, "crc32": self.crc32}
 
     @classmethod
     def from_dict(cls, where: Path | str, value: object) -> Location:
-        """Read what `as_dict` wrote.
+        """Parse the result of `as_dict`.
 
         Raises:
-            CorruptStoreError: it is no location of numbers.
+            CorruptStoreError: it is not the location of an array of numbers.
         """
         record = Record(where, value)
         shape = record.items("shape")
@@ -74,14 +74,14 @@ class Location:
 
 
 Locations: TypeAlias = Mapping[str, Location]
-"""The datasets of a file, by their paths: ``"columns/text/bytes"``."""
+"""The locations of a file's datasets by their paths, such as ``"columns/text/bytes"``."""
 
 
 def dataset_at(path: Path, locations: Locations, name: str) -> Location:
-    """Return the location of a dataset that has to be there.
+    """Return the location of a required dataset.
 
     Raises:
-        CorruptStoreError: the file has none of this name.
+        CorruptStoreError: the file has no dataset of this name.
     """
     if name not in locations:
         raise CorruptStoreError(f"{path}: expected a dataset '{shown(name)[1:-1]}', found none")
@@ -89,13 +89,13 @@ def dataset_at(path: Path, locations: Locations, name: str) -> Location:
 
 
 def map_dataset(path: Path, location: Location) -> Array:
-    """Map a dataset's bytes, read-only, as an array of its shape and dtype.
+    """Memory-map a dataset, read-only, as an array of its shape and dtype.
 
-    The file's size is checked first, so that a truncated file is an error here and not a bus error later. Where the
-    checksum is known and the dataset is small, the bytes are compared with it.
+    The size of the file is checked first, so that a truncated file raises here and does not cause a bus error later.
+    Small datasets are checked against their checksum, if it is known.
 
     Raises:
-        CorruptStoreError: the file is missing, shorter than the dataset, or has other bytes.
+        CorruptStoreError: the file is missing or too short, or the checksum does not match.
     """
     try:
         if location.size == 0:
@@ -110,29 +110,29 @@ def map_dataset(path: Path, location: Location) -> Array:
     except (OSError, OverflowError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CorruptStoreError(f"{path}: cannot be mapped ({reason}); was the store moved?") from error
-    # A plain array over the same pages: slices of np.memmap objects cost microseconds each.
+    # A plain array over the same pages, because slicing an np.memmap object costs microseconds.
     values: Array = np.asarray(mapped)
     if location.crc32 is not None and location.size <= MAX_CHECKED_BYTES:
-        found = crc32_text(zlib.crc32(values.reshape(-1).view(np.uint8)))
-        if found != location.crc32:
+        checksum = crc32_text(zlib.crc32(values.reshape(-1).view(np.uint8)))
+        if checksum != location.crc32:
             raise CorruptStoreError(
-                f"{path}: the {location.size:,} bytes from {location.offset:,} on have the CRC-32 {found}, expected "
+                f"{path}: {location.size:,} bytes at offset {location.offset:,} have the CRC-32 {checksum}, expected "
                 f"{shown(location.crc32)[1:-1]}; run 'tts-prep verify'"
             )
     return values
 
 
 def read_dataset(path: Path, location: Location) -> Array:
-    """Read a dataset's bytes as an array of its shape and dtype.
+    """Read a dataset as an array of its shape and dtype.
 
     Raises:
-        CorruptStoreError: the file is missing or shorter than the dataset.
+        CorruptStoreError: the file is missing or too short.
     """
     if not location.size:
         return np.empty(location.shape, location.dtype)
     try:
         with path.open("rb", buffering=0) as file:
-            # Before anything is allocated.
+            # Checked before memory is allocated.
             if not location.within(os.fstat(file.fileno()).st_size):
                 raise CorruptStoreError(f"{path}: shorter than its datasets; run 'tts-prep verify' and make it again")
             values: Array = np.empty(location.shape, location.dtype)
@@ -144,7 +144,7 @@ def read_dataset(path: Path, location: Location) -> Array:
         reason = getattr(error, "strerror", None) or error
         raise CorruptStoreError(f"{path}: cannot be read ({reason}); was the store moved?") from error
     if rest:
-        raise CorruptStoreError(f"{path}: became shorter while it was read; leave a store alone that is being read")
+        raise CorruptStoreError(f"{path}: became shorter while it was read; do not modify a store while it is read")
     return values
 
 
@@ -152,17 +152,19 @@ def read_string(path: Path, locations: Locations, name: str) -> str:
     """Read a scalar fixed-length string.
 
     Raises:
-        CorruptStoreError: there is none, it is longer than the file or than any store needs, or not UTF-8.
+        CorruptStoreError: the string is missing, too long, or not UTF-8.
     """
     location = dataset_at(path, locations, name)
     if location.shape != () or location.dtype.kind != "S":
         raise CorruptStoreError(f"{path}: '{name}': expected one fixed-length string, found {location.dtype} values")
     if location.size > _MAX_STRING:
-        raise CorruptStoreError(f"{path}: '{name}': a string of {location.size:,} bytes, no store has that")
+        raise CorruptStoreError(
+            f"{path}: '{name}': a string of {location.size:,} bytes, more than the maximum of {_MAX_STRING:,}"
+        )
     try:
         with path.open("rb") as file:
             if location.offset < 0 or not location.within(os.fstat(file.fileno()).st_size):
-                raise CorruptStoreError(f"{path}: '{name}': {location.size:,} bytes do not lie within the file")
+                raise CorruptStoreError(f"{path}: '{name}': {location.size:,} bytes exceed the end of the file")
             file.seek(location.offset)
             data = file.read(location.size)
     except OSError as error:
@@ -174,5 +176,5 @@ def read_string(path: Path, locations: Locations, name: str) -> str:
 
 
 def location_crc32(path: Path, location: Location) -> str:
-    """Return the CRC-32 of a dataset's bytes, eight hexadecimal digits."""
+    """Return the CRC-32 of a dataset, as eight hexadecimal digits."""
     return bytes_crc32(path, location.offset, location.size)

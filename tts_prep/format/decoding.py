@@ -1,4 +1,4 @@
-"""Decode the JSON records of a store: the one place that answers a value that is missing or of the wrong type."""
+"""Decode the JSON records of a store: the only place that handles missing values and wrong types."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any, Final
 from tts_prep.errors import CorruptStoreError
 
 MAX_COUNT: Final = 1 << 60
-"""No size, number of rows or offset in a store is larger."""
+"""The maximum of any size, number of rows or offset in a store."""
 
 _MAX_SHOWN = 60
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, in at most 60 characters."""
+    """Return a value as text for a message, in at most 60 characters."""
     try:
         text = ascii(value) if isinstance(value, str) and len(value) <= _MAX_SHOWN else ascii(reprlib.repr(value))[1:-1]
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts
         text = f"an integer of {value.bit_length():,} bits" if isinstance(value, int) else "a value"
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def parse_json(where: Path | str, text: str) -> Any:
-    """Parse a JSON text as the standard has it, without NaN and infinities.
+    """Parse strict JSON, without NaN and infinities.
 
     Raises:
-        CorruptStoreError: it is not JSON, or holds half of a surrogate pair, which has no UTF-8.
+        CorruptStoreError: it is not JSON, or contains a lone surrogate, which has no UTF-8.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -45,14 +45,14 @@ def _refuse_constant(name: str) -> float:
 
 
 class Record:
-    """A JSON object whose values are checked when they are taken out.
+    """A JSON object whose values are checked on access.
 
     Args:
-        where: the file, and what in it, for messages: ``"store/manifest.json"``, ``"shards/00000.h5: header"``.
-        value: what the JSON text holds.
+        where: the file, and the place in it, for messages: ``"store/manifest.json"``, ``"shards/00000.h5: header"``.
+        value: the parsed JSON.
 
     Raises:
-        CorruptStoreError: it is not an object; from every method: the key is missing or has another type or range.
+        CorruptStoreError: it is not an object. Every method raises it for a missing key or a wrong type or range.
     """
 
     def __init__(self, where: Path | str, value: object) -> None:
@@ -65,7 +65,7 @@ class Record:
         return key in self.values
 
     def fault(self, key: str, expected: str) -> CorruptStoreError:
-        """Return the error for a key whose value is not what is expected."""
+        """Return the error for a key whose value is not as expected."""
         name = shown(key)
         if key not in self.values:
             return CorruptStoreError(f"{self.where}: {name} is missing, expected {expected}")
@@ -93,7 +93,7 @@ class Record:
         return float(value)
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """Return an object as it is."""
+        """Return an object as a dict."""
         value = self.values.get(key)
         if not isinstance(value, dict):
             raise self.fault(key, "an object")
@@ -104,7 +104,7 @@ class Record:
         return Record(f"{self.where}: '{shown(key)[1:-1]}'", self.mapping(key))
 
     def items(self, key: str) -> list[Any]:
-        """Return a list as it is."""
+        """Return a list of any items."""
         value = self.values.get(key)
         if not isinstance(value, list):
             raise self.fault(key, "a list")
@@ -120,7 +120,7 @@ class Record:
     def numbers(self, key: str, n: int, low: float = -1e100, high: float = 1e100) -> list[float]:
         """Return a list of ``n`` finite numbers from ``low`` to ``high``.
 
-        The bounds leave room for squares of the values, times a count.
+        With the default bounds, squares of the values times a count do not overflow.
         """
         value = self.items(key)
         if len(value) != n or not all(type(item) in (int, float) and low <= item <= high for item in value):

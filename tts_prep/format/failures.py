@@ -1,4 +1,4 @@
-"""``failures.jsonl``: one line for each utterance that was left out."""
+"""``failures.jsonl``: one line per failed utterance."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MAX_LINE: Final = 1 << 20
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An utterance that was left out.
+    """An utterance that failed and is not in the store.
 
     Attributes:
-        id: of the utterance, or the empty text where the row had none.
+        id: the id of the utterance; empty if its row has none.
         where: the corpus file and line.
-        stage: where it failed: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
-        reason: one line.
+        stage: the stage that failed: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
+        reason: the error, one line.
     """
 
     id: str
@@ -34,20 +34,20 @@ class LeftOut:
 
 
 def read_failures(store: Path, rows: int) -> Iterator[LeftOut]:
-    """Yield the lines of ``failures.jsonl``, one after the other.
+    """Yield the lines of ``failures.jsonl``.
 
     Args:
-        rows: how many lines the manifest says.
+        rows: the number of lines according to the manifest.
 
     Raises:
-        CorruptStoreError: it is no file of the store, a line is not such an object or has more than 1 MiB, or there are
-            more or fewer lines.
+        CorruptStoreError: the file is not a regular file of the store, a line is malformed or longer than 1 MiB, or the
+            number of lines is wrong.
     """
     path = stored_file(store, FAILURES)
     number = 0
     try:
         with open_regular(path) as file:
-            # One read at a time, however long a line is.
+            # In blocks, so that memory is bounded even if a line is very long.
             rest = b""
             while block := file.read(1 << 16):
                 *lines, rest = (rest + block).split(b"\n")
@@ -61,15 +61,13 @@ def read_failures(store: Path, rows: int) -> Iterator[LeftOut]:
     except OSError as error:
         raise CorruptStoreError(f"{path}: cannot be read ({error.strerror}); run 'tts-prep verify'") from error
     if rest or number != rows:
-        raise CorruptStoreError(
-            f"{path}: does not have the {rows:,} lines that the manifest says; run 'tts-prep verify'"
-        )
+        raise CorruptStoreError(f"{path}: expected {rows:,} lines as in the manifest; run 'tts-prep verify'")
 
 
 def _parse(path: Path, number: int, line: bytes) -> LeftOut:
     where = f"{path}:{number}"
     if len(line) > _MAX_LINE:
-        raise CorruptStoreError(f"{where}: a line of {len(line):,} bytes, no store has that")
+        raise CorruptStoreError(f"{where}: a line of {len(line):,} bytes, more than the maximum of {_MAX_LINE:,}")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Opening files of a store that may come from anywhere."""
+"""Paths of the files of an untrusted store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tts_prep.format.layout import SHARDS, shard_number
 
 
 def shard_folder_files(store: Path) -> Iterator[str]:
-    """Yield the path of everything in a store's folder of shards and its numbered folders, relative to the store."""
+    """Yield all paths in the folder ``shards`` and its numbered subfolders, relative to the store."""
     if not (store / SHARDS).is_dir():
         return
     for path in sorted((store / SHARDS).iterdir()):
@@ -23,7 +23,7 @@ def shard_folder_files(store: Path) -> Iterator[str]:
 
 
 def shard_files(store: Path) -> Iterator[tuple[int, Path]]:
-    """Yield number and path of every shard in a store's folder."""
+    """Yield number and path of every shard of a store."""
     for name in shard_folder_files(store):
         number = shard_number(name)
         if number is not None:
@@ -31,11 +31,11 @@ def shard_files(store: Path) -> Iterator[tuple[int, Path]]:
 
 
 def stored_file(store: Path, name: str) -> Path:
-    """Return the path of a store's file after a look at what stands there.
+    """Check that a file of a store is a regular file, and return its path.
 
     Raises:
-        CorruptStoreError: there is none, it is not a regular file (a pipe would wait for ever), or a link leads out
-            of the store.
+        CorruptStoreError: the file is missing, is not a regular file (reading a pipe would block), or is a link to a
+            file outside of the store.
     """
     path = store / name
     try:
@@ -45,23 +45,23 @@ def stored_file(store: Path, name: str) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise CorruptStoreError(f"{path}: cannot be opened ({reason}); was the store moved?") from error
     if not inside:
-        raise CorruptStoreError(f"{path}: a link that leads out of the store; expected a file, copy it to its place")
+        raise CorruptStoreError(f"{path}: a link to a file outside of the store; replace it by a copy of the file")
     if not stat.S_ISREG(status.st_mode):
         raise CorruptStoreError(f"{path}: expected a regular file, found something else")
     return path
 
 
-def read_text(path: Path, most: int) -> str:
-    """Return the text of a UTF-8 file that `stored_file` has looked at.
+def read_text(path: Path, max_bytes: int) -> str:
+    """Return the text of a UTF-8 file that `stored_file` has checked.
 
     Raises:
-        CorruptStoreError: it is longer than ``most`` bytes, cannot be read, or is not UTF-8.
+        CorruptStoreError: it is longer than ``max_bytes``, cannot be read, or is not UTF-8.
     """
     try:
         with path.open("rb") as file:
-            data = file.read(most + 1)
-        if len(data) > most:
-            raise CorruptStoreError(f"{path}: longer than {most:,} bytes, no store has that; it is not read")
+            data = file.read(max_bytes + 1)
+        if len(data) > max_bytes:
+            raise CorruptStoreError(f"{path}: longer than the maximum of {max_bytes:,} bytes")
         return data.decode("utf-8")
     except OSError as error:
         raise CorruptStoreError(f"{path}: cannot be read ({error.strerror})") from error

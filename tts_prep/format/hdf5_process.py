@@ -1,10 +1,10 @@
-"""Find the datasets of HDF5 files in a process of its own.
+"""Find the datasets of HDF5 files in a separate process.
 
-A file that was made to do harm can crash the HDF5 library, or keep it busy for ever. Then that process ends, and this
-one goes on with an error. It speaks JSON: nothing is unpickled.
+A malicious or broken file can crash the HDF5 library or block it forever. Then the separate process ends, and this one
+raises an error. The processes exchange JSON; nothing is unpickled.
 
-Run as ``python -m tts_prep.format.hdf5_process``, this module is that process: it reads a path a line, as JSON, and
-answers with the datasets, or with what is wrong.
+``python -m tts_prep.format.hdf5_process`` runs that process: it reads one path per line, as JSON, and answers with the
+datasets or with an error message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.datasets import Location, Locations
 
 _CPU_SECONDS: Final = 4
-"""Processor time for one file; all files of a store take milliseconds."""
+"""Processor time limit per file; files of a store take milliseconds."""
 
 _WALL_SECONDS: Final = 120
 _MEMORY: Final = 1 << 30
@@ -36,9 +36,9 @@ _MEMORY: Final = 1 << 30
 
 @contextmanager
 def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
-    """Yield a function that finds the datasets of an HDF5 file, in another process that ends with the block.
+    """Yield a function that finds the datasets of an HDF5 file in another process, which ends with the block.
 
-    The function raises a `CorruptStoreError` as `tts_prep.format.hdf5_reader.read_locations` does, and where the file
+    The function raises a `CorruptStoreError` like `tts_prep.format.hdf5_reader.read_locations`, and also if the file
     crashes HDF5 or takes more than four seconds of processor time.
     """
     process = _Process()
@@ -49,13 +49,13 @@ def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
 
 
 def locations_apart(path: Path) -> Locations:
-    """Find the datasets of one HDF5 file, in another process; see `hdf5_process`."""
+    """Find the datasets of one HDF5 file in another process; see `hdf5_process`."""
     with hdf5_process() as find:
         return find(path)
 
 
 class _Process:
-    """The other process, started when it is first needed, and again after a crash."""
+    """The separate process, started on first use and again after a crash."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,9 +64,11 @@ class _Process:
         try:
             answer = self._ask(json.dumps(os.fspath(path)).encode() + b"\n")
         except OSError as error:
-            raise CorruptStoreError(f"{path}: the process that reads HDF5 cannot be run ({error})") from error
+            raise CorruptStoreError(f"{path}: the process that reads HDF5 cannot be started ({error})") from error
         if answer is None:
-            raise CorruptStoreError(f"{path}: crashes HDF5, or keeps it busy without end; run 'tts-prep verify'")
+            raise CorruptStoreError(
+                f"{path}: crashes the HDF5 library or takes too long to read; run 'tts-prep verify'"
+            )
         value = json.loads(answer)
         if "fault" in value:
             raise CorruptStoreError(value["fault"])
@@ -76,7 +78,7 @@ class _Process:
         }
 
     def _ask(self, line: bytes) -> bytes | None:
-        """Return the answer to a line; None where the process ended or took too long."""
+        """Return the answer to a line; None if the process ended or took too long."""
         process = self._process or self._start()
         self._process = process
         assert process.stdin
@@ -120,7 +122,7 @@ class _Process:
 def _serve() -> None:
     from tts_prep.format.hdf5_reader import read_locations
 
-    # Ctrl-C is for the process that asks.
+    # Ctrl-C is handled by the parent process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory()
     for line in sys.stdin.buffer:

@@ -1,4 +1,4 @@
-"""Find the datasets of an HDF5 file. Everything else is read from the places that this finds, without HDF5."""
+"""Find the locations of the datasets of an HDF5 file, which are then read without HDF5."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ from tts_prep.format.decoding import shown
 
 _MAX_DEPTH = 3
 _MAX_OBJECTS = 4096
-"""Groups and datasets of a file; one that links to the same group again and again would take for ever."""
+"""The maximum number of groups and datasets of a file; a cycle of groups would never end."""
 
 
 def read_locations(path: Path) -> Locations:
-    """Return where every dataset of an HDF5 file lies, by its path in the file.
+    """Return the location of every dataset of an HDF5 file by its path in the file.
 
-    Links are looked at before anything is opened: nothing outside of this file is.
+    Links are checked before they are followed, so that no other file is opened.
 
     Raises:
-        CorruptStoreError: HDF5 cannot read the file; a link is not a hard one; a dataset is not contiguous, or has
-            another kind of values than numbers and fixed-length strings; there are too many objects.
+        CorruptStoreError: HDF5 cannot read the file; a link is not a hard link; a dataset is not contiguous, or holds
+            values other than numbers and fixed-length strings; there are too many objects.
     """
     try:
         with h5py.File(path, "r", locking=False) as file:
             return dict(find_datasets(file, path))
     except FileNotFoundError:
-        raise CorruptStoreError(f"{path}: no such file, but the store needs it") from None
+        raise CorruptStoreError(f"{path}: no such file") from None
     except TtsPrepError:
         raise
-    except Exception as error:  # h5py raises whatever its C code comes across in a broken file
+    except Exception as error:  # for a broken file, h5py raises many kinds of exceptions
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CorruptStoreError(f"{path}: cannot be read as HDF5 ({reason}); run 'tts-prep verify'") from error
 
 
 def find_datasets(file: h5py.File, path: Path) -> Iterator[tuple[str, Location]]:
-    """Yield the paths and the places of all datasets of an open file; see `read_locations`."""
+    """Yield path and location of every dataset of an open file; see `read_locations`."""
     pending: list[tuple[h5py.Group, str, int]] = [(file, "", 0)]
     n_objects = 0
     while pending:
         group, prefix, depth = pending.pop()
-        # The number of links, before any of their names is read.
+        # Check the number of links before reading their names.
         n_objects += len(group)
         if n_objects > _MAX_OBJECTS:
-            raise CorruptStoreError(f"{path}: more than {_MAX_OBJECTS:,} HDF5 objects, no file of a store has that")
+            raise CorruptStoreError(f"{path}: more than the maximum of {_MAX_OBJECTS:,} HDF5 objects")
         for name in group:
             where = f"{prefix}{name}"
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                 raise CorruptStoreError(
                     f"{path}: {shown(where)}: expected a dataset or group in this file, found a link"
                 )
-            found = group[name]
-            if isinstance(found, h5py.Dataset):
-                yield where, _locate(found, path, where)
-            elif not isinstance(found, h5py.Group):
+            item = group[name]
+            if isinstance(item, h5py.Dataset):
+                yield where, _locate(item, path, where)
+            elif not isinstance(item, h5py.Group):
                 raise CorruptStoreError(f"{path}: {shown(where)}: expected a dataset, found another kind of object")
             elif depth == _MAX_DEPTH:
-                raise CorruptStoreError(f"{path}: groups are nested deeper than those of a store")
+                raise CorruptStoreError(f"{path}: groups are nested deeper than {_MAX_DEPTH} levels")
             else:
-                pending.append((found, f"{where}/", depth + 1))
+                pending.append((item, f"{where}/", depth + 1))
 
 
 def _locate(dataset: h5py.Dataset, path: Path, where: str) -> Location:

@@ -19,9 +19,9 @@ from tts_prep.format.layout import NUMBER, PAGE, TEXT
 
 
 class _Output:
-    """The file that HDF5 writes to, which records the first I/O error; `check` raises it.
+    """The file object that HDF5 writes to. It records the first I/O error; `check` raises it.
 
-    HDF5 goes on after a failed write, fails in many other places, and reports that on stderr, past all exceptions.
+    Raising it at once would not help: HDF5 continues after a failed write, fails elsewhere, and reports on stderr.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,10 +72,10 @@ class _Output:
         return size
 
     def flush(self) -> None:
-        """Do nothing: there is no buffer here."""
+        """Do nothing: writes are not buffered."""
 
     def check(self) -> None:
-        """Raise the first failure."""
+        """Raise the first I/O error, if any."""
         if self.fault is not None:
             raise self.fault
 
@@ -85,15 +85,15 @@ class _Output:
 
 @contextmanager
 def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
-    """Create an HDF5 file whose bytes depend only on what is written to it.
+    """Create an HDF5 file whose bytes depend only on its contents.
 
-    At the end the checksum of every dataset is written to it, and the seal is appended.
+    On exit, the checksums of all datasets are written, and the seal is appended.
 
     Args:
-        sealed: False where the caller appends the seal, by `seal_file`.
+        sealed: append the seal; False leaves that to the caller, by `seal_file`.
 
     Raises:
-        OSError: of the first write that failed.
+        OSError: a write failed; the first such error is raised.
     """
     output = _Output(path)
     try:
@@ -103,7 +103,7 @@ def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
             libver=("v110", "v110"),
             alignment_threshold=1,
             alignment_interval=PAGE,
-            # Object headers and links side by side, not each on a page of its own.
+            # Store object headers and links next to each other, not on a page each.
             meta_block_size=4 * PAGE,
         ) as file:
             yield file
@@ -113,7 +113,7 @@ def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
             write_string(file, CHECKSUMS, canonical_json(checksums))
         output.check()
     except Exception:
-        # Whatever went wrong after the first I/O error is a consequence of it.
+        # Any later exception is a consequence of the first I/O error.
         output.check()
         raise
     finally:
@@ -123,7 +123,7 @@ def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
 
 
 def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.Dataset:
-    """Create a contiguous dataset, without storage when it has no elements."""
+    """Create a contiguous dataset; one without elements has no storage."""
     return group.create_dataset(name, shape=shape, dtype=np.dtype(dtype).newbyteorder("<"), track_times=False)
 
 
@@ -133,10 +133,10 @@ def write_dataset(group: h5py.Group, name: str, values: Array) -> None:
 
 
 def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
-    """Write rows of a dataset from ``start`` on: what ``dataset[start : start + n] = values`` does, for less than half.
+    """Write rows of a dataset, as ``dataset[start : start + n] = values``, in less than half the time.
 
     Args:
-        values: [n, …], contiguous; converted where they are of another dtype than the dataset.
+        values: [n, …], contiguous; converted to the dtype of the dataset.
     """
     if not values.size:
         return
@@ -146,7 +146,7 @@ def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
 
 
 def write_string(group: h5py.Group, name: str, text: str) -> None:
-    """Write a scalar fixed-length UTF-8 string, which every HDF5 tool shows as text."""
+    """Write a scalar fixed-length UTF-8 string, which all HDF5 tools display as text."""
     data = text.encode("utf-8")
     dtype = h5py.string_dtype("utf-8", max(1, len(data)))
     group.create_dataset(name, data=np.array(data, dtype=dtype), track_times=False)
@@ -159,7 +159,7 @@ def write_number(group: h5py.Group, name: str, values: npt.ArrayLike, dtype: npt
 
 
 def write_texts(group: h5py.Group, name: str, texts: Iterable[str], kind: str = TEXT) -> None:
-    """Write a column of texts, or of categories as they are."""
+    """Write a column of texts, or of categories in the form of texts."""
     column = TextColumn.encode(texts)
     child = group.create_group(name)
     child.attrs["kind"] = kind

@@ -1,4 +1,4 @@
-"""The index, as a reader opens it: where every column and every array of every shard lies."""
+"""The index of a store: the locations of its columns and of the arrays in its shards."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tts_prep.format.manifest import Manifest
 
 @dataclass(frozen=True)
 class Index:
-    """Where everything lies in ``index.h5``; opening reads no column.
+    """The locations of everything in ``index.h5``. Opening it reads no column.
 
     Attributes:
-        path: the file.
-        rows: number of utterances.
-        columns: name → the datasets of the column.
-        speaker_statistics: ``frames`` [n_speakers], ``mel_mean`` and ``mel_std`` [n_speakers, n_mels]; of an added
+        path: the path of the file.
+        rows: the number of utterances.
+        columns: the datasets of each column.
+        speaker_statistics: ``frames`` [n_speakers], ``mel_mean`` and ``mel_std`` [n_speakers, n_mels]; for an added
             array A ``A_count`` [n_speakers], ``A_mean``, ``A_std``, ``A_min``, ``A_max`` [n_speakers, n].
-        arrays: array name → (byte offsets [n_shards], rows [n_shards]).
+        arrays: for each array, byte offsets [n_shards] and numbers of rows [n_shards] in the shards.
     """
 
     path: Path
@@ -38,29 +38,29 @@ class Index:
     arrays: Mapping[str, tuple[Array, Array]]
 
     def column(self, name: str) -> Column:
-        """Map a column."""
+        """Memory-map a column."""
         return map_column(self.path, self.columns[name])
 
 
 def index_locations(store: Path, manifest: Manifest) -> Locations:
-    """Return where the datasets of the index lie, from the manifest.
+    """Return the locations of the datasets of the index, from the manifest.
 
-    Stores of format 1.0 and 1.1 do not have that in their manifest: another process finds out by HDF5.
+    The manifest of formats 1.0 and 1.1 does not have them; there, another process reads them by HDF5.
     """
     return manifest.datasets.get(INDEX) or locations_apart(store / INDEX)
 
 
 def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, ArraySpec], n_shards: int) -> Index:
-    """Check the columns of an index against the manifest; no column is read.
+    """Check the columns of an index against the manifest. No column is read.
 
     Args:
-        locations: where the index's datasets lie.
-        rows: the number of utterances that the manifest says.
-        specs: the arrays that the manifest says.
-        n_shards: the number of shards that the manifest says.
+        locations: the locations of the index's datasets.
+        rows: the number of utterances according to the manifest.
+        specs: the arrays according to the manifest.
+        n_shards: the number of shards according to the manifest.
 
     Raises:
-        CorruptStoreError: a column is missing, or not as long as the manifest says.
+        CorruptStoreError: a column is missing, or its length contradicts the manifest.
     """
     columns = column_datasets(locations)
     spans = [column for spec in specs.values() for column in spec.columns or ()]
@@ -71,14 +71,14 @@ def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, 
     size = path.stat().st_size
     for name, place in locations.items():
         if not place.within(size):
-            raise CorruptStoreError(f"{path}: {shown(name)} does not lie within the file's {size:,} bytes")
+            raise CorruptStoreError(f"{path}: {shown(name)} exceeds the file's {size:,} bytes")
     maps = {}
     for name in specs:
         offsets, counts = (dataset_at(path, locations, f"shards/{name}_{what}") for what in ("offset", "rows"))
         for place in (offsets, counts):
             if place.shape != (n_shards,) or place.dtype.kind != "i":
                 raise CorruptStoreError(
-                    f"{path}: '{name}' of the shards is {place.dtype} {list(place.shape)}, not [{n_shards}] integers"
+                    f"{path}: '{name}' of the shards is {place.dtype} {list(place.shape)}, expected {n_shards} integers"
                 )
         maps[name] = map_dataset(path, offsets), map_dataset(path, counts)
     prefix = "speakers/"
@@ -89,10 +89,10 @@ def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, 
 
 
 def check_places(index: Index, manifest: Manifest) -> None:
-    """Check where the index says that the arrays lie: within the shards, and not one over the other.
+    """Check that the array locations in the index are within the shards and do not overlap.
 
     Raises:
-        CorruptStoreError: the message names the shard and the array.
+        CorruptStoreError: an array exceeds its shard or overlaps another one.
     """
     spans: list[tuple[str, Array, Array]] = []
     for name, (offsets, rows) in index.arrays.items():
@@ -100,7 +100,7 @@ def check_places(index: Index, manifest: Manifest) -> None:
         files = manifest.array_files.get(name, manifest.shards)
         sizes = np.array([entry.size for entry in files], np.int64)
         starts, counts = offsets.astype(np.int64), rows.astype(np.int64)
-        # Divided rather than multiplied: a count near 2**63 would wrap around.
+        # Division rather than multiplication, because a count near 2**63 would overflow.
         bad = (counts < 0) | (counts > sizes // spec.row_bytes) | ((counts > 0) & (starts < 0))
         lengths = np.where(bad, 0, counts) * spec.row_bytes
         bad |= (counts > 0) & (starts > sizes - lengths)
@@ -108,7 +108,7 @@ def check_places(index: Index, manifest: Manifest) -> None:
             number = int(np.flatnonzero(bad)[0])
             raise CorruptStoreError(
                 f"{index.path}: '{name}' of shard {number}: {int(counts[number]):,} rows from byte "
-                f"{int(starts[number]):,} on do not lie within its {int(sizes[number]):,} bytes; run 'tts-prep verify'"
+                f"{int(starts[number]):,} exceed its {int(sizes[number]):,} bytes; run 'tts-prep verify'"
             )
         _check_counts(index, name, spec, counts, manifest)
         if spec.added:
@@ -124,15 +124,16 @@ def check_places(index: Index, manifest: Manifest) -> None:
 
 
 def _check_counts(index: Index, name: str, spec: ArraySpec, counts: Array, manifest: Manifest) -> None:
-    """Check that an added array has as many rows in each file as its axis asks for."""
+    """Check that the number of rows of an added array in each file is that of its axis."""
     if not spec.added or spec.axis == OWN:
         return
     if spec.axis == UTTERANCE:
-        due = np.array([entry.rows for entry in manifest.shards], np.int64)
+        expected = np.array([entry.rows for entry in manifest.shards], np.int64)
     else:
-        due = next(index.arrays[other][1] for other, layout in ARRAYS.items() if layout.axis == spec.axis)
-    if not np.array_equal(counts, due):
-        number = int(np.flatnonzero(counts != due)[0])
+        expected = next(index.arrays[other][1] for other, layout in ARRAYS.items() if layout.axis == spec.axis)
+    if not np.array_equal(counts, expected):
+        number = int(np.flatnonzero(counts != expected)[0])
         raise CorruptStoreError(
-            f"{index.path}: '{name}' of shard {number} has {int(counts[number]):,} rows, expected {int(due[number]):,}"
+            f"{index.path}: '{name}' of shard {number} has {int(counts[number]):,} rows, expected "
+            f"{int(expected[number]):,}"
         )

@@ -1,4 +1,4 @@
-"""Write the index: one row an utterance, from the shards and the array files alone."""
+"""Write the index, with one row per utterance, from the shards and the array files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _SPEAKERS = "speakers"
 
 
 @dataclass
-class _Part:
-    """A dataset of a column, in every shard: where it lies, and how many elements it has. Plain numbers, for memory."""
+class _ShardDatasets:
+    """The locations of one dataset of a column in all shards, as plain numbers to save memory."""
 
     dtype: np.dtype[Any]
     offsets: array[int] = field(default_factory=lambda: array("q"))
@@ -45,30 +45,30 @@ class _Part:
 
 @dataclass
 class _Column:
-    """What is known of a column after a first look at every shard.
+    """A column after the first pass over the shards.
 
     Attributes:
-        parts: its datasets, by their names within it (``""`` for the one of a number column).
-        values: the different ones of a category.
+        datasets: its datasets by their names within the column (``""`` for a column of numbers).
+        values: the distinct values of a category.
     """
 
     kind: str
-    parts: dict[str, _Part]
+    datasets: dict[str, _ShardDatasets]
     values: set[str] = field(default_factory=set)
 
     def texts(self, path: Path, shard: int) -> list[str]:
-        data, offsets = (read_dataset(path, self.parts[part].place(shard)) for part in ("bytes", "offsets"))
+        data, offsets = (read_dataset(path, self.datasets[name].place(shard)) for name in ("bytes", "offsets"))
         return TextColumn(data, offsets).take(np.arange(len(offsets) - 1))
 
 
 @dataclass(frozen=True)
 class IndexSummary:
-    """What the index was made from.
+    """Totals of an index.
 
     Attributes:
-        rows: utterances.
-        mel: statistics of all frames.
-        arrays: name of an added array → statistics of all rows.
+        rows: the number of utterances.
+        mel: the statistics of all frames.
+        arrays: the statistics of all rows of each added array.
     """
 
     rows: int
@@ -79,39 +79,40 @@ class IndexSummary:
 def build_index(
     store: Path, shards: Sequence[Path], arrays: Sequence[str] = (), find: FindLocations = read_locations
 ) -> IndexSummary:
-    """Write ``index.h5`` from what the shards and the array files hold.
+    """Write ``index.h5`` from the shards and the array files.
 
-    Memory stays bounded by one shard's columns and the tables of the categories: a first pass finds out the sizes,
-    a second one copies.
+    Memory is bounded by the columns of one shard and the tables of categories: the first pass collects sizes, the
+    second copies values.
 
     Args:
-        arrays: the names of the added arrays, sorted; each has a file for every shard.
+        arrays: the names of the added arrays, sorted; each has one file per shard.
         find: finds the datasets of an HDF5 file.
     """
     rows: list[int] = []
-    found: dict[str, _Column] = {}
+    by_name: dict[str, _Column] = {}
     places: list[dict[str, Location]] = []
     statistics: dict[str, MelStatistics] = {}
     total = MelStatistics.empty(0)
     for path in shards:
         locations = find(path)
         header = read_header(path, locations)
-        _add_columns(path, locations, found, header.rows, first=not rows)
+        _add_columns(path, locations, by_name, header.rows, first=not rows)
         rows.append(header.rows)
         for speaker, values in header.mel_statistics.items():
-            part = MelStatistics.from_dict(values)
-            statistics[speaker] = statistics[speaker].merged(part) if speaker in statistics else part
-            total = total.merged(part)
+            of_shard = MelStatistics.from_dict(values)
+            earlier = statistics.get(speaker)
+            statistics[speaker] = earlier.merged(of_shard) if earlier else of_shard
+            total = total.merged(of_shard)
         places.append({name: dataset_at(path, locations, name) for name in header.arrays})
-        for column in found.values():
+        for column in by_name.values():
             if column.kind == CATEGORY:
                 column.values.update(column.texts(path, len(rows) - 1))
-    added = {name: _look_at_array(store, name, len(shards), find) for name in arrays}
+    added = {name: _scan_array(store, name, len(shards), find) for name in arrays}
     with replacing(store / INDEX) as partial, create_file(partial) as file:
         columns = file.create_group(_COLUMNS)
         write_number(columns, "shard", np.repeat(np.arange(len(rows)), rows), "<i4")
         tables = {}
-        for name, column in found.items():
+        for name, column in by_name.items():
             table = _write_column(columns, name, column, shards, rows)
             if column.kind == CATEGORY:
                 tables[name] = table
@@ -129,62 +130,64 @@ def build_index(
 
 @dataclass
 class _AddedArray:
-    """What is known of an added array after a first look at its files.
+    """An added array after the first pass over its files.
 
     Attributes:
-        places: of the array, in each file.
-        columns: with the axis ``own``: start and length of each row, in every file.
-        n: numbers of a row.
-        total, speakers: statistics.
+        places: the location of the array in each file.
+        columns: with the axis ``own``, the datasets of ``start`` and ``length`` in each file.
+        n: the number of values per row.
+        total, speakers: statistics of all rows, and by speaker.
     """
 
     places: list[Location]
-    columns: dict[str, _Part]
+    columns: dict[str, _ShardDatasets]
     n: int
     total: ArrayStatistics
     speakers: dict[str, ArrayStatistics]
 
     def write_columns(self, group: h5py.Group, store: Path, name: str, rows: Sequence[int]) -> None:
         files = [store / array_file_name(name, number) for number in range(len(rows))]
-        for part, column in self.columns.items():
-            target = {"start": f"{name}_start", "length": f"n_{name}"}[part]
+        for key, column in self.columns.items():
+            target = {"start": f"{name}_start", "length": f"n_{name}"}[key]
             if target in group:
-                raise CorruptStoreError(f"{store}: array '{name}' needs a column '{target}', the corpus has one")
+                raise CorruptStoreError(
+                    f"{store}: array '{name}' needs a column '{target}', which the corpus already has"
+                )
             _write_column(group, target, _Column(NUMBER, {"": column}), files, rows)
 
     def write_speakers(self, group: h5py.Group, name: str, table: Sequence[str]) -> None:
-        parts = [self.speakers.get(speaker, ArrayStatistics.empty(self.n)) for speaker in table]
-        write_dataset(group, f"{name}_count", np.array([part.moments.count for part in parts], np.int64))
+        statistics = [self.speakers.get(speaker, ArrayStatistics.empty(self.n)) for speaker in table]
+        write_dataset(group, f"{name}_count", np.array([one.moments.count for one in statistics], np.int64))
         for what, values in (
-            ("mean", [part.moments.mean for part in parts]),
-            ("std", [part.moments.std for part in parts]),
-            ("min", [part.low for part in parts]),
-            ("max", [part.high for part in parts]),
+            ("mean", [one.moments.mean for one in statistics]),
+            ("std", [one.moments.std for one in statistics]),
+            ("min", [one.low for one in statistics]),
+            ("max", [one.high for one in statistics]),
         ):
-            write_dataset(group, f"{name}_{what}", np.array(values, np.float64).reshape(len(parts), self.n))
+            write_dataset(group, f"{name}_{what}", np.array(values, np.float64).reshape(len(table), self.n))
 
 
-def _look_at_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _AddedArray:
-    found: _AddedArray | None = None
+def _scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _AddedArray:
+    added: _AddedArray | None = None
     for number in range(n_shards):
         path = store / array_file_name(name, number)
         locations = find(path)
         header = read_array_header(path, locations)
-        columns = {part: place[""] for part, place in column_datasets(locations).items() if "" in place}
-        if found is None:
+        columns = {key: place[""] for key, place in column_datasets(locations).items() if "" in place}
+        if added is None:
             n = int(np.prod(header.spec.row_shape, dtype=np.int64))
-            parts = {str(part): _Part(columns[part].dtype) for part in ("start", "length") if part in columns}
-            found = _AddedArray([], parts, n, ArrayStatistics.empty(n), {})
-        found.places.append(dataset_at(path, locations, name))
-        for part, known in found.columns.items():
-            known.add(columns[part])
+            own = {str(key): _ShardDatasets(columns[key].dtype) for key in ("start", "length") if key in columns}
+            added = _AddedArray([], own, n, ArrayStatistics.empty(n), {})
+        added.places.append(dataset_at(path, locations, name))
+        for key, known in added.columns.items():
+            known.add(columns[key])
         for speaker, values in header.statistics.items():
             statistics = ArrayStatistics.from_dict(values)
-            earlier = found.speakers.get(speaker)
-            found.speakers[speaker] = earlier.merged(statistics) if earlier else statistics
-            found.total = found.total.merged(statistics)
-    assert found is not None
-    return found
+            earlier = added.speakers.get(speaker)
+            added.speakers[speaker] = earlier.merged(statistics) if earlier else statistics
+            added.total = added.total.merged(statistics)
+    assert added is not None
+    return added
 
 
 def _write_places(group: h5py.Group, name: str, places: Sequence[Location]) -> None:
@@ -193,58 +196,58 @@ def _write_places(group: h5py.Group, name: str, places: Sequence[Location]) -> N
 
 
 def _write_speakers(group: h5py.Group, statistics: Sequence[MelStatistics]) -> None:
-    write_dataset(group, "frames", np.array([part.count for part in statistics], np.int64))
+    write_dataset(group, "frames", np.array([one.count for one in statistics], np.int64))
     for name, values in (
-        ("mel_mean", [part.mean for part in statistics]),
-        ("mel_std", [part.std for part in statistics]),
+        ("mel_mean", [one.mean for one in statistics]),
+        ("mel_std", [one.std for one in statistics]),
     ):
         write_dataset(group, name, np.array(values, np.float64).reshape(len(statistics), -1 if statistics else 0))
 
 
-def _add_columns(path: Path, locations: Locations, found: dict[str, _Column], rows: int, *, first: bool) -> None:
-    """Note where a shard's columns lie."""
+def _add_columns(path: Path, locations: Locations, by_name: dict[str, _Column], rows: int, *, first: bool) -> None:
+    """Add the locations of a shard's columns."""
     columns = column_datasets(locations)
     check_columns(path, columns, rows, in_index=False, integers=())
-    if not first and set(columns) != set(found):
-        raise CorruptStoreError(f"{path}: its columns are not those of the shards before it")
+    if not first and set(columns) != set(by_name):
+        raise CorruptStoreError(f"{path}: its columns differ from those of earlier shards")
     for name in sorted(columns):
         places = columns[name]
         kind = column_kind(name, places)
         if first:
-            found[name] = _Column(kind, {part: _Part(place.dtype) for part, place in places.items()})
-        column = found[name]
-        if column.kind != kind or {part: place.dtype for part, place in places.items()} != {
-            part: known.dtype for part, known in column.parts.items()
+            by_name[name] = _Column(kind, {key: _ShardDatasets(place.dtype) for key, place in places.items()})
+        column = by_name[name]
+        if column.kind != kind or {key: place.dtype for key, place in places.items()} != {
+            key: known.dtype for key, known in column.datasets.items()
         }:
-            raise CorruptStoreError(f"{path}: column '{name}' is of another kind than in the shards before")
-        for part, place in places.items():
-            column.parts[part].add(place)
+            raise CorruptStoreError(f"{path}: column '{name}' has another kind than in earlier shards")
+        for key, place in places.items():
+            column.datasets[key].add(place)
 
 
 def _write_column(
     group: h5py.Group, name: str, column: _Column, shards: Sequence[Path], rows: Sequence[int]
 ) -> list[str]:
-    """Write one column of all shards; return the table of a category."""
+    """Write one column of all shards; return the table of a category, [] for other kinds."""
     if column.kind == NUMBER:
-        numbers = create_dataset(group, name, (sum(rows),), column.parts[""].dtype)
+        numbers = create_dataset(group, name, (sum(rows),), column.datasets[""].dtype)
         numbers.attrs["kind"] = NUMBER
         start = 0
         for shard, path in enumerate(shards):
-            write_rows(numbers, start, read_dataset(path, column.parts[""].place(shard)))
+            write_rows(numbers, start, read_dataset(path, column.datasets[""].place(shard)))
             start += rows[shard]
         return []
     child = group.create_group(name)
     child.attrs["kind"] = column.kind
     if column.kind == CATEGORY:
         return _write_category(child, column, shards, rows)
-    data = create_dataset(child, "bytes", (sum(column.parts["bytes"].counts),), "u1")
+    data = create_dataset(child, "bytes", (sum(column.datasets["bytes"].counts),), "u1")
     offsets = create_dataset(child, "offsets", (sum(rows) + 1,), "<i8")
     start = n_bytes = 0
     for shard, path in enumerate(shards):
-        write_rows(data, n_bytes, read_dataset(path, column.parts["bytes"].place(shard)))
-        write_rows(offsets, start, read_dataset(path, column.parts["offsets"].place(shard)) + n_bytes)
+        write_rows(data, n_bytes, read_dataset(path, column.datasets["bytes"].place(shard)))
+        write_rows(offsets, start, read_dataset(path, column.datasets["offsets"].place(shard)) + n_bytes)
         start += rows[shard]
-        n_bytes += column.parts["bytes"].counts[shard]
+        n_bytes += column.datasets["bytes"].counts[shard]
     return []
 
 

@@ -18,7 +18,7 @@ SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
 PLAN: Final = "plan.json"
 ADDED_ARRAYS: Final = "arrays"
-"""The folder of the arrays that lie in files of their own."""
+"""The folder of added arrays."""
 
 OOD_TEXTS: Final = "ood.h5"
 PARTIAL_SUFFIX: Final = ".partial"
@@ -41,16 +41,16 @@ AXES: Final = {
     UTTERANCE: None,
     OWN: None,
 }
-"""Axis → the index columns of start and length, where all arrays of the axis share them."""
+"""The index columns of start and length of each axis; None if arrays of the axis do not share them."""
 
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """What the format fixes of an array that lies in the shards.
+    """The properties of an array stored in the shards that the format defines.
 
     Attributes:
-        dtypes: those it may have.
-        start_column, length_column: the index columns that say where an utterance's rows lie.
+        dtypes: the allowed dtypes.
+        start_column, length_column: the index columns with start and length of an utterance's rows.
     """
 
     name: str
@@ -68,7 +68,7 @@ ARRAYS: Final = {
         ArrayLayout("waveform", ("int16", "float32"), SAMPLE, "waveform_start", "n_samples"),
     )
 }
-"""The arrays that lie in the shards; every other one lies in files of its own."""
+"""The arrays stored in the shards; every other array is stored in separate files."""
 
 ARRAY_DTYPES: Final = (
     *("float16", "float32", "float64"),
@@ -94,7 +94,7 @@ FIXED_COLUMNS: Final = {
     "seconds": NUMBER,
     "speaker": CATEGORY,
 }
-"""The columns that the format names, and their kinds; a corpus may not use these names for its own columns."""
+"""The columns defined by the format, and their kinds. A corpus cannot use these names for its own columns."""
 
 NUMBER_DTYPES: Final = {
     "shard": "<i4",
@@ -106,32 +106,32 @@ NUMBER_DTYPES: Final = {
     "n_samples": "<i4",
     "seconds": "<f8",
 }
-"""Dtypes of the numeric columns that the format names; those of a corpus are float64."""
+"""The dtypes of the numeric columns defined by the format; numeric columns of a corpus are float64."""
 
 
 def shard_name(number: int) -> str:
     """Return the path of a shard, relative to its store.
 
-    The first thousand lie side by side, every further thousand in a folder of its own.
+    The first thousand are in ``shards``, every further thousand in a subfolder.
     """
     folder = f"{number // 1000:03d}/" if number >= 1000 else ""
     return f"{SHARDS}/{folder}{number:05d}.h5"
 
 
 def shard_number(name: str) -> int | None:
-    """Return the number of the shard whose path, relative to its store, is given; None where it is not a shard's."""
+    """Return the number of a shard from its path relative to the store; None if the path is not that of a shard."""
     digits = name.rpartition("/")[2].removesuffix(".h5")
     number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 12 else -1
     return number if number >= 0 and shard_name(number) == name else None
 
 
 def array_file_name(name: str, number: int) -> str:
-    """Return the path of the file that holds an added array's rows of a shard, relative to its store."""
+    """Return the path of an added array's file of a shard, relative to the store."""
     return f"{ADDED_ARRAYS}/{name}/{shard_name(number).removeprefix(f'{SHARDS}/')}"
 
 
 def array_file_number(path: str) -> tuple[str, int] | None:
-    """Return array name and shard number of an array file's path, relative to its store; None where it is another."""
+    """Return array name and shard number from a path relative to the store; None if it is not that of an array file."""
     folder, _, rest = path.partition("/")
     name, _, rest = rest.partition("/")
     number = shard_number(f"{SHARDS}/{rest}")
@@ -139,5 +139,5 @@ def array_file_number(path: str) -> tuple[str, int] | None:
 
 
 def version_text(version: tuple[int, int] = VERSION) -> str:
-    """Return a version as it stands in files, ``"MAJOR.MINOR"``."""
+    """Return a version as in files, ``"MAJOR.MINOR"``."""
     return f"{version[0]}.{version[1]}"

@@ -1,4 +1,4 @@
-"""One process makes a store at a time."""
+"""The lock of a store, so that only one process writes to it at a time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 @dataclass
 class Lock:
-    """The lock on a store, while it is held.
+    """A held lock on a store.
 
     Attributes:
-        former: the process id of a holder on this machine that ended without giving the lock back, or None.
-        begun: set while the store is neither as it was found nor whole: then the file stays when the lock is given
-            back, and says so to whoever finds it without a manifest.
+        former: the process id of a previous holder on this machine that ended without releasing the lock, or None.
+        begun: set while the store is incomplete. Then releasing the lock keeps its file: a lock file without a
+            manifest marks an unfinished store.
     """
 
     former: int | None = None
@@ -35,15 +35,15 @@ class Lock:
 
 @contextmanager
 def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
-    """Hold a store's lock, alone or beside others who share it.
+    """Hold the lock of a store, exclusively or shared.
 
-    It is a lock of the operating system on the file ``.lock``, which ends with its holder however that ends. The
-    file's text names the holder, for people. A whole store that this process may not write to is not locked, nor is
-    one on a file system without locks.
+    It is an operating-system lock on the file ``.lock``, which is released when its holder ends for any reason. The
+    text of the file names the holder. A complete store without write permission, and a store on a file system without
+    locks, are not locked.
 
     Raises:
-        StoreInUseError: another process holds it; the message names it.
-        WriteError: the file cannot be made.
+        StoreInUseError: another process holds the lock; the message names it.
+        WriteError: the file cannot be created.
     """
     path = store / LOCK
     existed = path.exists()
@@ -64,7 +64,7 @@ def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
             else:
                 path.unlink(missing_ok=True)
         except OSError:
-            # The folder is gone or read-only. A file that stays blocks nobody once it is closed.
+            # The folder is gone or read-only. A remaining file does not block anyone once it is closed.
             pass
         finally:
             os.close(descriptor)
@@ -83,7 +83,7 @@ def _acquire(path: Path, shared: bool) -> tuple[int, int | None]:
         except BaseException:
             os.close(descriptor)
             raise
-        # The holder gave it back and removed the file between our opening and our locking: try the new file.
+        # The previous holder removed the file between open and flock: try again with a new file.
         os.close(descriptor)
 
 
@@ -92,7 +92,7 @@ def _flock(descriptor: int, path: Path, shared: bool) -> None:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         raise StoreInUseError(
-            f"{path.parent}: in use, {_holder(descriptor)} is making it; wait until it has ended, or end it"
+            f"{path.parent}: in use by {_holder(descriptor)}; wait until it ends, or end it"
         ) from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
@@ -104,7 +104,7 @@ def _holder(descriptor: int) -> str:
         words = os.pread(descriptor, 200, 0).decode(errors="replace").split()
         if len(words) == 2:
             return f"process {words[0]} on {words[1]}"
-        # It has the lock but has not yet written its name.
+        # The holder has not written its name yet.
         time.sleep(0.01)
     return "another process"
 

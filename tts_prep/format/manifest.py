@@ -1,4 +1,4 @@
-"""The manifest: what a store holds, how it was made, and the checksum of every file."""
+"""The manifest: the contents of a store, its settings, and the checksum of every file."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from tts_prep.format.version import check_version
 
 _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST: Final = 1 << 25
-"""Most bytes of a manifest: those of a store of more than a hundred thousand shards."""
+"""The maximum size of a manifest in bytes, enough for more than a hundred thousand shards."""
 
 _LOCATED_SINCE = (1, 2)
 
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One file of a store: path relative to the store, bytes, rows, SHA-256."""
+    """A file of a store: path relative to the store, size in bytes, number of rows, SHA-256."""
 
     file: str
     size: int
@@ -55,9 +55,9 @@ class Manifest:
     """The contents of ``manifest.json``; the keys are described in ``docs/FORMAT.md``.
 
     Attributes:
-        arrays: name → entry, as in the file; ``specs`` has them as records.
-        array_files: name of an added array → its file of each shard.
-        datasets: file → where its datasets lie, of ``index.h5`` and ``ood.h5``; empty before format 1.2.
+        arrays: the entries of arrays by name, as in the file; ``specs`` has them as `ArraySpec`.
+        array_files: the files of each added array, one per shard.
+        datasets: the locations of the datasets of ``index.h5`` and ``ood.h5``; empty before format 1.2.
     """
 
     configuration: Mapping[str, Any]
@@ -81,12 +81,12 @@ class Manifest:
 
     @cached_property
     def specs(self) -> Mapping[str, ArraySpec]:
-        """The arrays, those of the shards first."""
+        """The specifications of the arrays, those stored in the shards first."""
         return parse_arrays(MANIFEST, self.arrays)
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
-        """Every file that the manifest vouches for."""
+        """All files with a checksum in the manifest."""
         optional = (self.plan_file, self.ood_texts)
         return (
             self.index,
@@ -102,31 +102,31 @@ class Manifest:
 
 
 def write_manifest(store: Path, manifest: Manifest) -> None:
-    """Write a manifest, atomically: from then on the store is whole.
+    """Write a manifest atomically, which completes the store.
 
     Raises:
-        StoreError: it has more bytes than a reader takes.
+        StoreError: it is larger than the maximum.
         WriteError: the file cannot be written.
     """
     value = {"format": STORE_FORMAT, "version": manifest.version, **manifest_json(manifest), "checksum": _NO_CHECKSUM}
-    # Keys below the first level sorted, as in the shards: it makes no difference which way they came here.
-    value = {key: json.loads(canonical_json(found)) for key, found in value.items()}
+    # Keys below the first level are sorted, so that the bytes do not depend on how the values were computed.
+    value = {key: json.loads(canonical_json(item)) for key, item in value.items()}
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    # The last one: before it, a setting of a corpus could hold the same text.
+    # The last occurrence, because a setting could contain the same text.
     head, tail = text.rsplit(_NO_CHECKSUM, 1)
     data = f"{head}{_sha256(text)}{tail}".encode()
     if len(data) > LONGEST_MANIFEST:
         raise StoreError(
             f"{store / MANIFEST}: {len(data):,} bytes for {len(manifest.files):,} files, more than the "
-            f"{LONGEST_MANIFEST:,} that a reader takes; make the store again with more utterances in a shard"
+            f"maximum of {LONGEST_MANIFEST:,}; make the store again with more utterances per shard"
         )
     with replacing(store / MANIFEST) as partial:
         partial.write_bytes(data)
 
 
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
-    """Return the values of a manifest as they stand in the file, but for ``format`` and ``checksum``."""
-    value = {key: found for key, found in vars(manifest).items() if key in Manifest.__dataclass_fields__}
+    """Return the values of a manifest as in the file, without ``format`` and ``checksum``."""
+    value = {key: item for key, item in vars(manifest).items() if key in Manifest.__dataclass_fields__}
     for key in ("index", "failures", "ood_texts", "plan_file"):
         value[key] = vars(value[key]) if value[key] else None
     value["shards"] = [vars(entry) for entry in manifest.shards]
@@ -135,11 +135,11 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
         file: {name: place.as_dict() for name, place in places.items()} for file, places in manifest.datasets.items()
     }
     optional = ("ood_texts", "plan_file", "array_files", "datasets")
-    return {key: found for key, found in value.items() if found or key not in optional}
+    return {key: item for key, item in value.items() if item or key not in optional}
 
 
 def manifest_fault(store: Path) -> str | None:
-    """Return what is wrong with a manifest that can be read, by its own checksum; None where nothing is."""
+    """Check a readable manifest against its own checksum. Return the fault, or None."""
     text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
     found = parse_json(store / MANIFEST, text).get("checksum")
     return _checksum_fault(text, found)
@@ -147,10 +147,10 @@ def manifest_fault(store: Path) -> str | None:
 
 def _checksum_fault(text: str, found: object) -> str | None:
     if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
-        return "it has no checksum of its own"
+        return "has no checksum of itself"
     head, _, tail = text.rpartition(found)
-    due = _sha256(f"{head}{_NO_CHECKSUM}{tail}")
-    return None if due == found else f"SHA-256 {due[:12]}…, its own checksum says {shown(found[:12])[1:-1]}…"
+    computed = _sha256(f"{head}{_NO_CHECKSUM}{tail}")
+    return None if computed == found else f"SHA-256 {computed[:12]}…, its own checksum is {shown(found[:12])[1:-1]}…"
 
 
 def _sha256(text: str) -> str:
@@ -161,11 +161,11 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
     """Read and check the manifest of a store.
 
     Args:
-        checked: False where a manifest is read although its own checksum does not hold; see `manifest_fault`.
+        checked: check its own checksum; False reads the manifest even if it does not match, see `manifest_fault`.
 
     Raises:
-        StoreError: there is no store, it is not whole, or it is of a newer major version.
-        CorruptStoreError: the manifest is not what ``docs/FORMAT.md`` says.
+        StoreError: there is no store, it is incomplete, or it has a newer major version.
+        CorruptStoreError: the manifest violates ``docs/FORMAT.md``.
     """
     path = store / MANIFEST
     if not _exists(path) and not recover_store(store):
@@ -194,7 +194,7 @@ def _why_no_manifest(store: Path) -> str:
     if not store.is_dir():
         return f"{store}: not a folder; expected a store made by tts-prep"
     if (store / SHARDS).is_dir():
-        return f"{store}: not a whole store, {MANIFEST} is missing; run the command that makes it again to go on"
+        return f"{store}: incomplete store, {MANIFEST} is missing; run the command that makes it again to resume"
     return f"{store}: not a store, it has no {MANIFEST}"
 
 
@@ -232,7 +232,7 @@ def _parse(record: Record, *, located: bool) -> Manifest:
 
 
 def _check_mel(record: Record, arrays: Mapping[str, Any]) -> None:
-    """Make sure that what readers are told of the mels is what they were made with."""
+    """Check that sample rate and hop length of the mels are those of the configuration."""
     audio, mel = record.mapping("configuration").get("audio"), arrays["mel"]
     for name in ("sample_rate", "hop_length"):
         if isinstance(audio, dict) and name in audio and name in mel and audio[name] != mel[name]:
@@ -240,7 +240,7 @@ def _check_mel(record: Record, arrays: Mapping[str, Any]) -> None:
 
 
 def _array_files(record: Record, specs: Mapping[str, ArraySpec], rows: list[int]) -> dict[str, tuple[FileEntry, ...]]:
-    """Return the files of all added arrays; each array has one for each shard, with as many rows."""
+    """Return the files of all added arrays: one per shard, with as many rows."""
     files = record.mapping("array_files") if "array_files" in record else {}
     found = {}
     for name, spec in specs.items():
@@ -268,14 +268,14 @@ def _datasets(record: Record) -> dict[str, Locations]:
     return found
 
 
-def _file_entry(where: Path | str, value: object, due: str) -> FileEntry:
-    """Return a file of the store; ``due`` is the name that it has to have, so that none leads out of the store."""
+def _file_entry(where: Path | str, value: object, expected: str) -> FileEntry:
+    """Parse the entry of a file. It must have the name `expected`, so that no path leads out of the store."""
     if not isinstance(value, dict):
-        raise CorruptStoreError(f"{where}: the entry of '{due}': expected an object, found {shown(value)}")
-    found: list[Any] = [value.get(key) for key in ("file", "size", "rows", "sha256")]
-    file, size, rows, sha256 = found
-    if file != due:
-        raise CorruptStoreError(f"{where}: expected the file '{due}', found {shown(file)}")
+        raise CorruptStoreError(f"{where}: the entry of '{expected}': expected an object, found {shown(value)}")
+    items: list[Any] = [value.get(key) for key in ("file", "size", "rows", "sha256")]
+    file, size, rows, sha256 = items
+    if file != expected:
+        raise CorruptStoreError(f"{where}: expected the file '{expected}', found {shown(file)}")
     if any(type(n) is not int or not 0 <= n < MAX_COUNT for n in (size, rows)) or not isinstance(sha256, str):
-        raise CorruptStoreError(f"{where}: the entry of '{due}' is not a size, a count of rows and a checksum")
-    return FileEntry(due, size, rows, sha256)
+        raise CorruptStoreError(f"{where}: the entry of '{expected}': expected size, rows and checksum")
+    return FileEntry(expected, size, rows, sha256)

@@ -1,4 +1,4 @@
-"""Out-of-domain texts of a store, as a reader opens them."""
+"""Read the out-of-domain texts of a store."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class OodHeader:
     """The JSON object in the dataset ``header``.
 
     Attributes:
-        key: SHA-256 of what the texts were made from.
-        rows: texts.
-        failures: ``where`` and ``reason`` of each line that could not be used.
+        key: SHA-256 of the inputs of the texts.
+        rows: the number of texts.
+        failures: ``where`` and ``reason`` of each line that failed.
     """
 
     key: str
@@ -40,7 +40,7 @@ def check_ood_texts(path: Path, find: FindLocations = locations_apart) -> OodHea
     """Check the seal of the file, and return its header.
 
     Raises:
-        CorruptStoreError: the file is missing, broken, or has no such header.
+        CorruptStoreError: the file is missing or broken.
     """
     digest, locations = inspect_file(path, find)
     header = read_ood_header(path, locations)
@@ -52,7 +52,7 @@ def read_ood_header(path: Path, locations: Locations) -> OodHeader:
     """Read the header.
 
     Raises:
-        CorruptStoreError: the file has no such header.
+        CorruptStoreError: the header is missing or malformed.
     """
     where = f"{path}: header"
     record = Record(where, parse_json(where, read_string(path, locations, "header")))
@@ -68,12 +68,12 @@ def read_ood_header(path: Path, locations: Locations) -> OodHeader:
 
 @dataclass(frozen=True)
 class OodLocations:
-    """Where the datasets lie.
+    """The locations of the datasets of the out-of-domain texts.
 
     Attributes:
-        rows: texts.
-        columns: name → the datasets of the column.
-        phonemes: of the concatenated ids.
+        rows: the number of texts.
+        columns: the datasets of each column.
+        phonemes: the location of the concatenated ids.
     """
 
     path: Path
@@ -82,33 +82,33 @@ class OodLocations:
     phonemes: Location
 
     def text(self, name: str) -> TextColumn:
-        """Map ``text`` or ``phoneme_text``."""
+        """Memory-map ``text`` or ``phoneme_text``."""
         column = map_column(self.path, self.columns[name])
         assert isinstance(column, TextColumn)
         return column
 
     def number(self, name: str) -> Array:
-        """Map ``phonemes_start`` or ``n_phonemes``, [rows]."""
+        """Memory-map ``phonemes_start`` or ``n_phonemes``, [rows]."""
         return map_dataset(self.path, self.columns[name][""])
 
     def ids(self) -> Array:
-        """Map the concatenated ids, [sum of n_phonemes] int32."""
+        """Memory-map the concatenated ids, [sum of n_phonemes] int32."""
         return map_dataset(self.path, self.phonemes)
 
 
 def ood_locations(store: Path, manifest: Manifest) -> Locations:
-    """Return where the datasets lie, from the manifest; of stores of format 1.1 another process finds out by HDF5."""
+    """Return the locations of the datasets, from the manifest; for format 1.1, another process reads them by HDF5."""
     return manifest.datasets.get(OOD_TEXTS) or locations_apart(store / OOD_TEXTS)
 
 
 def open_ood_texts(path: Path, locations: Locations, rows: int) -> OodLocations:
-    """Check the length of every dataset; no array is read.
+    """Check the length of every dataset. No array is read.
 
     Args:
-        rows: the number of texts that the manifest says.
+        rows: the number of texts according to the manifest.
 
     Raises:
-        CorruptStoreError: a dataset is missing, or not as long as the manifest says.
+        CorruptStoreError: a dataset is missing, or its length contradicts the manifest.
     """
     columns = column_datasets(locations)
     for name in (*_TEXTS, *_NUMBERS):

@@ -22,10 +22,10 @@ def write_ood_texts(
     phonemes: Sequence[Array],
     failures: Sequence[Mapping[str, str]],
 ) -> None:
-    """Write the file, atomically.
+    """Write ``ood.h5`` atomically.
 
     Args:
-        phonemes: one array [n_phonemes] of ids a text.
+        phonemes: the ids of each text, [n_phonemes].
     """
     starts = np.cumsum([0, *map(len, phonemes)])
     header = {"format": OOD_FORMAT, "version": version_text(), "key": key, "rows": len(texts)}

@@ -1,4 +1,4 @@
-"""Opening regular files only, so that a named pipe or a device cannot block a run."""
+"""Open regular files only, so that a named pipe or a device cannot block a run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def open_regular(path: Path) -> FileIO:
     """Open a regular file, or a link to one, for reading; unbuffered.
 
     Raises:
-        OSError: there is no such file, it cannot be opened, or it is not a regular file. ``strerror`` says which.
-        ValueError: the path holds a NUL character.
+        OSError: the file does not exist, cannot be opened, or is not a regular file; ``strerror`` says which.
+        ValueError: the path contains a NUL character.
     """
-    # Before it is opened: to open a device can do something.
+    # Checked before it is opened, because opening a device can have side effects.
     check_regular(path)
-    # Without waiting: it may have been replaced by a named pipe.
+    # Non-blocking, because it may have been replaced by a named pipe meanwhile.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         _check(os.fstat(descriptor), path)
@@ -36,8 +36,8 @@ def open_regular(path: Path) -> FileIO:
 
 
 def check_regular(path: Path) -> None:
-    """Check that a file can be opened without waiting; errors as in `open_regular`."""
-    _check(os.stat(path), path)  # noqa: PTH116 - Path.stat says nothing that this does not
+    """Check that a file is a regular one; errors as in `open_regular`."""
+    _check(os.stat(path), path)  # noqa: PTH116 - Path.stat has no advantage here
 
 
 def read_regular(path: Path) -> bytes:

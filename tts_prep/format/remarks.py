@@ -1,4 +1,4 @@
-"""What a text frontend notes of many texts, counted: unknown symbols, words that are not in the dictionary."""
+"""Remarks of a text frontend, counted over many texts: unknown symbols, words missing from a dictionary."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import MAX_COUNT, shown
 
-_MOST_EXAMPLES = 20
+_MAX_EXAMPLES = 20
 
 
 class Remarks:
     """Counts by kind of remark and by symbol or word."""
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[str, tuple[int, str]]] = {}
+        self._counts: dict[str, dict[str, tuple[int, str]]] = {}
 
     def add(self, kind: str, symbol: str, identifier: str, count: int = 1) -> None:
-        """Count a symbol or word; the first utterance that has it is kept as the example."""
-        kinds = self._found.setdefault(kind, {})
+        """Count a symbol or word. The first utterance that has it is the example."""
+        kinds = self._counts.setdefault(kind, {})
         earlier, first = kinds.get(symbol, (0, identifier))
         kinds[symbol] = (earlier + count, first)
 
     def as_dict(self) -> dict[str, dict[str, tuple[int, str]]]:
-        """Return kind → symbol → (count, id of the first utterance), as in a shard's header."""
-        return self._found
+        """Return for each kind and symbol (count, id of the first utterance), as in a shard's header."""
+        return self._counts
 
     @classmethod
-    def merged(cls, parts: Iterable[Mapping[str, Any]]) -> Remarks:
-        """Return the sum of several, given as `as_dict` gives them, in corpus order."""
+    def merged(cls, remarks: Iterable[Mapping[str, Any]]) -> Remarks:
+        """Return the sum of several results of `as_dict`, in corpus order."""
         total = cls()
-        for part in parts:
-            for kind, symbols in part.items():
+        for counts in remarks:
+            for kind, symbols in counts.items():
                 for symbol, (count, identifier) in symbols.items():
                     total.add(kind, symbol, identifier, count)
         return total
 
     def summary(self) -> dict[str, Any]:
-        """Return kind → ``count``, ``different`` and the most frequent ``examples``, as in the manifest."""
+        """Return for each kind ``count``, ``different`` and the most frequent ``examples``, as in the manifest."""
         return {
             kind: {
                 "count": sum(count for count, _ in symbols.values()),
@@ -47,9 +47,9 @@ class Remarks:
                 "examples": [
                     {"symbol": symbol, "count": count, "id": identifier}
                     for symbol, (count, identifier) in sorted(symbols.items(), key=lambda item: (-item[1][0], item[0]))
-                ][:_MOST_EXAMPLES],
+                ][:_MAX_EXAMPLES],
             }
-            for kind, symbols in sorted(self._found.items())
+            for kind, symbols in sorted(self._counts.items())
         }
 
 
@@ -57,7 +57,7 @@ def check_remarks(where: Path | str, value: Mapping[str, Any]) -> None:
     """Check the ``remarks`` of a header.
 
     Raises:
-        CorruptStoreError: they are not counts and ids.
+        CorruptStoreError: they are malformed.
     """
     for kind, symbols in value.items():
         for symbol, found in symbols.items() if isinstance(symbols, dict) else [("", None)]:

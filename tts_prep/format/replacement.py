@@ -1,4 +1,4 @@
-"""Putting one store in the place of another, so that a reader finds the old one or the new one and never neither."""
+"""Replace one store by another. A reader always finds either the old or the new one."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def replacement_folder(store: Path) -> Path:
-    """Return the folder in which the replacement of a store is built: a sibling of the store itself, links followed."""
+    """Return the folder in which the replacement of a store is built: a sibling of the store, with links resolved."""
     real = Path(os.path.realpath(store))
     return real.with_name(f".{real.name}.replacement")
 
 
 def replaced_folder(store: Path) -> Path:
-    """Return the name that a store gets once it is replaced, until it is deleted."""
+    """Return the path to which a replaced store is renamed before it is deleted."""
     real = Path(os.path.realpath(store))
     return real.with_name(f".{real.name}.replaced")
 
 
 def replace_store(store: Path) -> None:
-    """Put the finished replacement of a store in its place, and delete what was there.
+    """Replace a store by its finished replacement, and delete the old store.
 
     Raises:
-        WriteError: a rename failed; the old store is in its place.
+        WriteError: a rename failed; the old store is still in place.
     """
     real, new, old = Path(os.path.realpath(store)), replacement_folder(store), replaced_folder(store)
     remove_folder(old)
@@ -46,7 +46,7 @@ def replace_store(store: Path) -> None:
         except OSError as error:
             if error.errno not in _UNSUPPORTED:
                 raise
-            # After a kill between these two, `recover_store` takes the first one back.
+            # After a kill between these two renames, `recover_store` reverts the first one.
             real.rename(old)
             try:
                 new.rename(real)
@@ -58,7 +58,7 @@ def replace_store(store: Path) -> None:
 
 
 def recover_store(store: Path) -> bool:
-    """Take back the first of two renames where a kill kept `replace_store` from the second; return whether it had."""
+    """Revert the first rename of `replace_store` if a kill prevented the second. Return whether it was reverted."""
     if "\0" in str(store):
         return False
     old = replaced_folder(store)
@@ -71,17 +71,17 @@ def recover_store(store: Path) -> bool:
 
 
 def remove_replaced(store: Path) -> None:
-    """Delete what a run left that was killed after it had replaced a store."""
+    """Delete the remains of a run that was killed after it had replaced a store."""
     if (Path(store) / MANIFEST).exists():
         remove_folder(replaced_folder(store))
         new = replacement_folder(store)
         if (new / MANIFEST).exists():
-            # The old store, or one as whole as the store that is in place: it is not known which.
+            # Either the old store or another complete replacement; the store in place is complete in both cases.
             remove_folder(new)
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a folder; of a link in it, or in its place, only the link."""
+    """Delete a folder. Links are deleted, not followed."""
     if folder.is_symlink():
         folder.unlink()
     else:
@@ -89,10 +89,10 @@ def remove_folder(folder: Path) -> None:
 
 
 def exchange(a: Path, b: Path) -> None:
-    """Exchange the names of two folders at once.
+    """Exchange the names of two folders atomically.
 
     Raises:
-        OSError: as for a rename; ENOSYS, EINVAL or ENOTSUP where the system or the file system cannot do it.
+        OSError: as for a rename; ENOSYS, EINVAL or ENOTSUP if the system or the file system does not support it.
     """
     library = ctypes.CDLL(None, use_errno=True)
     paths = os.fsencode(a), os.fsencode(b)

@@ -1,4 +1,4 @@
-"""The header of a shard, and checks of a shard on its own: it is complete without index and manifest."""
+"""The header of a shard, and checks of a single shard, which need neither index nor manifest."""
 
 from __future__ import annotations
 
@@ -44,11 +44,10 @@ class ShardHeader:
     version: str = version_text()
 
     def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
-        """Return the header in little memory, for those who hold thousands of them.
+        """Return the header without statistics, to hold thousands of headers in memory.
 
         Args:
-            settings: values of the fields that all shards of a store share; where they are equal, these objects are
-                used.
+            settings: the fields that all shards of a store have in common; equal objects are shared.
         """
         shared = ("configuration", "software", "arrays", "vocabulary")
         same = {name: settings[name] for name in shared if getattr(self, name) == settings[name]}
@@ -56,7 +55,7 @@ class ShardHeader:
 
 
 def header_text(header: ShardHeader) -> str:
-    """Return a header as it stands in a shard."""
+    """Return a header as the JSON text in a shard."""
     return canonical_json({"format": SHARD_FORMAT, **vars(header)})
 
 
@@ -64,7 +63,7 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
     """Read the header of a shard.
 
     Raises:
-        CorruptStoreError: the file has no header, or not one of a shard.
+        CorruptStoreError: the file has no header, or not that of a shard.
     """
     where = f"{path}: {HEADER}"
     record = Record(where, parse_json(where, read_string(path, locations, HEADER)))
@@ -79,10 +78,10 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
             raise record.fault("failures", f"objects with the texts {', '.join(sorted(_FAILURE))}")
     statistics = record.mapping("mel_statistics")
     for speaker in statistics:
-        part = Record(f"{where}: mel_statistics", statistics[speaker])
-        part.integer("count", 0, 1 << 48)
-        part.numbers("mean", n_mels)
-        part.numbers("m2", n_mels, 0, 1e250)
+        of_speaker = Record(f"{where}: mel_statistics", statistics[speaker])
+        of_speaker.integer("count", 0, 1 << 48)
+        of_speaker.numbers("mean", n_mels)
+        of_speaker.numbers("m2", n_mels, 0, 1e250)
     remarks = record.mapping("remarks") if "remarks" in record else {}
     check_remarks(where, remarks)
     return ShardHeader(
@@ -116,10 +115,10 @@ def read_shard_header(path: Path, find: FindLocations = locations_apart) -> Shar
 
 @dataclass(frozen=True)
 class CheckedShard:
-    """A shard that is whole.
+    """An intact shard.
 
     Attributes:
-        locations: where its datasets lie.
+        locations: the locations of its datasets.
     """
 
     header: ShardHeader
@@ -127,29 +126,29 @@ class CheckedShard:
     locations: Locations
 
     def lengths(self) -> dict[str, int]:
-        """Return axis → rows that the shard's utterances have of that axis all together."""
+        """Return the total number of rows of the shard's utterances by axis."""
         shared = {layout.axis: name for name, layout in ARRAYS.items() if name in self.header.arrays}
         return {UTTERANCE: self.header.rows, **{axis: self.locations[name].shape[0] for axis, name in shared.items()}}
 
 
 def check_shard(path: Path, number: int, find: FindLocations = locations_apart) -> ShardHeader:
-    """Check a shard as `inspect_shard` does, and return its header."""
+    """Check a shard with `inspect_shard`, and return its header."""
     return inspect_shard(path, number, find).header
 
 
 def inspect_shard(
     path: Path, number: int, find: FindLocations = locations_apart, digest: FileDigest | None = None
 ) -> CheckedShard:
-    """Check a shard on its own: its seal, and that its rows tile its arrays.
+    """Check a shard: its seal, and that its rows tile its arrays.
 
-    A shard of format 1.0 or 1.1 has no seal: there the checksums of its datasets are compared.
+    A shard of format 1.0 or 1.1 has no seal: the checksums of its datasets are checked instead.
 
     Args:
-        find: finds the datasets of an HDF5 file; of one that may come from anywhere, in another process.
-        digest: of the file, where it is known.
+        find: finds the datasets of an HDF5 file; for untrusted files, in another process.
+        digest: the digest of the file, if known.
 
     Raises:
-        CorruptStoreError: the message names the shard and what of it is broken.
+        CorruptStoreError: the shard is broken.
     """
     digest, locations = inspect_file(path, find, digest)
     header = read_header(path, locations)
@@ -159,10 +158,12 @@ def inspect_shard(
     columns = column_datasets(locations)
     for name, spec in parse_arrays(f"{path}: {HEADER}", header.arrays).items():
         if spec.added:
-            raise CorruptStoreError(f"{path}: the header has the array '{name}', which does not belong into a shard")
+            raise CorruptStoreError(f"{path}: the header has the array '{name}', which is not stored in shards")
         place = dataset_at(path, locations, name)
         if place.dtype != spec.numpy_dtype or not place.shape or place.shape[1:] != spec.row_shape:
-            raise CorruptStoreError(f"{path}: '{name}' is {place.dtype} {list(place.shape)}, not as the header says")
+            raise CorruptStoreError(
+                f"{path}: '{name}' is {place.dtype} {list(place.shape)}, which contradicts the header"
+            )
         layout = ARRAYS[name]
         starts, lengths = (_numbers(path, columns, column) for column in (layout.start_column, layout.length_column))
         check_tiling(path, name, starts, lengths, place.shape[0])
@@ -174,18 +175,18 @@ def inspect_shard(
 def inspect_file(
     path: Path, find: FindLocations = locations_apart, digest: FileDigest | None = None
 ) -> tuple[FileDigest, Locations]:
-    """Return digest and datasets of an HDF5 file of a store whose seal, or else the checksums of its datasets, hold.
+    """Check the seal of an HDF5 file, or else the checksums of its datasets. Return its digest and its locations.
 
     Raises:
-        CorruptStoreError: they do not hold, or the file cannot be read.
+        CorruptStoreError: a checksum does not match, or the file cannot be read.
     """
     try:
         digest = digest or digest_file(path)
     except OSError as error:
         raise CorruptStoreError(f"{path}: cannot be read ({error.strerror})") from error
     if digest.sealed is False:
-        # Before HDF5 sees it: what is broken by accident cannot crash it.
-        raise CorruptStoreError(f"{path}: its bytes are not those that its seal was made of; make the file again")
+        # Checked before HDF5 opens it, so that an accidentally damaged file cannot crash HDF5.
+        raise CorruptStoreError(f"{path}: its bytes do not match its seal; make the file again")
     locations = find(path)
     if digest.sealed is None:
         broken = broken_datasets(path, locations)
@@ -195,17 +196,17 @@ def inspect_file(
 
 
 def require_seal(path: Path, digest: FileDigest, version: str) -> None:
-    """Make sure that a file has a seal, as all have since format 1.2.
+    """Check that a file has a seal, as all files of format 1.2 and later.
 
     Raises:
         CorruptStoreError: it has none.
     """
     if digest.sealed is None and check_version(path, version) >= _SEALED_SINCE:
-        raise CorruptStoreError(f"{path}: does not end with its seal; make the file again")
+        raise CorruptStoreError(f"{path}: its seal is missing; make the file again")
 
 
 def broken_datasets(path: Path, locations: Locations) -> list[str]:
-    """Return the names of a file's datasets that are not what its checksums say, or are missing.
+    """Return the names of a file's datasets that are missing or do not match its checksums.
 
     Raises:
         CorruptStoreError: the file has no checksums.
@@ -225,13 +226,13 @@ def broken_datasets(path: Path, locations: Locations) -> list[str]:
 
 
 def broken_text(names: list[str]) -> str:
-    """Return which datasets are broken, as a sentence."""
+    """Return a sentence that names the broken datasets."""
     text = ", ".join(f"'{name}'" for name in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{text} {'is' if len(names) == 1 else 'are'} not what the checksums in the file say"
+    return f"{text} {'does' if len(names) == 1 else 'do'} not match the checksums in the file"
 
 
 def _numbers(path: Path, columns: Mapping[str, Mapping[str, Location]], name: str) -> Array:
     place = columns.get(name, {}).get("")
     if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
-        raise CorruptStoreError(f"{path}: the column '{name}' is missing or holds no integers")
+        raise CorruptStoreError(f"{path}: the column '{name}' is missing or does not hold integers")
     return map_dataset(path, place)

@@ -1,4 +1,4 @@
-"""Statistics of arrays, in one pass, merged from any number of pieces."""
+"""Statistics of arrays, computed in one pass and merged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class MelStatistics:
     """Running statistics per mel bin.
 
     Attributes:
-        count: number of frames.
+        count: the number of frames.
         mean: [n_mels] float64.
         m2: [n_mels] float64, sum of squared deviations from the mean.
     """
@@ -30,7 +30,7 @@ class MelStatistics:
         return cls(0, np.zeros(n_mels), np.zeros(n_mels))
 
     def merged(self, other: MelStatistics) -> MelStatistics:
-        """Return the statistics of both sets of frames together.
+        """Return the statistics of the union of both sets of frames.
 
         Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979.
         """
@@ -43,12 +43,12 @@ class MelStatistics:
         return MelStatistics(count, mean, m2)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the statistics as they stand in a shard's header."""
+        """Return the statistics as in a shard's header."""
         return {"count": self.count, "mean": self.mean.tolist(), "m2": self.m2.tolist()}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> MelStatistics:
-        """Read what `as_dict` wrote."""
+        """Parse the result of `as_dict`."""
         return cls(int(value["count"]), np.array(value["mean"], float), np.array(value["m2"], float))
 
     @property
@@ -59,12 +59,12 @@ class MelStatistics:
 
 @dataclass(frozen=True, eq=False)
 class ArrayStatistics:
-    """Running statistics of an array's rows; each number of a row is counted for itself.
+    """Running statistics of an array's rows, for each element of a row separately.
 
     Attributes:
-        moments: [n] of the flattened row.
-        low: [n] float64, the smallest values; 0 where nothing was counted.
-        high: [n] float64, the largest values; 0 where nothing was counted.
+        moments: count, mean and squared deviations of the flattened row, [n].
+        low: [n] float64, the minima; 0 without rows.
+        high: [n] float64, the maxima; 0 without rows.
     """
 
     moments: MelStatistics
@@ -88,23 +88,23 @@ class ArrayStatistics:
         return cls(MelStatistics(len(values), mean, m2), values.min(axis=0), values.max(axis=0))
 
     def merged(self, other: ArrayStatistics) -> ArrayStatistics:
-        """Return the statistics of both sets of rows together."""
+        """Return the statistics of the union of both sets of rows."""
         if self.moments.count == 0 or other.moments.count == 0:
             return self if other.moments.count == 0 else other
         moments = self.moments.merged(other.moments)
         return ArrayStatistics(moments, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the statistics as they stand in the header of an array file."""
+        """Return the statistics as in the header of an array file."""
         return {**self.moments.as_dict(), "min": self.low.tolist(), "max": self.high.tolist()}
 
     def summary(self) -> dict[str, Any]:
-        """Return ``count``, ``mean``, ``std`` (population), ``min`` and ``max``, as they stand in the manifest."""
+        """Return ``count``, ``mean``, ``std`` (population), ``min`` and ``max``, as in the manifest."""
         values = {"mean": self.moments.mean, "std": self.moments.std, "min": self.low, "max": self.high}
-        return {"count": self.moments.count, **{key: found.tolist() for key, found in values.items()}}
+        return {"count": self.moments.count, **{key: vector.tolist() for key, vector in values.items()}}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> ArrayStatistics:
-        """Read what `as_dict` wrote."""
+        """Parse the result of `as_dict`."""
         low, high = np.array(value["min"], float), np.array(value["max"], float)
         return cls(MelStatistics.from_dict(value), low, high)

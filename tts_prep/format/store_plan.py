@@ -1,4 +1,4 @@
-"""``plan.json``: how many shards a store has, with which keys, whether it has its manifest or not."""
+"""``plan.json``: the keys of all shards, also of a store that has no manifest yet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class StorePlan:
-    """What a store is going to hold; known before its first shard is made.
+    """The shards and arrays that a store will have, known before its first shard is made.
 
     Attributes:
         shards: the key of every shard, in order.
@@ -33,7 +33,7 @@ class StorePlan:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the shard keys, as the manifest has it under ``plan``."""
+        """SHA-256 of the shard keys: the value of ``plan`` in the manifest."""
         return plan_sha256(self.shards)
 
 
@@ -43,14 +43,14 @@ def plan_sha256(keys: Iterable[str]) -> str:
 
 
 def write_plan(store: Path, keys: Sequence[str], arrays: Iterable[str] = ()) -> None:
-    """Write ``plan.json``, atomically, unless it is there already with the same contents.
+    """Write ``plan.json`` atomically, unless it exists with the same contents.
 
-    A run calls this once the plan is complete and before the first shard is made; a command that adds an array, once
-    its files are there.
+    A run calls this when the plan is complete, before it makes the first shard. A command that adds an array calls it
+    after writing the files of the array.
 
     Args:
-        keys: of all shards, in order.
-        arrays: the names of the added arrays that the store is to have.
+        keys: the keys of all shards, in order.
+        arrays: the names of the added arrays.
     """
     value = {
         "format": PLAN_FORMAT,
@@ -67,10 +67,10 @@ def write_plan(store: Path, keys: Sequence[str], arrays: Iterable[str] = ()) -> 
 
 
 def read_plan(store: Path) -> StorePlan | None:
-    """Read ``plan.json``; None where there is none, as in stores of format 1.0 and 1.1.
+    """Read ``plan.json``; return None if there is none, as in stores of format 1.0 and 1.1.
 
     Raises:
-        CorruptStoreError: it is not what `write_plan` wrote.
+        CorruptStoreError: it is broken.
     """
     path = store / PLAN
     if not path.is_symlink() and not path.exists():
@@ -81,7 +81,7 @@ def read_plan(store: Path) -> StorePlan | None:
         raise record.fault("format", f"'{PLAN_FORMAT}'")
     check_version(path, record.values.get("version"))
     plan = StorePlan(tuple(record.texts("shards")), tuple(record.texts("arrays")))
-    due = json_sha256({key: found for key, found in value.items() if key != "checksum"})
-    if record.text("checksum") != due:
-        raise CorruptStoreError(f"{path}: SHA-256 {due[:12]}…, its own checksum says something else; remove the file")
+    checksum = json_sha256({key: item for key, item in value.items() if key != "checksum"})
+    if record.text("checksum") != checksum:
+        raise CorruptStoreError(f"{path}: SHA-256 {checksum[:12]}…, its own checksum differs; remove the file")
     return plan

@@ -1,4 +1,4 @@
-"""The rows of an array, which lie one behind the other without a gap."""
+"""Check that the rows of utterances tile an array."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tts_prep.format.datasets import Array
 
 
 def check_tiling(path: Path, name: str, starts: Array, lengths: Array, end: int) -> None:
-    """Make sure that rows lie one behind the other in an array, from its start to its end.
+    """Check that intervals of rows follow one another from the start to the end of an array.
 
     Raises:
-        CorruptStoreError: rows overlap, or leave a gap, or go beyond the end.
+        CorruptStoreError: intervals overlap, leave a gap, or exceed the array.
     """
-    # Each of at most 2**31 and at least 0, so the sums below cannot wrap around.
+    # With lengths of 0 to 2**31, the sums below cannot overflow.
     if len(lengths) and (lengths.min() < 0 or lengths.max() >= 1 << 31 or len(lengths) >= 1 << 31):
-        raise CorruptStoreError(f"{path}: '{name}' has a row of a negative or enormous length")
+        raise CorruptStoreError(f"{path}: '{name}' has a negative or too large length")
     ends = np.cumsum(lengths, dtype=np.int64)
     if len(starts) != len(lengths) or not np.array_equal(starts[1:], ends[:-1]) or starts[:1].any():
         raise CorruptStoreError(f"{path}: the rows of '{name}' overlap or leave gaps; run 'tts-prep verify'")

@@ -1,4 +1,4 @@
-"""Compare every file of a store with what its manifest says."""
+"""Verify every file of a store against its manifest."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from tts_prep.format.tiling import check_tiling
 def verify_store(
     store: Path, manifest: Manifest | None = None, *, find: FindLocations | None = None
 ) -> Iterator[tuple[FileEntry, str | None]]:
-    """Yield every file of a store with what is wrong with it, or None.
+    """Verify a store. Yield every file with its fault, or None.
 
-    Size and checksum of every file; the seal of every HDF5 file; of a broken one, the names of the datasets that are;
-    the row counts; that the rows of the index tile the arrays; that HDF5 finds the datasets where the manifest and the
-    index say. HDF5 files are parsed in another process.
+    Checked are the size and checksum of every file, the seal of every HDF5 file, the numbers of rows, that the rows of
+    the index tile the arrays, and that HDF5 finds the datasets at the locations in the manifest and the index. For a
+    broken file, the fault names the broken datasets. HDF5 files are parsed in another process.
 
     Raises:
-        StoreError: there is no store or its manifest cannot be read: ``tts-prep reindex`` makes it from the shards.
+        StoreError: there is no store, or its manifest cannot be read; ``tts-prep reindex`` rebuilds the manifest.
     """
     manifest = manifest or read_manifest(store, checked=False)
     yield FileEntry(MANIFEST, (store / MANIFEST).stat().st_size, 0, ""), manifest_fault(store)
-    with nullcontext(find) if find else hdf5_process() as found:
-        yield from _Verification(store, manifest, found).files()
+    with nullcontext(find) if find else hdf5_process() as find_datasets:
+        yield from _Verification(store, manifest, find_datasets).files()
 
 
-def require_whole(store: Path, manifest: Manifest | None = None) -> None:
-    """Make sure that every file of a store is as it was made.
+def require_intact(store: Path, manifest: Manifest | None = None) -> None:
+    """Check that all files of a store are intact.
 
     Raises:
-        CorruptStoreError: the message names the first file that is not, and what of it.
+        CorruptStoreError: a file is broken; the message names the first one.
     """
     for entry, fault in verify_store(store, manifest):
         if fault:
@@ -83,7 +83,7 @@ class _Verification:
                 yield files[number], self._array_fault(name, number, files[number], shard)
 
     def _file(self, entry: FileEntry) -> tuple[FileDigest | None, str | None]:
-        """Return the digest of a file, and what is wrong with its size or checksum."""
+        """Return the digest of a file, and the fault of its size or checksum."""
         path = self._store / entry.file
         try:
             if not path.exists():
@@ -112,7 +112,7 @@ class _Verification:
             check_places(index, manifest)
             self._index = index
             if fault:
-                return fault + self._broken_part(path)
+                return fault + self._broken_dataset(path)
             self._check_datasets(path, INDEX)
             _check_rows(index, manifest)
         except (TtsPrepError, OSError) as error:
@@ -120,14 +120,18 @@ class _Verification:
         return None
 
     def _check_datasets(self, path: Path, file: str) -> None:
-        """Make sure that HDF5 finds what the manifest says, and that its checksums hold."""
+        """Check that HDF5 finds the datasets of the manifest, and that their checksums match."""
         found = self._find(path)
         for name, place in self._manifest.datasets.get(file, {}).items():
-            there = found.get(name)
-            if there is None or (there.offset, there.shape, there.dtype) != (place.offset, place.shape, place.dtype):
-                raise CorruptStoreError(f"{path}: HDF5 does not find '{name}' where the manifest says")
+            actual = found.get(name)
+            if actual is None or (actual.offset, actual.shape, actual.dtype) != (
+                place.offset,
+                place.shape,
+                place.dtype,
+            ):
+                raise CorruptStoreError(f"{path}: HDF5 does not find '{name}' at its location in the manifest")
             if location_crc32(path, place) != place.crc32:
-                raise CorruptStoreError(f"{path}: '{name}' is not what the manifest says")
+                raise CorruptStoreError(f"{path}: '{name}' does not match its checksum in the manifest")
         if not self._manifest.datasets.get(file) and (broken := broken_datasets(path, found)):
             raise CorruptStoreError(f"{path}: {broken_text(broken)}")
 
@@ -142,14 +146,14 @@ class _Verification:
             and plan
             and (plan.sha256 != self._manifest.plan or len(plan.shards) != len(self._manifest.shards))
         ):
-            return f"its shards are not those of {MANIFEST}"
+            return f"its shards do not match {MANIFEST}"
         return fault
 
     def _ood_fault(self, entry: FileEntry) -> str | None:
         path = self._store / OOD_TEXTS
         _, fault = self._file(entry)
         if fault:
-            return fault + self._broken_part(path)
+            return fault + self._broken_dataset(path)
         try:
             header = check_ood_texts(path, self._find)
             self._check_datasets(path, OOD_TEXTS)
@@ -177,30 +181,30 @@ class _Verification:
         path = self._store / entry.file
         digest, fault = self._file(entry)
         if fault:
-            return fault + self._broken_part(path)
+            return fault + self._broken_dataset(path)
         if shard is None:
-            # It cannot be compared with its shard; its bytes are those that were made.
+            # The bytes are intact, but they cannot be compared with the broken shard.
             return None
         try:
-            found = inspect_array_file(path, name, number, shard.header.key, shard.lengths(), self._find, digest)
-            if found.header.spec != self._manifest.specs[name]:
-                return "made with other settings than the manifest says"
-            self._check_places(found.locations, number, added=name)
+            checked = inspect_array_file(path, name, number, shard.header.key, shard.lengths(), self._find, digest)
+            if checked.header.spec != self._manifest.specs[name]:
+                return "made with other settings than those in the manifest"
+            self._check_places(checked.locations, number, added=name)
         except (TtsPrepError, OSError) as error:
             return str(error)
         return None
 
     def _check_places(self, locations: Locations, number: int, added: str | None) -> None:
-        """Make sure that the arrays of a file lie where the index says."""
+        """Check that the arrays of a file are at their locations in the index."""
         for name, (offsets, rows) in self._index.arrays.items() if self._index else ():
             if (name if self._manifest.specs[name].added else None) != added:
                 continue
             place = locations.get(name)
             if place is None or (place.offset, place.shape[0]) != (offsets[number], rows[number]):
-                raise CorruptStoreError(f"'{name}' does not lie where the index says")
+                raise CorruptStoreError(f"'{name}' is not at its location in the index")
 
     def _broken_arrays(self, path: Path, number: int) -> str:
-        """Return which part of a broken shard is broken, as the end of a sentence."""
+        """Return the broken arrays of a shard, as the end of a sentence."""
         try:
             size = path.stat().st_size
             lost = [
@@ -211,10 +215,10 @@ class _Verification:
             ]
         except OSError:
             return ""
-        return f": {', '.join(lost)} cut off" if lost else self._broken_part(path, number)
+        return f": {', '.join(lost)} cut off" if lost else self._broken_dataset(path, number)
 
-    def _broken_part(self, path: Path, number: int | None = None) -> str:
-        """Return which dataset of a broken file is broken, as the end of a sentence."""
+    def _broken_dataset(self, path: Path, number: int | None = None) -> str:
+        """Return the broken dataset of a file, as the end of a sentence."""
         if not path.is_file():
             return ""
         try:
@@ -224,8 +228,8 @@ class _Verification:
             if number is not None and (found := read_shard_header(path, self._find).number) != number:
                 return f": it is shard {found}"
         except (TtsPrepError, OSError):
-            return ": its structure is broken, and its arrays cannot be reached"
-        return ": outside of every array"
+            return ": its HDF5 structure is broken"
+        return ": outside of all datasets"
 
 
 def _count_lines(path: Path) -> int:
@@ -234,11 +238,11 @@ def _count_lines(path: Path) -> int:
 
 
 def _check_rows(index: Index, manifest: Manifest) -> None:
-    """Make sure that the rows of the index are those of the shards, in order, one behind the other."""
+    """Check that the rows of the index are those of the shards, in order."""
     shards = np.asarray(index.column("shard"))
     counts = [entry.rows for entry in manifest.shards]
     if not np.array_equal(shards, np.repeat(np.arange(len(counts)), counts)):
-        raise CorruptStoreError(f"{index.path}: the column 'shard' is not that of shards with {counts[:5]}… rows")
+        raise CorruptStoreError(f"{index.path}: the column 'shard' does not match shards of {counts[:5]}… rows")
     ends = np.cumsum([0, *counts])
     for name, spec in manifest.specs.items():
         if spec.columns is None:
@@ -246,5 +250,11 @@ def _check_rows(index: Index, manifest: Manifest) -> None:
         starts, lengths = (np.asarray(index.column(column)) for column in spec.columns)
         rows = index.arrays[name][1]
         for number in range(len(counts)):
-            part = slice(ends[number], ends[number + 1])
-            check_tiling(index.path, f"{name} of shard {number}", starts[part], lengths[part], int(rows[number]))
+            rows_of_shard = slice(ends[number], ends[number + 1])
+            check_tiling(
+                index.path,
+                f"{name} of shard {number}",
+                starts[rows_of_shard],
+                lengths[rows_of_shard],
+                int(rows[number]),
+            )

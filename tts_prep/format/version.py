@@ -1,4 +1,4 @@
-"""Which versions of the format this package reads."""
+"""Check the version of the format."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tts_prep.format.layout import VERSION, version_text
 
 
 def check_version(where: Path | str, version: object) -> tuple[int, int]:
-    """Return a version as numbers: any minor one of the known major version.
+    """Parse a version; any minor version of the known major version is accepted.
 
     Raises:
-        StoreError: it is another major version.
-        CorruptStoreError: it is no version.
+        StoreError: the major version is unknown.
+        CorruptStoreError: it is not a version.
     """
     text = version if isinstance(version, str) else ""
     major, dot, minor = text.partition(".")

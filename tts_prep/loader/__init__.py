@@ -1,4 +1,4 @@
-"""Read stores: datasets, samplers, batches. Nothing but numpy and h5py is loaded by this."""
+"""Read stores: datasets, samplers, batches. Imports numpy only; h5py for stores of older formats."""
 
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.collate import Collator, collate

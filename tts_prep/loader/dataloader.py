@@ -1,4 +1,4 @@
-"""Batches of a dataset, made ahead of time in the background."""
+"""Iterate over a dataset in batches, prefetched in the background."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ BatchT = TypeVar("BatchT")
 
 
 class DataIterator(Iterator[BatchT]):
-    """One epoch of a `DataLoader`: batches, once. Closing it ends the thread; so does dropping it."""
+    """An iterator over one epoch of a `DataLoader`. Closing or deleting it ends its threads."""
 
     def __init__(self, batches: Iterator[BatchT], loader: Sized) -> None:
         self._batches = batches
         self._loader = loader
 
     def __len__(self) -> int:
-        """Return the number of batches of the epoch, whether or not some of them have been taken."""
+        """Return the number of batches of the epoch, including those already consumed."""
         return len(self._loader)
 
     def __next__(self) -> BatchT:
         return next(self._batches)
 
     def close(self) -> None:
-        """End the iteration and its thread."""
+        """End the iteration and its threads."""
         if isinstance(self._batches, Generator):
             self._batches.close()
 
@@ -49,34 +49,36 @@ class DataIterator(Iterator[BatchT]):
 class DataLoader(Generic[BatchT]):
     """Iterate over a dataset in batches; each iteration is one epoch.
 
-    The batches are those of the batch sampler, in its order. A thread makes the coming ones while the caller works on
-    one, and where the caller is faster, both make some. It ends with the iteration, also when that ends early or with
-    an exception, and an exception in it is raised where the batch would have come.
+    Batches come in the order of the batch sampler. A thread makes the next batches while the caller uses one; if the
+    caller has to wait, its own thread makes batches too. The thread ends with the iteration, also after a break or an
+    exception. An exception in the thread is raised in the place of its batch.
 
     Args:
-        dataset: anything with ``__len__`` and ``__getitem__``, or ``__getitems__`` for many at once.
-        batch_size: utterances a batch.
-        shuffle: visit them in random order, another one every epoch.
-        sampler: of positions, in place of `shuffle`.
-        batch_sampler: of lists of positions, in place of `batch_size`, `shuffle`, `sampler`, `seed` and `drop_last`.
-        seed: for `shuffle`.
-        drop_last: leave out a last batch that is smaller.
-        collate_fn: from the utterances of a batch to the batch; `collate` by default.
-        prefetch: batches made ahead; 0 makes each one when it is asked for, without a thread.
-        threads: that make them. More than one is for datasets and collate functions that are ready for it, as
-            `UtteranceDataset` and `collate` are, and pays where making a batch is more than copying. With those two,
-            or with several threads, the caller's own thread makes a batch too whenever it would only wait.
-        output: ``"numpy"`` arrays, or ``"torch"`` tensors on the same memory.
-        pin_memory: for ``"torch"``: make batches in page-locked memory, from which a CUDA device copies by itself.
-        recycle: recycle a batch's memory once no array or tensor refers to it any more.
-        rank: of the shuffled or sequential order that this makes; ``"auto"`` takes it from ``torch.distributed``. A
-            sampler has its own.
-        world_size: likewise.
-        replicate: give the same batches to every rank. Without it, iterating is an error where a process group of
-            ``torch.distributed`` runs and nothing shares the batches among its ranks.
+        dataset: an object with ``__len__`` and ``__getitem__``, or ``__getitems__`` for several positions.
+        batch_size: utterances per batch.
+        shuffle: visit utterances in a new random order every epoch.
+        sampler: an iterable of positions, instead of `shuffle`.
+        batch_sampler: an iterable of lists of positions, instead of `batch_size`, `shuffle`, `sampler`, `seed` and
+            `drop_last`.
+        seed: the seed of `shuffle`.
+        drop_last: drop the last batch if it is smaller.
+        collate_fn: makes a batch of a list of utterances; defaults to `collate`.
+        prefetch: the number of batches made in advance; 0 makes each batch on request, without a thread.
+        threads: the number of threads that make batches. More than one requires a thread-safe dataset and collate
+            function, such as `UtteranceDataset` and `collate`, and is useful if making a batch is more than copying.
+            With those two, or with several threads, the caller's thread makes batches too while it would wait.
+        output: ``"numpy"`` arrays, or ``"torch"`` tensors that share their memory.
+        pin_memory: with ``"torch"``, make batches in page-locked memory, for asynchronous copies to a CUDA device.
+        recycle: recycle the memory of a batch once unreferenced.
+        rank: the rank of this process, if this object creates the sampler; ``"auto"`` takes it from
+            ``torch.distributed``. Pass the rank to your own sampler otherwise.
+        world_size: the number of ranks, if this object creates the sampler.
+        replicate: give the same batches to every rank. Without it, iterating raises if a process group of
+            ``torch.distributed`` is running and nothing shards the batches.
 
     Raises:
-        ConfigurationError: settings exclude each other or are out of range, or torch is asked for and not there.
+        ConfigurationError: settings exclude each other or are out of range.
+        MissingPackageError: torch tensors are requested, and torch is not installed.
         SamplingError: the dataset is empty, or the sampler was made for another number of utterances.
     """
 
@@ -144,7 +146,7 @@ class DataLoader(Generic[BatchT]):
     ) -> None:
         shares = rank != 0 or world_size != 1
         if shares and (sampler is not None or batch_sampler is not None):
-            raise ConfigurationError("DataLoader: give rank and world_size to the sampler")
+            raise ConfigurationError("DataLoader: pass rank and world_size to the sampler")
         if batch_sampler is not None:
             settings = {
                 "batch_size": batch_size != 1,
@@ -154,13 +156,13 @@ class DataLoader(Generic[BatchT]):
                 "drop_last": drop_last,
             }
             if excluded := [name for name, given in settings.items() if given]:
-                raise ConfigurationError(f"DataLoader: batch_sampler already decides on {', '.join(excluded)}")
+                raise ConfigurationError(f"DataLoader: batch_sampler cannot be combined with {', '.join(excluded)}")
         if sampler is not None and shuffle:
-            raise ConfigurationError("DataLoader: a sampler already decides on the order, so shuffle cannot be given")
+            raise ConfigurationError("DataLoader: sampler cannot be combined with shuffle")
         if prefetch < 0:
-            raise ConfigurationError(f"prefetch: expected a number from 0 on, found {prefetch}")
+            raise ConfigurationError(f"prefetch: expected an integer >= 0, found {prefetch}")
         if not len(dataset):
-            raise SamplingError("the dataset is empty; did a filter leave nothing?")
+            raise SamplingError("the dataset is empty; did a filter remove all utterances?")
         if batch_sampler is None:
             if sampler is None:
                 if shuffle:
@@ -171,7 +173,7 @@ class DataLoader(Generic[BatchT]):
         if isinstance(batch_sampler, Sampler) and batch_sampler.size not in (None, len(dataset)):
             raise SamplingError(
                 f"the sampler was made for {batch_sampler.size:,} utterances, the dataset has {len(dataset):,}; "
-                "make it from this very dataset"
+                "create it for this dataset"
             )
         self.dataset = dataset
         self.batch_sampler = batch_sampler
@@ -182,17 +184,17 @@ class DataLoader(Generic[BatchT]):
         self._listeners: tuple[Any, ...] = (dataset, collate_fn)
         self._prefetch = prefetch
         if threads < 1:
-            raise ConfigurationError(f"threads: expected a number from 1 on, found {threads}")
+            raise ConfigurationError(f"threads: expected an integer >= 1, found {threads}")
         self._threads = threads
-        # What is known to bear several threads, or said to.
+        # The caller's thread helps only if dataset and collate function are thread-safe.
         own = collate_fn in (None, collate) or isinstance(collate_fn, Collator | SegmentCollator)
         self._helped = threads > 1 or (own and type(dataset) is UtteranceDataset)
         self._taken = 0
 
     def __len__(self) -> int:
-        """Return the number of batches of the running epoch, however many of them have been taken.
+        """Return the number of batches of the current epoch, including those already consumed.
 
-        Once all of them have been taken, it is that of the next one: training loops ask between two epochs.
+        After the last batch, return the number of the next epoch: training loops ask between epochs.
         """
         sampler = self.batch_sampler
         if isinstance(sampler, Sampler) and self._taken and sampler.begun and sampler.ends_after(self._taken):
@@ -203,16 +205,16 @@ class DataLoader(Generic[BatchT]):
 
     @property
     def sampler(self) -> Any:
-        """The batch sampler: training loops call its ``set_epoch``."""
+        """The batch sampler: training loops call ``loader.sampler.set_epoch``."""
         return self.batch_sampler
 
     @property
     def epoch(self) -> int:
-        """The epoch of the last iteration that gave a batch, or what `set_epoch` said since."""
+        """The epoch of the last iteration that yielded a batch, or the one set by `set_epoch` since."""
         return int(self._epochs().epoch)
 
     def set_epoch(self, epoch: int) -> None:
-        """Make the next iteration that of an epoch; without this, each is the one after the last."""
+        """Set the epoch of the next iteration; without it, epochs are numbered consecutively."""
         self._epochs().set_epoch(epoch)
 
     def _epochs(self) -> Any:
@@ -221,19 +223,19 @@ class DataLoader(Generic[BatchT]):
         return self.batch_sampler
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where training stands, as plain numbers and strings: every batch that was taken counts as done."""
+        """Return the position in the epoch, as plain numbers and strings. Every consumed batch counts as done."""
         sampler = self._resumable()
         taken = self._taken if sampler.begun else 0
         return {"dataset": self._dataset_fingerprint, "sampler": sampler.state_dict(taken)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state, in the middle of its epoch.
+        """Resume from a state, within its epoch.
 
         Raises:
-            ConfigurationError: it is no state, or one of another dataset or sampler.
+            ConfigurationError: the state is malformed, or belongs to another dataset or sampler.
         """
         if not isinstance(state, Mapping) or not {"dataset", "sampler"} <= set(state):
-            raise ConfigurationError("load_state_dict: expected what state_dict gave, found something else")
+            raise ConfigurationError("load_state_dict: expected the result of state_dict(), found something else")
         if state["dataset"] != self._dataset_fingerprint:
             raise ConfigurationError(
                 "load_state_dict: the state is of another dataset, or another selection or order of its utterances"
@@ -251,10 +253,10 @@ class DataLoader(Generic[BatchT]):
         return self.batch_sampler
 
     def __iter__(self) -> DataIterator[BatchT]:
-        """Return one epoch, which can be iterated over once.
+        """Return an iterator over one epoch.
 
         Raises:
-            ConfigurationError: a process group runs, and every rank would get the same batches.
+            ConfigurationError: a process group is running, and every rank would get the same batches.
         """
         self._check_shared()
         return DataIterator(self._counted(), self)
@@ -266,8 +268,8 @@ class DataLoader(Generic[BatchT]):
         own = getattr(self.batch_sampler, "world_size", 1)
         if own == 1:
             raise ConfigurationError(
-                f"torch.distributed runs {group[1]} ranks, and each would get the same batches; give rank='auto' to "
-                "the sampler (or to DataLoader, where it makes one), or replicate=True if that is meant"
+                f"torch.distributed runs {group[1]} ranks, and each would get the same batches; pass rank='auto' to "
+                "the sampler (or to DataLoader, if it creates the sampler), or replicate=True if that is intended"
             )
 
     def _counted(self) -> Iterator[Any]:
@@ -275,11 +277,11 @@ class DataLoader(Generic[BatchT]):
         for batch in self._batches():
             self._taken += 1
             yield batch
-            # Lets its memory be recycled for the next one.
+            # Drop the reference, so that the memory can be recycled for the next batch.
             del batch
 
     def _batches(self) -> Iterator[Any]:
-        batches = self._told(iter(self.batch_sampler))
+        batches = self._with_epoch_set(iter(self.batch_sampler))
         if not self._prefetch:
             return map(self._make, batches)
         make: Callable[[Any], Any] = self._make
@@ -288,12 +290,12 @@ class DataLoader(Generic[BatchT]):
             make, batches = reading.make, reading.tasks(batches)
         return made_ahead(make, batches, self._prefetch, self._threads, helped=self._helped)
 
-    def _told(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Tell the epoch, once it is known, to a dataset or a collate function that draws something by it."""
+    def _with_epoch_set(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield batches; before the first, call ``set_epoch`` of dataset and collate function, if they have it."""
         for number, positions in enumerate(batches):
             if number == 0 and isinstance(self.batch_sampler, Sampler):
                 for listener in self._listeners:
-                    # Asked of the class: a dataset may have a column of any name.
+                    # Looked up in the class, because a dataset may have a column of any name.
                     if hasattr(type(listener), "set_epoch"):
                         listener.set_epoch(self.batch_sampler.epoch)
             yield positions
@@ -304,25 +306,25 @@ class DataLoader(Generic[BatchT]):
                 return self._collate(self.dataset.__getitems__(positions))
             return self._collate(carry((self.dataset[position] for position in positions), positions))
         except StopIteration as error:
-            # It would end the epoch without a word.
+            # StopIteration would silently end the epoch.
             raise RuntimeError("the dataset or the collate function raised StopIteration") from error
 
 
 class DataCargo(DataLoader[Any]):
-    """A `DataLoader` by the name and the order of arguments that Parakeet's older API has.
+    """A `DataLoader` with the name and argument order of Parakeet's older API.
 
-    Calling it gives an iterator over one epoch, as Parakeet's does.
+    Calling it returns an iterator over one epoch, as in Parakeet.
 
     Args:
-        dataset: anything with ``__len__`` and ``__getitem__``.
-        batch_fn: from the list of a batch's examples to the batch; `collate` by default.
-        batch_size: examples a batch.
-        sampler: of positions.
-        shuffle: visit them in random order.
-        batch_sampler: of lists of positions, in place of `batch_size`, `sampler`, `shuffle` and `drop_last`.
-        drop_last: leave out a last batch that is smaller.
-        seed: for `shuffle`.
-        prefetch: batches made ahead, see `DataLoader`.
+        dataset: an object with ``__len__`` and ``__getitem__``.
+        batch_fn: makes a batch of a list of examples; defaults to `collate`.
+        batch_size: examples per batch.
+        sampler: an iterable of positions.
+        shuffle: visit examples in a new random order every epoch.
+        batch_sampler: an iterable of lists of positions, instead of `batch_size`, `sampler`, `shuffle` and `drop_last`.
+        drop_last: drop the last batch if it is smaller.
+        seed: the seed of `shuffle`.
+        prefetch: the number of batches made in advance, see `DataLoader`.
 
     Raises:
         ConfigurationError: settings exclude each other or are out of range.
@@ -355,7 +357,7 @@ class DataCargo(DataLoader[Any]):
         )
 
     def __call__(self) -> DataIterator[Any]:
-        """Return one epoch, which can be iterated over once."""
+        """Return an iterator over one epoch."""
         return iter(self)
 
 
@@ -367,11 +369,11 @@ def _prepare_collate(
     pin_memory: bool,
     recycle: bool,
 ) -> Callable[[Any], Any]:
-    """Return what makes a batch in the form that is asked for."""
+    """Return the collate function for the requested output."""
     if output not in ("numpy", "torch"):
         raise ConfigurationError(f"output: expected 'numpy' or 'torch', found {output!r}")
     if pin_memory and output != "torch":
-        raise ConfigurationError("pin_memory: only for output='torch'")
+        raise ConfigurationError("pin_memory: requires output='torch'")
     own = Collator() if collate_fn in (None, collate) else collate_fn
     if isinstance(own, Collator):
         if own.buffers is None and (pin_memory or recycle):
@@ -379,7 +381,9 @@ def _prepare_collate(
         if not own.shapes:
             own = replace(own, shapes=shapes)
     elif pin_memory:
-        raise ConfigurationError("pin_memory: only for our own collate; a collate_fn can pin its tensors itself")
+        raise ConfigurationError(
+            "pin_memory: requires collate or Collator; another collate_fn can pin its tensors itself"
+        )
     if output == "numpy":
         return own
     import_torch()
@@ -387,7 +391,7 @@ def _prepare_collate(
 
 
 class ThenTensors:
-    """A collate function, with tensors in the place of the arrays that it gives."""
+    """A collate function followed by conversion to torch tensors."""
 
     def __init__(self, collate_fn: Callable[[Any], Any]) -> None:
         self._collate = collate_fn

@@ -1,4 +1,4 @@
-"""Which epoch something random belongs to, in this process and in torch's workers."""
+"""Random draws that change with the epoch, also in torch's worker processes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from tts_prep.loader.randomness import Words, random_words
 
 _FIRST_STREAM = 1 << 32
-"""Samplers use the streams below it."""
+"""Samplers use the random streams below."""
 
 
 class EpochDraws:
-    """Random numbers for rows of a dataset, other ones in every epoch.
+    """Random numbers for the rows of a dataset that change every epoch.
 
-    Of positions that carry their epoch, as those of our batch samplers do, they are a function of seed, epoch and row
-    alone, in any process. A worker of torch's ``DataLoader`` whose positions carry none cannot know the epoch: there
-    they depend on the worker's seed, which torch draws anew for every set of workers, and on how often the worker has
-    seen the row, so that they change with persistent workers too. Elsewhere the epoch is what `set_epoch` said last.
+    If positions carry their epoch, as those of our batch samplers do, the numbers are a function of seed, epoch and row
+    in any process. A worker of torch's ``DataLoader`` cannot know the epoch of other positions. There the numbers
+    depend on the worker's seed, which torch draws for every set of workers, and on how often the worker has seen the
+    row, so that they change with persistent workers too. In the main process the epoch is that of the last `set_epoch`.
 
     Args:
-        seed: from 0 on.
+        seed: a non-negative integer.
     """
 
     def __init__(self, seed: int) -> None:
@@ -33,9 +33,9 @@ class EpochDraws:
         """Return [n] random 64-bit words.
 
         Args:
-            n: how many.
-            row: of the dataset.
-            carried: the epoch that came with the row's position; None where none did.
+            n: the number of words.
+            row: the row of the dataset.
+            carried: the epoch carried by the row's position, or None.
         """
         return random_words(n, self.seed, self._epoch_of(row, carried), _FIRST_STREAM + row)
 
@@ -46,11 +46,11 @@ class EpochDraws:
         if worker is None:
             return self.epoch
         self._seen[row] += 1
-        # Above every epoch that can be meant.
+        # Larger than any real epoch.
         return (int(worker.seed) << 64) + self._seen[row]
 
 
 def _torch_worker() -> Any:
-    """Return what torch says of the worker that this process is; None where it is none. Does not import torch."""
+    """Return torch's information about this worker process; None in the main process. Does not import torch."""
     torch: Any = sys.modules.get("torch")
     return None if torch is None else torch.utils.data.get_worker_info()

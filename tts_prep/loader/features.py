@@ -1,4 +1,4 @@
-"""Features in the shapes that models ask for: averages over phonemes, rows repeated by durations, alignment priors."""
+"""Features in the shapes that models need: averages per phoneme, length regulation, alignment priors."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ Averaging = Literal["all", "nonzero"]
 def average_by_duration(
     values: npt.ArrayLike, durations: npt.ArrayLike, over: Averaging = "all"
 ) -> npt.NDArray[np.float64]:
-    """Return the mean of the frames of each phoneme, 0 for a phoneme of no frames.
+    """Return the mean over the frames of each phoneme; 0 for a phoneme without frames.
 
-    ``"all"`` is the rule of ming024/FastSpeech2 and PaddleSpeech, for pitch without gaps, and for energy;
-    ``"nonzero"`` that of FastPitch and ESPnet: frames of value 0 are unvoiced and left out, and a phoneme of such
-    frames only gets 0.
+    ``"all"`` is the rule of ming024/FastSpeech2 and PaddleSpeech, for interpolated pitch and for energy. ``"nonzero"``
+    is the rule of FastPitch and ESPnet: frames of value 0 are unvoiced and excluded, and a phoneme with only such
+    frames gets 0.
 
     Args:
         values: [..., n_frames].
-        durations: [n_phonemes] frames; frames behind their sum are not used.
+        durations: [n_phonemes] in frames; frames beyond their sum are not used.
 
     Returns:
         [..., n_phonemes] float64.
 
     Raises:
-        ConfigurationError: a duration is negative, or their sum is more than the frames.
+        ConfigurationError: a duration is negative, or their sum exceeds n_frames.
     """
     frames = np.asarray(values, np.float64)
     ends = _ends(durations, frames.shape[-1])
     starts = np.concatenate([[0], ends[:-1]])
     counts = ends - starts
-    # reduceat would give the value at the start for a phoneme of no frames, and needs an index that exists.
+    # For a phoneme without frames, reduceat would return the value at its start, or fail at the end.
     spoken = counts > 0
     used = frames[..., : ends[-1] if len(ends) else 0]
     sums = np.zeros((*frames.shape[:-1], len(ends)))
@@ -56,48 +56,48 @@ def average_by_duration(
 
 
 def expand_by_duration(values: npt.ArrayLike, durations: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return rows repeated as often as their durations say, as a length regulator does.
+    """Repeat each row by its duration, as a length regulator does.
 
     Args:
         values: [n_phonemes, ...].
-        durations: [n_phonemes] frames.
+        durations: [n_phonemes] in frames.
 
     Returns:
-        [sum of durations, ...] of the same dtype.
+        [sum of durations, ...], in the dtype of `values`.
 
     Raises:
-        ConfigurationError: a duration is negative, or there are more or fewer than rows.
+        ConfigurationError: a duration is negative, or the number of durations is not that of rows.
     """
     rows, repeats = np.asarray(values), np.asarray(durations)
     if repeats.shape != rows.shape[:1] or (len(repeats) and repeats.min() < 0):
         raise ConfigurationError(
-            f"expand_by_duration: expected {len(rows)} durations from 0 on, found {list(repeats.shape)}"
+            f"expand_by_duration: expected {len(rows)} non-negative durations, found {list(repeats.shape)}"
             + (f", the smallest {repeats.min()}" if repeats.size else "")
         )
     return np.repeat(rows, repeats, axis=0)
 
 
 def beta_binomial_prior(n_phonemes: int, n_frames: int, scaling: float = 1.0) -> npt.NDArray[np.float64]:
-    """Return the prior of an alignment that is learned: how probable each phoneme is at each frame.
+    """Return the beta-binomial alignment prior: the probability of each phoneme at each frame.
 
-    Row *t* (from 1 on) is the beta-binomial distribution with α = scaling · t and β = scaling · (n_frames + 1 − t),
-    for 0 to n_phonemes − 1 of n_phonemes draws, as in FastPitch 1.1 and NeMo (R. Badlani et al., One TTS Alignment To
-    Rule Them All, 2021).
+    Row *t*, counted from 1, is the beta-binomial distribution of n_phonemes draws with α = scaling · t and
+    β = scaling · (n_frames + 1 − t), at 0 to n_phonemes − 1, as in FastPitch 1.1 and NeMo (R. Badlani et al., One TTS
+    Alignment To Rule Them All, 2021).
 
     Args:
         n_phonemes, n_frames: at least 1.
-        scaling: over 0; more is a narrower diagonal.
+        scaling: above 0; a larger value gives a narrower diagonal.
 
     Returns:
         [n_frames, n_phonemes] float64.
 
     Raises:
-        ConfigurationError: a number is too small.
+        ConfigurationError: an argument is too small.
     """
     if n_phonemes < 1 or n_frames < 1 or not scaling > 0:
         raise ConfigurationError(
-            f"beta_binomial_prior: expected a phoneme, a frame and a scaling over 0, found {n_phonemes}, {n_frames} "
-            f"and {scaling}"
+            f"beta_binomial_prior: expected at least 1 phoneme, 1 frame and a scaling above 0, found {n_phonemes}, "
+            f"{n_frames} and {scaling}"
         )
     n = n_phonemes
     a = scaling * np.arange(1, n_frames + 1)[:, None]
@@ -113,9 +113,9 @@ def beta_binomial_prior(n_phonemes: int, n_frames: int, scaling: float = 1.0) ->
 def interpolated_prior(
     n_phonemes: int, n_frames: int, phoneme_step: int = 20, frame_step: int = 100
 ) -> npt.NDArray[np.float64]:
-    """Return FastPitch's cheap prior: a cached prior of rounded size, interpolated to the size asked for.
+    """Return FastPitch's interpolated prior: a cached prior of rounded size, resized to the requested size.
 
-    Its arguments are the other way round there: the distribution is over the *frames* at each phoneme. It is so here,
+    FastPitch swaps the arguments: the distribution is over the *frames* at each phoneme. This function does the same,
     because models were trained with it.
 
     Args:
@@ -129,18 +129,18 @@ def interpolated_prior(
     def rounded(size: int, step: int) -> int:
         return max(1, int(np.round((size + 1) / step))) * step
 
-    kept = _kept_prior(rounded(n_frames, frame_step), rounded(n_phonemes, phoneme_step))
-    return _resized(_resized(kept, n_frames).T, n_phonemes).T
+    prior = _cached_prior(rounded(n_frames, frame_step), rounded(n_phonemes, phoneme_step))
+    return _resized(_resized(prior, n_frames).T, n_phonemes).T
 
 
 @lru_cache(maxsize=256)
-def _kept_prior(n_frames: int, n_phonemes: int) -> npt.NDArray[np.float64]:
+def _cached_prior(n_frames: int, n_phonemes: int) -> npt.NDArray[np.float64]:
     return beta_binomial_prior(n_frames, n_phonemes).T
 
 
 def _resized(rows: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:
-    """Return rows interpolated linearly to another number of them, the first and the last one kept."""
-    # As scipy.ndimage.zoom computes it: where the last place comes out a bit too far, its row is all zeros there.
+    """Interpolate rows linearly to another number of rows, keeping the first and the last."""
+    # As in scipy.ndimage.zoom: if rounding puts the last place beyond the last row, the result is a row of zeros.
     places = np.arange(size) * ((len(rows) - 1) / (size - 1)) if size > 1 else np.zeros(1)
     below = np.minimum(places.astype(np.int64), len(rows) - 1)
     share = (places - below)[:, None]
@@ -151,12 +151,12 @@ def _resized(rows: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64
 
 @dataclass(frozen=True, eq=False)
 class ArrayNormalizer:
-    """Subtract the mean and divide by the standard deviation of an added array, of the corpus or of each speaker.
+    """Normalize an array by its mean and standard deviation, over the corpus or over each speaker.
 
     Attributes:
-        mean, std: [*row_shape], or [n_speakers, *row_shape] by speaker; float32. Where nothing varies, std is 1.
-        by_speaker: which of the two.
-        keep_zeros: leave zeros as they are: in pitch they are unvoiced frames, as FastPitch has it.
+        mean, std: [*row_shape], or [n_speakers, *row_shape] by speaker; float32. For constant values, std is 1.
+        by_speaker: the statistics are by speaker.
+        keep_zeros: keep zeros unchanged: in pitch they are unvoiced frames, as in FastPitch.
     """
 
     mean: npt.NDArray[np.float32]
@@ -166,7 +166,7 @@ class ArrayNormalizer:
 
     @classmethod
     def of(cls, dataset: UtteranceDataset, name: str, by: str = "corpus") -> ArrayNormalizer:
-        """Take the statistics of an array of a store; those of pitch are of voiced frames.
+        """Return a normalizer with the statistics of an array of a store; those of pitch are over voiced frames.
 
         Args:
             by: ``"corpus"`` or ``"speaker"``.
@@ -176,8 +176,10 @@ class ArrayNormalizer:
         """
         if by not in ("corpus", "speaker"):
             raise ConfigurationError(f"by: expected 'corpus' or 'speaker', found {by!r}")
-        found = dataset.statistics(name)
-        mean, std = (found.speaker_mean, found.speaker_std) if by == "speaker" else (found.mean, found.std)
+        statistics = dataset.statistics(name)
+        mean, std = statistics.mean, statistics.std
+        if by == "speaker":
+            mean, std = statistics.speaker_mean, statistics.speaker_std
         return cls(
             np.asarray(mean, np.float32),
             np.where(std > 0, std, 1).astype(np.float32),
@@ -189,7 +191,7 @@ class ArrayNormalizer:
         """Return normalized values [n, *row_shape].
 
         Args:
-            speaker: code; used with statistics by speaker.
+            speaker: the speaker code; used with statistics by speaker only.
         """
         rows = np.asarray(values, np.float32)
         mean, std = (self.mean[speaker], self.std[speaker]) if self.by_speaker else (self.mean, self.std)
@@ -198,7 +200,7 @@ class ArrayNormalizer:
 
 
 def without_outliers(values: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return the values within 1.5 interquartile ranges of the quartiles, as ming024/FastSpeech2 takes its statistics.
+    """Return the values within 1.5 interquartile ranges of the quartiles, as in ming024/FastSpeech2.
 
     Args:
         values: [n], at least one.
@@ -213,8 +215,10 @@ def without_outliers(values: npt.ArrayLike) -> npt.NDArray[Any]:
 def _ends(durations: npt.ArrayLike, n_frames: int) -> npt.NDArray[np.int64]:
     lengths = np.asarray(durations, np.int64)
     if lengths.size and lengths.min() < 0:
-        raise ConfigurationError(f"average_by_duration: expected durations from 0 on, found {lengths.min()}")
+        raise ConfigurationError(f"average_by_duration: expected non-negative durations, found {lengths.min()}")
     ends: npt.NDArray[np.int64] = np.cumsum(lengths)
     if lengths.size and ends[-1] > n_frames:
-        raise ConfigurationError(f"average_by_duration: durations of {ends[-1]:,} frames, there are {n_frames:,}")
+        raise ConfigurationError(
+            f"average_by_duration: expected durations of at most {n_frames:,} frames, found {ends[-1]:,}"
+        )
     return ends

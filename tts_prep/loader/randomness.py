@@ -1,7 +1,7 @@
 """Random numbers that are a pure function of seed and epoch, the same with every version of numpy.
 
-numpy keeps the raw output of a bit generator for ever, but not what `Generator.permutation` and its like make of
-it; and their state would have to be handed around. So everything here is made of raw output.
+numpy guarantees the raw output of a bit generator across versions, but not the output of `Generator.permutation` and
+similar methods. So this module uses raw output only. It keeps no state: every function takes seed and epoch.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 
 _LARGE = 1 << 20
-_BLOCK = 1 << 16
+_CHUNK = 1 << 16
 _ROUNDS = 6
 
 Words = npt.NDArray[np.uint64]
 
 
 def check_seed(seed: int) -> int:
-    """Return a seed that can be used.
+    """Return a seed as an int.
 
     Raises:
         ConfigurationError: it is negative.
     """
     value = operator.index(seed)
     if value < 0:
-        raise ConfigurationError(f"seed: expected a number from 0 on, found {value}")
+        raise ConfigurationError(f"seed: expected an integer >= 0, found {value}")
     return value
 
 
@@ -41,9 +41,9 @@ def random_words(n: int, seed: int, epoch: int, stream: int = 0) -> Words:
 
     Args:
         n: how many.
-        seed: from 0 on.
-        epoch: from 0 on.
-        stream: another number for every other use in one epoch.
+        seed: a non-negative integer.
+        epoch: a non-negative integer.
+        stream: a different number for each use within an epoch.
     """
     generator = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(epoch, stream)))
     words: Words = generator.random_raw(n)
@@ -53,8 +53,8 @@ def random_words(n: int, seed: int, epoch: int, stream: int = 0) -> Words:
 def sort_order(keys: Words, key_bits: int, words: Words) -> npt.NDArray[np.int64]:
     """Return the positions of keys in ascending order, equal ones in random order.
 
-    Key, randomness and position are packed into one word each and sorted as plain numbers: several times faster
-    than an indirect sort, and the same with every algorithm, since no two words are equal.
+    Key, random bits and position are packed into one word per element, and the words are sorted: several times
+    faster than an indirect sort. No two words are equal, so every sorting algorithm gives the same result.
 
     Args:
         keys: [n], each below 2 ** key_bits; overwritten.
@@ -77,7 +77,7 @@ def sort_order(keys: Words, key_bits: int, words: Words) -> npt.NDArray[np.int64
 
 
 def _sort(words: Words) -> None:
-    """Sort in place; large arrays in two halves at once, whose merge is one pass."""
+    """Sort in place. Large arrays are sorted as two halves in parallel, then merged in one pass."""
     if len(words) < _LARGE:
         words.sort()
         return
@@ -94,29 +94,29 @@ def permutation(n: int, seed: int, epoch: int, stream: int = 0) -> npt.NDArray[n
     return sort_order(np.zeros(n, np.uint64), 0, random_words(n, seed, epoch, stream))
 
 
-class RandomParts:
-    """The numbers below n, dealt out at random into parts, each of which is made without the others.
+class BlockedPermutation:
+    """A random permutation of range(n) in blocks, each of which is computed on its own.
 
-    A permutation of the numbers below a power of two that is never written down: a Feistel network whose rounds are
-    tables of random words (Luby and Rackoff, *How to construct pseudorandom permutations from pseudorandom
-    functions*, 1988). Every part is what an equal stretch of its domain is mapped to, less what is not below n. So
-    all parts together have every number once, and the parts differ in size by chance.
+    A Feistel network permutes the numbers below a power of two; its rounds are tables of random words (Luby and
+    Rackoff, *How to construct pseudorandom permutations from pseudorandom functions*, 1988). Block i is the image of
+    the i-th of `n_blocks` equal intervals of that domain, without the numbers from n on. So the blocks together hold
+    every number once, and their sizes vary randomly.
 
     Args:
         n: how many numbers, at least 1.
-        n_parts: how many parts.
-        seed: from 0 on.
-        epoch: from 0 on.
-        stream: another number for every other use in one epoch.
+        n_blocks: the number of blocks.
+        seed: a non-negative integer.
+        epoch: a non-negative integer.
+        stream: a different number for each use within an epoch.
     """
 
-    def __init__(self, n: int, n_parts: int, seed: int, epoch: int, stream: int) -> None:
+    def __init__(self, n: int, n_blocks: int, seed: int, epoch: int, stream: int) -> None:
         self._n = n
-        self._n_parts = n_parts
+        self._n_blocks = n_blocks
         bits = (n - 1).bit_length()
         self._domain = 1 << bits
         self._low_bits = bits - bits // 2
-        # A round changes the low half by the high one, the next the high half by the low one, and so on.
+        # Rounds alternate: one changes the low half by the high half, the next the high half by the low half.
         widths = [(bits // 2, self._low_bits), (self._low_bits, bits // 2)] * (_ROUNDS // 2)
         ends = np.cumsum([1 << source for source, _ in widths])
         words = np.split(random_words(int(ends[-1]), seed, epoch, stream), ends[:-1])
@@ -125,12 +125,12 @@ class RandomParts:
             for table, (_, target) in zip(words, widths, strict=True)
         ]
 
-    def part(self, number: int) -> npt.NDArray[np.int64]:
-        """Return the numbers of a part in random order."""
-        begin, end = (self._domain * i // self._n_parts for i in (number, number + 1))
-        # In blocks that stay in the processor's cache.
-        blocks = [self._mapped(start, min(end, start + _BLOCK)) for start in range(begin, end, _BLOCK)]
-        return np.concatenate([np.empty(0, np.int64), *blocks])
+    def block(self, number: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of a block in random order."""
+        begin, end = (self._domain * i // self._n_blocks for i in (number, number + 1))
+        # In chunks that fit into the processor's cache.
+        chunks = [self._mapped(start, min(end, start + _CHUNK)) for start in range(begin, end, _CHUNK)]
+        return np.concatenate([np.empty(0, np.int64), *chunks])
 
     def _mapped(self, begin: int, end: int) -> npt.NDArray[np.int64]:
         low = np.arange(begin, end)
@@ -144,25 +144,25 @@ class RandomParts:
         return high[high < self._n]
 
 
-def permutation_parts(
-    n: int, part_size: int, seed: int, epoch: int, stream: int = 0
+def permutation_blocks(
+    n: int, block_size: int, seed: int, epoch: int, stream: int = 0
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Return the numbers below n in random order, in parts of about a size, each made when it is reached.
+    """Yield the numbers below n in random order, in blocks of about `block_size`, each computed when it is reached.
 
-    As many as one part holds come in the order of `permutation`.
+    Up to `block_size` numbers are in the order of `permutation`.
     """
-    if n <= part_size:
+    if n <= block_size:
         yield permutation(n, seed, epoch, stream)
         return
-    parts = RandomParts(n, -(-n // part_size), seed, epoch, stream)
-    yield from map(parts.part, range(-(-n // part_size)))
+    n_blocks = -(-n // block_size)
+    yield from map(BlockedPermutation(n, n_blocks, seed, epoch, stream).block, range(n_blocks))
 
 
 def digest(array: npt.NDArray[Any]) -> str:
-    """Return the SHA-256 of an array's values, the same for every dtype that holds them, hexadecimal."""
+    """Return the SHA-256 of an array's values, hexadecimal; it does not depend on the width of the dtype."""
     block = 1 << 20
     kind = np.float64 if array.dtype.kind == "f" else np.int64
-    found = hashlib.sha256(np.dtype(kind).str.encode())
+    sha256 = hashlib.sha256(np.dtype(kind).str.encode())
     for start in range(0, len(array), block):
-        found.update(np.ascontiguousarray(array[start : start + block], kind))
-    return found.hexdigest()
+        sha256.update(np.ascontiguousarray(array[start : start + block], kind))
+    return sha256.hexdigest()

@@ -119,7 +119,7 @@ def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, wo
         ConfigurationError: the world size is below 1.
     """
     if world_size < 1:
-        raise ConfigurationError(f"world size: expected a number from 1 on, found {world_size}")
+        raise ConfigurationError(f"world size: expected an integer >= 1, found {world_size}")
     plan = joined([epoch_plan(sampler, dataset.n_frames, epoch) for sampler in _samplers(policy, world_size)])
     frames = plan.longest()
     phonemes = BatchPlan(plan.positions, plan.starts, plan.sizes, dataset.n_phonemes)

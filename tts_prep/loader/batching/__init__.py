@@ -1,1 +1,1 @@
-"""Utterances to padded batches."""
+"""Collate utterances into padded batches."""

@@ -1,4 +1,4 @@
-"""Padding of the arrays that a store has beside mel, phonemes and waveform."""
+"""Padding of arrays other than mel, phonemes and waveform."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def pad_arrays(
     lengths: Mapping[str, int],
     buffers: Buffers,
 ) -> tuple[dict[str, Array], dict[str, Lengths]]:
-    """Return arrays padded with zeros, and the lengths of those with rows of their own.
+    """Pad arrays with zeros. Return also the lengths of those with an axis of their own.
 
-    Integers become int64, as embeddings take them, and other numbers float32.
+    Integers become int64, as embeddings require, and other numbers float32.
 
     Args:
-        arrays: name → one array an utterance.
-        specs: of all of them.
-        size: rows of the batch; utterances that are missing are all zeros.
-        lengths: axis → the padded length of what it follows.
+        arrays: the arrays of all utterances by name.
+        specs: the specification of each array by name.
+        size: the number of rows of the batch; rows without an utterance are zeros.
+        lengths: the padded length of each axis.
 
     Raises:
-        ConfigurationError: an array follows the waveform, and the batch has none.
+        ConfigurationError: an array has one row per sample, and the batch has no waveform.
     """
     padded: dict[str, Array] = {}
     own: dict[str, Lengths] = {}
@@ -39,14 +39,14 @@ def pad_arrays(
         spec = specs[name]
         dtype = np.float32 if np.dtype(spec.dtype).kind == "f" else np.int64
         if spec.axis == "sample" and not lengths["sample"]:
-            raise ConfigurationError(f"array '{name}' follows the waveform; give waveform=True")
+            raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
         if spec.axis == "utterance":
             batch = buffers.take((size, *spec.row_shape), dtype)
             batch[: len(values)] = values
             batch[len(values) :] = 0
             padded[name] = batch
             continue
-        padded[name], found = fill(values, size, lengths.get(spec.axis, 0), 0, dtype, buffers)
+        padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), 0, dtype, buffers)
         if spec.axis == "own":
-            own[name] = found
+            own[name] = array_lengths
     return padded, own

@@ -14,25 +14,25 @@ from tts_prep.loader.batching.padding import Lengths
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch(BatchFields):
-    """B utterances, padded. All arrays are the caller's own.
+    """B padded utterances. The caller owns all arrays.
 
-    Where a sampler fixes the shape, there may be empty utterances at the end: index −1, no id, all lengths 0.
+    With fixed shapes, a batch may end with empty utterances: index −1, id ``""``, all lengths 0.
 
-    Fields have names too, ``batch["mel"]`` and ``batch.keys()``; see `BatchFields`.
+    Fields are also available by name, as ``batch["mel"]`` and ``batch.keys()``; see `BatchFields`.
 
     Attributes:
-        ids: [B] the utterances' ids.
-        indices: [B] int64, their rows in the whole store that each is from.
+        ids: [B] the ids of the utterances.
+        indices: [B] int64, the row of each utterance in its store.
         mel: [B, T, n_mels] float32, or [B, n_mels, T] on request.
         mel_lengths: [B] int64, frames.
         phonemes: [B, L] int64, padded with the store's pad id.
         phoneme_lengths: [B] int64.
         speakers: [B] int64, speaker codes.
-        waveform: [B, S] float32, from -1 to 1, padded with zeros; None where the store keeps none, or not asked for.
-        waveform_lengths: [B] int64, samples; None likewise.
-        arrays: name → further arrays that were asked for, padded with 0 as the mel, the phonemes or the waveform that
-            they follow; ``batch.pitch`` is ``batch.arrays["pitch"]``. None where none was.
-        array_lengths: name → [B] int64, for arrays with rows of their own.
+        waveform: [B, S] float32, -1 to 1, padded with zeros; None if the store has none or it was not requested.
+        waveform_lengths: [B] int64, samples; None without `waveform`.
+        arrays: the requested further arrays by name, padded with 0 to the length of the mel, the phonemes or the
+            waveform, depending on their axis; ``batch.pitch`` is ``batch.arrays["pitch"]``. None if none was requested.
+        array_lengths: [B] int64 by name, for arrays with an axis of their own.
     """
 
     indices: npt.NDArray[np.int64]
@@ -47,11 +47,11 @@ class Batch(BatchFields):
     array_lengths: dict[str, Lengths] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        # Only called for what is no field.
+        # Called only for names that are not fields.
         arrays = self.__dict__.get("arrays")
         if arrays and name in arrays:
             return arrays[name]
-        raise AttributeError(f"the batch has no '{name}'; arrays that it should have are named with arrays=(…)")
+        raise AttributeError(f"the batch has no '{name}'; request arrays with arrays=(…)")
 
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"

@@ -1,4 +1,4 @@
-"""Blank symbols between phonemes, as VITS, Matcha-TTS and Piper have them."""
+"""Blank symbols between phonemes, as in VITS, Matcha-TTS and Piper."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Blanks: TypeAlias = Literal["between", "around"]
 
 
 def with_blanks(values: Array, blank: int, blanks: Blanks) -> Array:
-    """Return values with another one between all of them, and with ``"around"`` also at both ends.
+    """Insert a blank between all values, and with ``"around"`` also at both ends.
 
     Args:
-        values: [n], of any dtype: ids with the blank's id, or durations with 0.
-        blank: the value to put there.
-        blanks: ``"between"`` for [2 n − 1], as Piper; ``"around"`` for [2 n + 1], as VITS and Matcha-TTS.
+        values: [n] of any dtype, such as phoneme ids or durations.
+        blank: the value to insert: the blank's id, or the duration 0.
+        blanks: ``"between"`` gives [2 n − 1], as in Piper; ``"around"`` gives [2 n + 1], as in VITS and Matcha-TTS.
     """
     spaced = np.full(length_with_blanks(len(values), blanks), blank, values.dtype)
     spaced[blanks == "around" :: 2] = values

@@ -1,7 +1,7 @@
 """Memory for batches, recycled once unreferenced.
 
-A fresh array of megabytes costs a page fault every 4 kB, about as much as filling it does. So a batch's memory
-is recycled when the last array or tensor that refers to it is gone. A batch that is kept keeps its memory.
+A newly allocated array of megabytes costs a page fault per 4 kB, about as much as filling it. So the memory of a batch
+is recycled when the last array or tensor that refers to it is deleted. A batch that is referenced keeps its memory.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ import numpy as np
 import numpy.typing as npt
 
 _ALIGNMENT = 64
-"""Bytes: what vector units, and jax for taking an array as it is, like best."""
+"""Bytes: fast for vector units, and required by jax to use an array without copying it."""
 
 _SMALLEST = 1 << 16
-"""Bytes: below this, the allocator of the C library recycles as well."""
+"""Bytes: below this, the allocator of the C library recycles memory itself."""
 
-_MOST_TO_SPARE = 4
-"""How many times as large as what is asked for a piece of memory may be that is given for it."""
+_MAX_OVERSIZE = 4
+"""The maximum ratio of a recycled buffer's size to the requested size."""
 
 
 class Buffers(Protocol):
-    """Where `collate` gets the memory of a batch from."""
+    """The allocator of the arrays of a batch."""
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array of any contents that nothing else shows."""
+        """Return an uninitialized array that shares memory with no other."""
 
 
 class FreshBuffers:
-    """Allocate every array anew."""
+    """Allocate every array with `numpy.empty`."""
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array of any contents."""
+        """Return an uninitialized array."""
         return np.empty(shape, dtype)
 
 
 class RecycledBuffers:
-    """Arrays whose memory is used again after the last view of it is gone. Safe to use from several threads.
+    """Allocate arrays whose memory is recycled once unreferenced. Thread-safe.
 
     Args:
-        most_free: how many pieces of unused memory are kept.
+        max_free: the maximum number of unused buffers to keep.
     """
 
-    def __init__(self, most_free: int = 12) -> None:
-        self._most_free = most_free
+    def __init__(self, max_free: int = 12) -> None:
+        self._max_free = max_free
         self._forget()
 
     def _forget(self) -> None:
@@ -53,32 +53,32 @@ class RecycledBuffers:
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"most_free": self._most_free}
+        return {"max_free": self._max_free}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._most_free = state["most_free"]
+        self._max_free = state["max_free"]
         self._forget()
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array of any contents that nothing else shows."""
-        wanted = np.dtype(dtype)
-        size = wanted.itemsize
+        """Return an uninitialized array that shares memory with no other."""
+        item = np.dtype(dtype)
+        size = item.itemsize
         for n in shape:
             size *= n
         if size < _SMALLEST:
-            return np.empty(shape, wanted)
-        return np.asarray(_Lease(self._free, self._find(size), shape, wanted))
+            return np.empty(shape, item)
+        return np.asarray(_Lease(self._free, self._find(size), shape, item))
 
     def _find(self, size: int) -> npt.NDArray[np.uint8]:
         with self._lock:
-            # What came back last is the likeliest to be in the processor's cache still.
+            # The buffer released last is the most likely to be still in the processor's cache.
             for i in reversed(range(len(self._free))):
-                if size <= len(self._free[i]) <= _MOST_TO_SPARE * size:
+                if size <= len(self._free[i]) <= _MAX_OVERSIZE * size:
                     return self._free.pop(i)
-            while len(self._free) >= self._most_free:
+            while len(self._free) >= self._max_free:
                 self._free.pop(0)
-        # Sizes that fit most of the batches to come, so that few pieces go round. What is never written to takes up
-        # addresses, not memory.
+        # Round up to a power of two, so that a buffer fits most later batches. Pages that are never written occupy
+        # address space, not memory.
         capacity = 1 << (size - 1).bit_length()
         memory = np.empty(capacity + _ALIGNMENT, np.uint8)
         offset = -memory.ctypes.data % _ALIGNMENT
@@ -86,7 +86,7 @@ class RecycledBuffers:
 
 
 class _Lease:
-    """Memory on loan: the base of the array that shows it, and so of every view and tensor made of that one."""
+    """Memory on loan: the base object of the array, and so of every view and tensor made from it."""
 
     def __init__(
         self,
@@ -105,5 +105,5 @@ class _Lease:
         }
 
     def __del__(self) -> None:
-        # One atomic step: this may run in any thread, also in the middle of `_find`.
+        # `append` is atomic: this may run in any thread, also during `_find`.
         self._free.append(self._memory)

@@ -1,4 +1,4 @@
-"""From utterances to one padded batch."""
+"""Collate utterances into one padded batch."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from tts_prep.loader.samplers.shapes import BatchShape
 
 @dataclass(frozen=True)
 class Collator:
-    """Pad utterances into one `Batch`: what `collate` does, with its settings.
+    """Pad utterances into one `Batch`: `collate` as an object with settings.
 
-    Utterances of a dataset are copied straight from the maps of their stores.
+    Utterances of a dataset are copied directly from the memory maps of their stores.
 
     Attributes:
-        mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's frame of
+        mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
             digital silence.
-        waveform: whether the batch has the waveforms, where the store keeps them.
-        normalize: ``"corpus"`` or ``"speaker"``: mels with zero mean and unit variance per bin, by the statistics of
-            the utterance's own store, or of its speaker in that store.
-        time_major: [B, T, n_mels]; False makes [B, n_mels, T].
-        pad_to_multiple: of frames; the padded length of mels is a multiple of it.
-        blanks: put the store's blank symbol between all phonemes (``"between"``), or also at both ends (``"around"``).
-            `Batch.phoneme_lengths` count them.
-        shapes: fixed shapes, those of a sampler: ``LengthBucketBatchSampler(..., n_shapes=8).shapes``. A batch gets the
-            smallest that holds it. Needed only where positions come through something that drops what they carry,
-            such as torch's ``Subset``; `DataLoader` gives them itself.
-        arrays: names of further arrays that the batch has, such as ``("pitch", "durations")``.
-        buffers: where the batch's memory comes from; None allocates it.
+        waveform: include waveforms, if the store has them.
+        normalize: normalize each mel bin to zero mean and unit variance, by the statistics of the utterance's store
+            (``"corpus"``) or of its speaker in that store (``"speaker"``).
+        time_major: mels are [B, T, n_mels]; False makes them [B, n_mels, T].
+        pad_to_multiple: pad mels to a multiple of this number of frames.
+        blanks: insert the store's blank symbol between all phonemes (``"between"``), or also at both ends
+            (``"around"``). `Batch.phoneme_lengths` includes blanks.
+        shapes: the fixed shapes of a sampler: ``LengthBucketBatchSampler(..., n_shapes=8).shapes``. A batch gets the
+            smallest shape that holds it. Needed only if a wrapper such as torch's ``Subset`` converts `BatchPositions`
+            to a plain list; `DataLoader` sets them itself.
+        arrays: names of further arrays to include, such as ``("pitch", "durations")``.
+        buffers: the allocator of the batch; None uses `numpy.empty`.
     """
 
     mel_padding: float | Literal["silence"] = 0.0
@@ -64,17 +64,17 @@ class Collator:
         if self.blanks not in (None, "between", "around"):
             raise ConfigurationError(f"blanks: expected 'between', 'around' or None, found {self.blanks!r}")
         if self.pad_to_multiple < 1:
-            raise ConfigurationError(f"pad_to_multiple: expected a number from 1 on, found {self.pad_to_multiple}")
+            raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {self.pad_to_multiple}")
 
     def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> Batch:
         """Pad utterances into one batch.
 
         Raises:
-            ConfigurationError: there is no utterance, or they are of stores that do not agree.
-            CorruptStoreError: a shard is not what the manifest or the index says.
+            ConfigurationError: there are no utterances, or their stores do not match.
+            CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if not len(utterances):
-            raise ConfigurationError("cannot make a batch of no utterances; is the dataset empty?")
+            raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         buffers = self.buffers or FreshBuffers()
         shape = self._shape(unpadded, getattr(utterances, "batch_shape", None))
@@ -91,7 +91,7 @@ class Collator:
             waveform, waveform_lengths = fill(samples, size, lengths.get("n_samples", 0), 0, np.float32, buffers)
             for row, sequence in zip(waveform, samples, strict=False):
                 if sequence.dtype == np.int16:
-                    # In place, on memory that is in the cache by now.
+                    # In place, while the row is in the processor's cache.
                     row[: len(sequence)] *= np.float32(1 / 32768)
         arrays = array_lengths = None
         if self.arrays:
@@ -103,7 +103,7 @@ class Collator:
             specs = _specs(utterances)
             for name in self.arrays:
                 if self.blanks and specs[name].axis == "phoneme":
-                    raise ConfigurationError(f"array '{name}' has no rows for blanks; leave out one of the two")
+                    raise ConfigurationError(f"array '{name}' has no rows for blanks; drop either blanks or the array")
             arrays, array_lengths = pad_arrays(unpadded.arrays, specs, size, axes, buffers)
         empty = size - len(unpadded.ids)
         return Batch(
@@ -120,10 +120,10 @@ class Collator:
             array_lengths=array_lengths,
         )
 
-    def _shape(self, unpadded: Unpadded, told: BatchShape | None) -> BatchShape | None:
-        """Return the fixed shape of a batch: the one that came with its positions, or the smallest that holds it."""
-        if told is not None or not self.shapes:
-            return told
+    def _shape(self, unpadded: Unpadded, carried: BatchShape | None) -> BatchShape | None:
+        """Return the fixed shape of a batch: the one its positions carry, or the smallest that holds it."""
+        if carried is not None or not self.shapes:
+            return carried
         lengths = {
             "n_frames": max(len(mel) for mel in unpadded.mels),
             "n_phonemes": max(len(ids) for ids in unpadded.phonemes),
@@ -135,8 +135,8 @@ class Collator:
             ):
                 return shape
         raise ConfigurationError(
-            f"no shape of {len(self.shapes)} holds {len(unpadded.ids)} utterances of up to {lengths['n_frames']} "
-            "frames; give the shapes of the sampler that makes the batches"
+            f"none of {len(self.shapes)} shapes holds {len(unpadded.ids)} utterances of up to {lengths['n_frames']} "
+            "frames; pass the shapes of the sampler that makes the batches"
         )
 
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
@@ -150,7 +150,7 @@ class Collator:
             batch, lengths = fill(transposed, size, longest, column, np.float32, buffers, multiple, axis=1)
         if self.normalize is not None:
             rows = batch if self.time_major else batch.transpose(0, 2, 1)
-            # Padding of silence is normalized with the rest of the row.
+            # Padding with silence is normalized like the rest of the row.
             ends = [rows.shape[1]] * size if self.mel_padding == "silence" else lengths.tolist()
             normalize_rows(rows, ends, unpadded.stores, unpadded.speakers.tolist(), self.normalize)
         return batch, lengths
@@ -170,11 +170,11 @@ def collate(
     """Pad utterances into one batch; the settings are those of `Collator`.
 
     Args:
-        utterances: at least one, of one store or of stores that agree on vocabulary and mel.
+        utterances: at least one, of one store or of stores with equal vocabulary and mel settings.
 
     Raises:
-        ConfigurationError: there is no utterance, a setting is unknown, or the stores do not agree.
-        CorruptStoreError: a shard is not what the manifest or the index says.
+        ConfigurationError: there are no utterances, a setting is unknown, or the stores do not match.
+        CorruptStoreError: a shard contradicts the manifest or the index.
     """
     return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks, arrays=arrays)(
         utterances

@@ -1,4 +1,4 @@
-"""What all kinds of batches have in common: fields by name, tensors, devices, pytrees."""
+"""The base class of batches: fields by name, tensors, devices, pytrees."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _registered: set[tuple[str, type]] = set()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchFields:
-    """A batch whose fields are arrays or tensors, `ids` a list of texts, and some may be None.
+    """A batch whose fields are arrays or tensors or None, apart from `ids`, a list of strings.
 
-    ``batch["mel"]`` is ``batch.mel``, and ``batch.keys()`` are the names of the fields that are not None. A batch is a
-    pytree to torch, where the ids are leaves like the rest, and to jax, where they are not.
+    ``batch["mel"]`` is ``batch.mel``, and ``batch.keys()`` are the names of all fields that are not None. A batch is a
+    pytree for torch and for jax; the ids are leaves for torch only.
     """
 
     ids: list[str]
@@ -33,14 +33,14 @@ class BatchFields:
         return len(self.ids)
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field by its name.
+        """Return a field by name.
 
         Raises:
-            KeyError: there is none of this name, or it is None.
+            KeyError: there is no field of this name, or it is None.
         """
         return self.as_dict()[name]
 
-    # Without it, Python would iterate by numbers. Fields are few and of different kinds: nothing to iterate over.
+    # Without it, Python would iterate through __getitem__ with integers.
     __iter__ = None
 
     def __contains__(self, name: object) -> bool:
@@ -51,11 +51,11 @@ class BatchFields:
         return self.as_dict().keys()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields by name, less those that are None."""
-        return {part.name: value for part in fields(self) if (value := getattr(self, part.name)) is not None}
+        """Return all fields that are not None, by name."""
+        return {entry.name: value for entry in fields(self) if (value := getattr(self, entry.name)) is not None}
 
     def torch(self) -> Self:
-        """Return the batch with torch tensors on the same memory in the place of arrays.
+        """Return the batch with torch tensors that share memory with its arrays.
 
         Raises:
             MissingPackageError: torch is not installed.
@@ -66,8 +66,8 @@ class BatchFields:
         """Return the batch as torch tensors on a device.
 
         Args:
-            device: what ``torch.Tensor.to`` takes, or a dtype for the floating-point tensors.
-            non_blocking: go on while pinned memory is still being copied.
+            device: a device as for ``torch.Tensor.to``, or a dtype for the floating-point tensors.
+            non_blocking: return before the copy from pinned memory is complete.
 
         Raises:
             MissingPackageError: torch is not installed.
@@ -82,7 +82,7 @@ class BatchFields:
         return self._each(moved)
 
     def pin_memory(self) -> Self:
-        """Return the batch as torch tensors in page-locked memory, from which a CUDA device copies by itself.
+        """Return the batch as torch tensors in page-locked memory, for asynchronous copies to a CUDA device.
 
         Raises:
             MissingPackageError: torch is not installed.
@@ -92,7 +92,7 @@ class BatchFields:
     def _each(self, function: Callable[[Any], Any]) -> Self:
         tensors = self.torch().as_dict()
         moved: dict[str, Any] = {
-            name: {key: function(part) for key, part in value.items()} if isinstance(value, dict) else function(value)
+            name: {key: function(item) for key, item in value.items()} if isinstance(value, dict) else function(value)
             for name, value in tensors.items()
             if name != "ids"
         }
@@ -100,7 +100,7 @@ class BatchFields:
 
 
 class _Ids(tuple[str, ...]):
-    """Ids as a part of a jax tree's structure that does not tell trees apart, so that no batch is compiled anew."""
+    """Ids in the structure of a jax pytree. All compare equal, so that jax does not recompile for every batch."""
 
     __slots__ = ()
 
@@ -112,7 +112,7 @@ class _Ids(tuple[str, ...]):
 
 
 def _register_pytrees(kind: type[BatchFields]) -> None:
-    """Make a kind of batch a pytree of whichever of torch and jax the program has loaded."""
+    """Register a class of batches as a pytree with torch and jax, if the program has imported them."""
     if "torch" in sys.modules and ("torch", kind) not in _registered:
         torch: Any = sys.modules["torch"]
         if hasattr(torch, "export"):  # not while torch is still being imported

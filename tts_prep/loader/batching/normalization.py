@@ -1,4 +1,4 @@
-"""Mel spectrograms with zero mean and unit variance, per bin, over the corpus or over each speaker."""
+"""Normalization of mel spectrograms to zero mean and unit variance per bin, by corpus or by speaker."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Normalization = Literal["corpus", "speaker"]
 
 @dataclass(frozen=True, eq=False)
 class MelNormalizer:
-    """Subtract the mean and divide by the standard deviation; a bin that never varies is only centred.
+    """Subtract the mean and divide by the standard deviation; constant bins are only centred.
 
     Attributes:
-        mean: [n_mels], or [n_speakers, n_mels] for statistics by speaker; float32.
-        std: likewise.
+        mean: [n_mels], or [n_speakers, n_mels] with statistics by speaker; float32.
+        std: the same shape and dtype; 1 for constant bins.
     """
 
     mean: npt.NDArray[np.float32]
@@ -29,7 +29,7 @@ class MelNormalizer:
 
     @classmethod
     def of(cls, store: StoreMetadata, by: Normalization) -> MelNormalizer:
-        """Take the statistics of a store.
+        """Return a normalizer with the statistics of a store.
 
         Raises:
             ConfigurationError: `by` is neither ``"corpus"`` nor ``"speaker"``.
@@ -66,13 +66,13 @@ def normalize_rows(
     speakers: Iterable[int],
     by: Normalization,
 ) -> None:
-    """Normalize mels in place, each by the statistics of its own store.
+    """Normalize mels in place, each with the statistics of its own store.
 
     Args:
         rows: [B, T, n_mels].
-        lengths: [B] how many frames of each row to change.
-        stores: [B].
-        speakers: [B] codes.
+        lengths: [B] the number of frames of each row to normalize.
+        stores: [B] the store of each row.
+        speakers: [B] speaker codes.
         by: see `MelNormalizer.of`.
     """
     normalizers: dict[int, MelNormalizer] = {}

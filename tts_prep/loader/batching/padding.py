@@ -1,4 +1,4 @@
-"""Sequences of different lengths, padded into one array."""
+"""Pad sequences of different lengths into one array."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def pad_sequences(
     axis: int = 0,
     pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]:
-    """Copy sequences into one new array, each padded at its end.
+    """Copy sequences into one new array, padded at the end.
 
-    Every element of the result is written once: a sequence, or padding.
+    Every element of the result is written once.
 
     Args:
-        sequences: at least one, of equal shapes except along the axis.
-        pad_value: a number, or whatever broadcasts against the padding.
-        dtype: of the result.
-        axis: the one along which the lengths differ.
-        pad_to_multiple: the padded length is a multiple of it.
+        sequences: at least one, of equal shape except along `axis`.
+        pad_value: a number, or an array that broadcasts against the padding.
+        dtype: the dtype of the result.
+        axis: the axis along which lengths differ.
+        pad_to_multiple: pad to a multiple of this length.
 
     Returns:
-        [B, …] and the lengths [B].
+        The padded array [B, …] and the lengths [B].
 
     Raises:
-        ConfigurationError: there is no sequence, or the shapes do not fit together.
+        ConfigurationError: there are no sequences, or their shapes do not match.
     """
     arrays = [np.asarray(sequence) for sequence in sequences]
     if not arrays:
-        raise ConfigurationError("cannot make a batch of no sequences; is the dataset empty?")
+        raise ConfigurationError("cannot pad an empty batch; is the dataset empty?")
     n_dimensions = arrays[0].ndim
     if not -n_dimensions <= axis < n_dimensions:
         raise ConfigurationError(f"cannot pad axis {axis} of a sequence of the shape {list(arrays[0].shape)}")
@@ -56,8 +56,8 @@ def pad_sequences(
                 f"only axis {axis} may differ"
             )
     if pad_to_multiple < 1:
-        raise ConfigurationError(f"pad_to_multiple: expected a number from 1 on, found {pad_to_multiple}")
-    # An empty list has the dtype float64, which would not fit ids.
+        raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {pad_to_multiple}")
+    # An empty list has the dtype float64, which cannot be cast to that of ids.
     arrays = [array if array.size else array.astype(dtype) for array in arrays]
     return fill(arrays, len(arrays), 0, pad_value, dtype, FreshBuffers(), pad_to_multiple, axis)
 
@@ -72,22 +72,22 @@ def fill(
     pad_to_multiple: int = 1,
     axis: int = 0,
 ) -> tuple[Array, Lengths]:
-    """Copy sequences that differ along one axis only into one array, each padded at its end, then add empty rows.
+    """Copy sequences into one array, padded at the end, followed by empty rows up to `size`.
 
-    The shapes are not checked: `pad_sequences` does so for those of a user, and those of a store are checked already.
+    Shapes are not checked: `pad_sequences` checks those of a user, and the dataset has checked those of a store.
 
     Args:
         sequences: at least one, at most `size`.
-        size: rows of the result.
-        longest: the padded length is this at least.
-        pad_value: a number, or whatever broadcasts against the padding.
-        dtype: of the result.
-        buffers: where its memory comes from.
-        pad_to_multiple: the padded length is a multiple of it.
-        axis: the one along which the lengths differ.
+        size: the number of rows of the result.
+        longest: the minimum padded length.
+        pad_value: a number, or an array that broadcasts against the padding.
+        dtype: the dtype of the result.
+        buffers: the allocator of the result.
+        pad_to_multiple: pad to a multiple of this length.
+        axis: the axis along which lengths differ.
 
     Returns:
-        [size, …] and the lengths [size] int64.
+        The padded array [size, …] and the lengths [size] int64.
     """
     lengths = [sequence.shape[axis] for sequence in sequences]
     longest = max(longest, *lengths)
@@ -106,14 +106,14 @@ def fill(
         rest = shape[1:]
         row = np.empty(rest, dtype)
         row[...] = pad_value
-        # Repeats one row without memory of its own.
+        # A broadcast view of one row.
         padding = np.ndarray((longest, *rest), dtype, row, strides=(0, *row.strides))
         pieces = []
         for sequence, length in zip(sequences, lengths, strict=True):
             pieces.append(sequence)
             if length < longest:
                 pieces.append(padding[length:])
-        # One call for all copies: one call for each costs as much as a short copy.
+        # One call for all copies, because the overhead of a call is that of a short copy.
         np.concatenate(pieces + [padding] * empty, out=batch.reshape(-1, *rest), casting="same_kind")
     return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
 
@@ -144,10 +144,10 @@ def batch_text_id(
     return_lengths: bool = False,
     pad_to_multiple: int = 1,
 ) -> Any:
-    """Pad sequences of ids, each [T], to [B, T]; on request return their lengths [B] as well.
+    """Pad sequences of ids, each [T], to [B, T]; with `return_lengths` return also their lengths [B].
 
     Raises:
-        ConfigurationError: there is no sequence, or one is not [T].
+        ConfigurationError: there are no sequences, or one is not [T].
     """
     return _pad_last(minibatch, pad_id, dtype, (1,), -1, return_lengths, pad_to_multiple)
 
@@ -178,12 +178,12 @@ def batch_wav(
     return_lengths: bool = False,
     pad_to_multiple: int = 1,
 ) -> Any:
-    """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T]; on request return their lengths [B] as well.
+    """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T]; with `return_lengths` return also their lengths [B].
 
     Values are converted, not scaled: an int16 sample of 32,767 becomes 32,767.0.
 
     Raises:
-        ConfigurationError: there is no waveform, or their channels differ.
+        ConfigurationError: there are no waveforms, or their numbers of channels differ.
     """
     return _pad_last(minibatch, pad_value, dtype, (1, 2), -1, return_lengths, pad_to_multiple)
 
@@ -217,24 +217,24 @@ def batch_spec(
     return_lengths: bool = False,
     pad_to_multiple: int = 1,
 ) -> Any:
-    """Pad spectrograms, each [F, T], to [B, F, T], or where time-major each [T, F] to [B, T, F].
+    """Pad spectrograms, each [F, T], to [B, F, T]; with `time_major` each [T, F] to [B, T, F].
 
-    Channels may stand before both: [C, F, T] becomes [B, C, F, T].
+    Spectrograms may have a leading axis of channels: [C, F, T] becomes [B, C, F, T].
 
     Args:
         minibatch: the spectrograms.
-        pad_value: a number, or one for every bin, [F].
-        time_major: whether the spectrograms, and so the batch, have time before frequency. A dtype in its place is
-            taken for `dtype`: that is the third argument in Parakeet's first versions.
-        dtype: of the batch.
-        return_lengths: whether to return the lengths in frames [B] as well.
-        pad_to_multiple: the padded length is a multiple of it.
+        pad_value: a number, or one per bin, [F].
+        time_major: the spectrograms, and so the batch, have time before frequency. A dtype here is used as `dtype`,
+            which is the third argument in Parakeet's first versions.
+        dtype: the dtype of the batch.
+        return_lengths: return also the lengths in frames [B].
+        pad_to_multiple: pad to a multiple of this length.
 
     Raises:
-        ConfigurationError: there is no spectrogram, or their bins or channels differ.
+        ConfigurationError: there are no spectrograms, or their numbers of bins or channels differ.
     """
     if not isinstance(time_major, bool | int | np.bool_):
-        # Parakeet's first versions had the dtype in its place.
+        # In Parakeet's first versions the third argument is the dtype.
         time_major, dtype = False, time_major
     pad = np.asarray(pad_value)
     if pad.ndim and not time_major:

@@ -1,4 +1,4 @@
-"""Batches of segments: waveform and mel of a few frames, cut at the same place."""
+"""Batches of segments: a few frames of mel and the same interval of the waveform."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from tts_prep.loader.randomness import check_seed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentBatch(BatchFields):
-    """B segments, all of the same length. All arrays are the caller's own.
+    """B segments of equal length. The caller owns all arrays.
 
     Row *i* of an array is frames ``starts[i]`` up to ``starts[i] + F`` of its utterance, or samples
-    ``starts[i] * hop_length`` up to ``(starts[i] + F) * hop_length``. Fields have names too; see `BatchFields`.
+    ``starts[i] * hop_length`` up to ``(starts[i] + F) * hop_length``. Fields are also available by name; see
 
     Attributes:
-        ids: [B] the utterances' ids; those of several segments of one utterance come one after another.
-        indices: [B] int64, the rows in the whole store that they are from.
-        starts: [B] int64, the first frame.
+        ids: [B] the ids of the utterances; segments of one utterance follow one another.
+        indices: [B] int64, the row of each segment's utterance in its store.
+        starts: [B] int64, the first frame of each segment.
         mel: [B, F, n_mels] float32, or [B, n_mels, F] on request.
         mel_lengths: [B] int64, frames that are not padding.
         speakers: [B] int64, speaker codes.
-        waveform: [B, F · hop_length] float32, from -1 to 1; None where the store keeps none, or not asked for.
-        waveform_lengths: [B] int64, samples that are not padding; None likewise.
-        arrays: other arrays by name, [B, F, …] of frames or [B, F · hop_length, …] of samples, in their own dtype; None
-            where none are asked for. ``batch["pitch"]`` is ``batch.arrays["pitch"]``.
+        waveform: [B, F · hop_length] float32, -1 to 1; None if the store has none or it was not requested.
+        waveform_lengths: [B] int64, samples that are not padding; None without `waveform`.
+        arrays: the requested further arrays by name, [B, F, …] per frame or [B, F · hop_length, …] per sample, in
+            their own dtype; None if none was requested. ``batch["pitch"]`` is ``batch.arrays["pitch"]``.
     """
 
     indices: npt.NDArray[np.int64]
@@ -51,10 +51,10 @@ class SegmentBatch(BatchFields):
     arrays: dict[str, npt.NDArray[Any]] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field, or one of the other arrays, by its name.
+        """Return a field or an array by name.
 
         Raises:
-            KeyError: there is none of this name.
+            KeyError: there is no field or array of this name.
         """
         return self.arrays[name] if self.arrays and name in self.arrays else super().__getitem__(name)
 
@@ -64,26 +64,26 @@ class SegmentBatch(BatchFields):
 
 
 class SegmentCollator:
-    """Cut random segments out of utterances: a collate function.
+    """A collate function that cuts random segments from utterances.
 
-    Frame *t* of a mel lies at samples ``t * hop_length`` up to ``(t + 1) * hop_length`` of the stored waveform, for
-    any framing. Centred framing makes a last frame that the waveform does not fill: a segment that ends before it is
-    always there, so it is part of a segment only where the utterance is too short otherwise.
+    Frame *t* of a mel corresponds to samples ``t * hop_length`` up to ``(t + 1) * hop_length`` of the stored waveform,
+    with any framing. With centred framing, the waveform does not fill the last frame; a segment includes that frame
+    only if the utterance has no more than F − 1 others.
 
-    Where a segment begins is a function of seed, epoch and the utterance's row in its store; see `EpochDraws` for
-    what the epoch is with other loaders than ours.
+    The start of a segment is a function of seed, epoch and the utterance's row in its store. `EpochDraws` says how the
+    epoch is determined with other loaders.
 
     Args:
-        frames: F, the length of a segment.
-        segments: how many of each utterance; they may overlap.
-        seed: from 0 on.
-        redraw: whether each epoch has other segments; False, for validation, keeps those of epoch 0.
-        waveform: whether to cut waveforms too, where the store keeps them.
+        frames: F, the length of a segment in frames.
+        segments: the number of segments per utterance; they may overlap.
+        seed: a non-negative integer.
+        redraw: cut other segments in each epoch; False, for validation, always uses those of epoch 0.
+        waveform: include waveforms, if the store has them.
         normalize: see `Collator`.
-        mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's frame of
-            digital silence. Only utterances that are shorter than a segment are padded, at the end; waveforms with 0.
-        time_major: [B, F, n_mels]; False makes [B, n_mels, F].
-        arrays: names of other arrays of frames or samples to cut at the same place, padded with 0.
+        mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
+            digital silence. Only utterances shorter than a segment are padded, at the end; waveforms with 0.
+        time_major: mels are [B, F, n_mels]; False makes them [B, n_mels, F].
+        arrays: names of further arrays per frame or per sample to cut at the same place, padded with 0.
 
     Raises:
         ConfigurationError: a setting is out of range.
@@ -103,7 +103,7 @@ class SegmentCollator:
         arrays: Sequence[str] = (),
     ) -> None:
         if frames < 1 or segments < 1:
-            raise ConfigurationError(f"frames, segments: expected numbers from 1 on, found {frames} and {segments}")
+            raise ConfigurationError(f"frames, segments: expected integers >= 1, found {frames} and {segments}")
         if isinstance(mel_padding, str) and mel_padding != "silence":
             raise ConfigurationError(f"mel_padding: expected a number or 'silence', found {mel_padding!r}")
         self.frames = frames
@@ -117,18 +117,18 @@ class SegmentCollator:
         self._draws = EpochDraws(check_seed(seed))
 
     def set_epoch(self, epoch: int) -> None:
-        """Cut elsewhere from now on, where positions do not carry an epoch."""
+        """Set the epoch for batches whose positions carry none."""
         self._draws.epoch = epoch
 
     def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> SegmentBatch:
         """Cut segments.
 
         Raises:
-            ConfigurationError: there is no utterance, or they are of stores that do not agree.
-            CorruptStoreError: a shard is not what the manifest or the index says.
+            ConfigurationError: there are no utterances, or their stores do not match.
+            CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if not len(utterances):
-            raise ConfigurationError("cannot make a batch of no utterances; is the dataset empty?")
+            raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         starts = self._starts(unpadded, getattr(utterances, "batch_epoch", None))
         which = np.repeat(np.arange(len(unpadded.ids)), self.segments).tolist()
@@ -155,14 +155,14 @@ class SegmentCollator:
         )
 
     def _cut_array(self, unpadded: Unpadded, name: str, which: list[int], starts: list[int]) -> Array:
-        """Return the stretches of an array of frames or of samples."""
+        """Return the segments of an array that has one row per frame or per sample."""
         views = unpadded.arrays[name]
         if all(len(view) == len(mel) for view, mel in zip(views, unpadded.mels, strict=True)):
             rows = 1
         elif unpadded.samples is not None and list(map(len, views)) == list(map(len, unpadded.samples)):
             rows = unpadded.store.hop_length
         else:
-            raise ConfigurationError(f"arrays: '{name}' has no row for each frame or each sample, so it cannot be cut")
+            raise ConfigurationError(f"arrays: '{name}' has not one row per frame or per sample, so it cannot be cut")
         sequences, places = [views[i] for i in which], [start * rows for start in starts]
         return _cut(sequences, places, self.frames * rows, 0, views[0].dtype)[0]
 
@@ -191,13 +191,13 @@ class SegmentCollator:
 def _cut(
     sequences: Sequence[Array], starts: Sequence[int], length: int, padding: Any, dtype: npt.DTypeLike = np.float32
 ) -> tuple[Array, Lengths]:
-    """Return [B, length, …]: a stretch of each sequence, padded at its end, and how long each one is."""
+    """Return an interval of each sequence, padded at the end, [B, length, …], and the unpadded lengths [B]."""
     batch = np.empty((len(sequences), length, *sequences[0].shape[1:]), dtype)
     lengths = np.empty(len(sequences), np.int64)
     for number, (row, sequence, start) in enumerate(zip(batch, sequences, starts, strict=True)):
-        stretch = sequence[start : start + length]
-        n = lengths[number] = len(stretch)
-        row[:n] = stretch
+        segment = sequence[start : start + length]
+        n = lengths[number] = len(segment)
+        row[:n] = segment
         if n < length:
             row[n:] = padding
     return batch, lengths

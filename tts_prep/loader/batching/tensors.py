@@ -1,4 +1,4 @@
-"""Batches as torch tensors. torch is imported when the first one is wanted."""
+"""Batches as torch tensors. torch is imported on first use."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from tts_prep.errors import ConfigurationError, MissingPackageError
 
 
 def import_torch() -> Any:
-    """Return torch.
+    """Import and return torch.
 
     Raises:
-        MissingPackageError: it is not installed.
+        MissingPackageError: torch is not installed.
     """
     try:
         import torch
     except ImportError as error:
-        raise MissingPackageError("torch tensors are asked for, but torch is not installed") from error
+        raise MissingPackageError("torch tensors were requested, but torch is not installed") from error
     return torch
 
 
 def to_tensors(value: Any) -> Any:
-    """Return what `value` is with a tensor in the place of every array of numbers, on the same memory.
+    """Replace every numpy array in a value by a torch tensor that shares its memory.
 
-    Looks into tuples, lists and dicts.
+    Recurses into tuples, lists and dicts.
     """
     torch = import_torch()
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, dict):
-        return {key: to_tensors(part) for key, part in value.items()}
+        return {key: to_tensors(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return type(value)(to_tensors(part) for part in value)
+        return type(value)(to_tensors(item) for item in value)
     return value
 
 
 class PinnedBuffers:
-    """Page-locked memory, from which a CUDA device reads by itself; torch recycles it once copies are through.
+    """Allocate page-locked memory, for asynchronous copies to a CUDA device; torch recycles it after the copies.
 
     Raises:
         MissingPackageError: torch is not installed.
-        ConfigurationError: it sees no device to pin memory for.
+        ConfigurationError: torch finds no CUDA device.
     """
 
     def __init__(self) -> None:
         if not import_torch().cuda.is_available():
-            raise ConfigurationError("pin_memory: torch sees no CUDA device to pin memory for")
+            raise ConfigurationError("pin_memory: torch finds no CUDA device")
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """Return an array of any contents that nothing else shows."""
-        wanted = np.dtype(dtype)
+        """Return an uninitialized array that shares memory with no other."""
+        item = np.dtype(dtype)
         torch = import_torch()
-        memory = torch.empty(math.prod(shape) * wanted.itemsize, dtype=torch.uint8, pin_memory=True)
-        array: npt.NDArray[Any] = memory.numpy().view(wanted).reshape(shape)
+        memory = torch.empty(math.prod(shape) * item.itemsize, dtype=torch.uint8, pin_memory=True)
+        array: npt.NDArray[Any] = memory.numpy().view(item).reshape(shape)
         return array

@@ -1,4 +1,4 @@
-"""What goes into a batch, before it is padded: views of the maps, in the order of the batch."""
+"""The utterances of a batch before padding: views of memory maps."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 @dataclass(frozen=True, eq=False)
 class Unpadded:
-    """The utterances of a batch.
+    """The utterances of a batch before padding.
 
     Attributes:
-        stores: [B] the metadata of each utterance's store; all agree on what a batch has in common.
-        ids: [B].
-        indices: [B] rows.
-        speakers: [B] codes, by the table that all stores have in common.
+        stores: [B] the metadata of each utterance's store, with equal settings.
+        ids: [B] utterance ids.
+        indices: [B] rows of the utterances in their stores.
+        speakers: [B] codes in the speaker table common to all stores.
         mels: [B] arrays [n_frames, n_mels].
         phonemes: [B] arrays [n_phonemes].
-        samples: [B] arrays [n_samples], int16 or float32; None where the stores keep none, or none are wanted.
-        arrays: name of each further array that is wanted → [B] arrays.
+        samples: [B] arrays [n_samples], int16 or float32; None if the stores have no waveforms or none are requested.
+        arrays: [B] arrays by name of the requested further array.
     """
 
     stores: Sequence[StoreMetadata]
@@ -42,31 +42,33 @@ class Unpadded:
 
     @property
     def store(self) -> StoreMetadata:
-        """What holds for all utterances."""
+        """The metadata of the first store, whose settings are those of all."""
         return self.stores[0]
 
     @classmethod
     def of(
         cls, utterances: UtteranceDataset | Sequence[Utterance], *, waveform: bool, arrays: Sequence[str] = ()
     ) -> Unpadded:
-        """Take what a batch needs of utterances.
+        """Look up the arrays of utterances.
 
         Args:
             utterances: at least one.
-            waveform: whether the waveforms are wanted.
-            arrays: names of further arrays that are wanted.
+            waveform: include waveforms.
+            arrays: names of further arrays to include.
 
         Raises:
-            ConfigurationError: they are of stores that do not agree.
-            CorruptStoreError: a shard is not what the manifest or the index says.
+            ConfigurationError: their stores do not match.
+            CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if isinstance(utterances, UtteranceDataset):
-            found = _of_dataset(utterances, waveform=waveform)
+            unpadded = _of_dataset(utterances, waveform=waveform)
         elif isinstance(utterances, MixedUtterances):
-            found = _of_mixture(utterances, waveform=waveform)
+            unpadded = _of_mixture(utterances, waveform=waveform)
         else:
-            found = _of_list(utterances, waveform=waveform)
-        return replace(found, arrays={name: _arrays(utterances, name) for name in arrays}) if arrays else found
+            unpadded = _of_list(utterances, waveform=waveform)
+        if not arrays:
+            return unpadded
+        return replace(unpadded, arrays={name: _arrays(utterances, name) for name in arrays})
 
 
 def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
@@ -90,11 +92,11 @@ def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
     n = len(utterances)
 
     def ordered(values: Sequence[Sequence[Any]]) -> list[Any]:
-        found: list[Any] = [None] * n
-        for source, part in zip(sources, values, strict=True):
-            for place, value in zip(source.places.tolist(), part, strict=True):
-                found[place] = value
-        return found
+        in_order: list[Any] = [None] * n
+        for source, of_source in zip(sources, values, strict=True):
+            for place, value in zip(source.places.tolist(), of_source, strict=True):
+                in_order[place] = value
+        return in_order
 
     return Unpadded(
         ordered([[source.store] * len(source.places) for source in sources]),
@@ -114,11 +116,11 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
         metadata = [utterance.store for utterance in different]
         check_agreement(metadata, [f"the store of utterance '{utterance.id}'" for utterance in different])
         for utterance in different[1:]:
-            # Codes of another table would look right and mean somebody else.
+            # A code of another table would silently stand for another speaker.
             if utterance.store.speakers != metadata[0].speakers:
                 raise ConfigurationError(
                     f"utterance '{utterance.id}' is from a store with another speaker table than '{different[0].id}'; "
-                    "ChainDataset makes one table of several stores"
+                    "ChainDataset merges the speaker tables of several stores"
                 )
         _check_waveforms(metadata, waveform=waveform)
     samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None]
@@ -144,7 +146,7 @@ def _arrays(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> li
     missing = next((utterance for utterance in utterances if name not in utterance.arrays), None)
     if missing is not None:
         raise ConfigurationError(
-            f"utterance '{missing.id}': its store has no array '{name}'; there are {', '.join(missing.arrays)}"
+            f"utterance '{missing.id}': its store has no array '{name}'; it has {', '.join(missing.arrays)}"
         )
     return [utterance.arrays[name] for utterance in utterances]
 
@@ -152,6 +154,6 @@ def _arrays(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> li
 def _check_waveforms(stores: Sequence[StoreMetadata], *, waveform: bool) -> None:
     if waveform and len({store.has_waveform for store in stores}) > 1:
         raise ConfigurationError(
-            "some of the stores of a batch keep waveforms and some do not; pass waveform=False, or make all with "
+            "some of the stores of a batch have waveforms and some do not; pass waveform=False, or prepare all with "
             "--waveform int16"
         )

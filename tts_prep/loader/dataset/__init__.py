@@ -1,1 +1,1 @@
-"""Stores as datasets: rows, columns, arrays, and datasets made of datasets."""
+"""Stores as datasets: rows, columns, arrays, and datasets composed of others."""

@@ -1,4 +1,4 @@
-"""Datasets one after another; of several stores, with one table of speakers."""
+"""Concatenation of datasets; stores get a common speaker table."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from tts_prep.loader.dataset.mixture import (
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.shapes import BatchPositions, carry, moved
+from tts_prep.loader.samplers.shapes import BatchPositions, carry, with_positions
 
 
 class ChainDataset(DatasetMixin):
-    """The examples of several datasets, one dataset after the other.
+    """Concatenate datasets.
 
-    Utterances of several stores get a common table of speakers, `speakers`: their ``speaker_code`` and a batch's
-    ``speakers`` are positions in it. Each utterance keeps its row and the statistics of its own store: ``normalize`` in
-    `collate` uses those.
+    Utterances of several stores get a common speaker table, `speakers`: ``speaker_code`` of an utterance and
+    ``speakers`` of a batch index into it. Each utterance keeps its row and the statistics of its own store, which
+    ``normalize`` in `collate` uses.
 
     Args:
-        datasets: at least one. Stores among them, also under selections and caches, must have the same mel recipe
-            and vocabulary.
-        speakers: ``"name"``: equal names are one speaker, and codes are positions among all names, sorted.
-            ``"dataset"``: the speakers of each dataset are others than those of the rest; they are named ``0/p225``,
-            ``1/p225``, and codes go through the first dataset's table, then through the second's, and so on.
+        datasets: at least one. All stores, including those in nested datasets, must have equal mel settings and
+            vocabularies.
+        speakers: ``"name"``: equal names are one speaker, and codes index into the sorted names. ``"dataset"``:
+            speakers of different datasets are different speakers, named ``0/p225``, ``1/p225``; codes follow the table
+            of the first dataset, then of the second, and so on.
 
     Raises:
-        ConfigurationError: there is no dataset, or stores differ in what has to agree; the message lists it.
+        ConfigurationError: there are no datasets, or their stores do not match; the message lists the differences.
     """
 
     def __init__(self, *datasets: Any, speakers: SpeakerNames = "name") -> None:
@@ -51,18 +51,20 @@ class ChainDataset(DatasetMixin):
             raise ConfigurationError("ChainDataset: expected at least one dataset, found none")
         self.datasets = datasets
         self._starts = list(accumulate((len(dataset) for dataset in datasets), initial=0))
-        found = [stores_of(dataset) for dataset in datasets]
-        stores = [(number, store) for number, part in enumerate(found) for store in part]
+        stores_by_dataset = [stores_of(dataset) for dataset in datasets]
+        stores = [(number, store) for number, members in enumerate(stores_by_dataset) for store in members]
         if stores:
             check_agreement([store for _, store in stores], [f"dataset {number}" for number, _ in stores])
-        tables = [tuple(dict.fromkeys(name for store in part for name in store.speakers)) for part in found]
+        tables = [
+            tuple(dict.fromkeys(name for store in members for name in store.speakers)) for members in stores_by_dataset
+        ]
         self._tables = tables
         self._speakers = SpeakerTable(tables, speakers)
         self._by_name = speakers == "name"
         self._adopted: dict[tuple[int, int], tuple[StoreMetadata, StoreMetadata]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # Metadata is found by its identity, which another process does not share.
+        # The keys contain object identities, which are meaningless in another process.
         return {**self.__dict__, "_adopted": {}}
 
     def __len__(self) -> int:
@@ -70,7 +72,7 @@ class ChainDataset(DatasetMixin):
 
     @property
     def speakers(self) -> tuple[str, ...]:
-        """The speaker of each code, of all stores."""
+        """The common speaker table: the name for each code."""
         return self._speakers.names
 
     def get_example(self, i: int) -> Any:
@@ -79,20 +81,20 @@ class ChainDataset(DatasetMixin):
         return self._adopt(self.datasets[number][i - self._starts[number]], number)
 
     def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions; utterances of stores come as one, for `collate`."""
+        """Return the examples at positions; for utterances of stores, as `MixedUtterances` for `collate`."""
         wanted = np.asarray(select_rows(range(len(self)), positions))
         numbers = np.searchsorted(self._starts, wanted, side="right") - 1
         sources: list[Source] = []
         examples: list[Any] = [None] * len(wanted)
         for number in np.unique(numbers).tolist():
             places = np.flatnonzero(numbers == number)
-            inner = moved(positions, (wanted[places] - self._starts[number]).tolist())
+            inner = with_positions(positions, (wanted[places] - self._starts[number]).tolist())
             dataset = self.datasets[number]
-            found = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
-            if isinstance(found, UtteranceDataset | MixedUtterances):
-                sources += self._sources(found, number, places)
+            selected = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
+            if isinstance(selected, UtteranceDataset | MixedUtterances):
+                sources += self._sources(selected, number, places)
             else:
-                for place, example in zip(places.tolist(), found, strict=True):
+                for place, example in zip(places.tolist(), selected, strict=True):
                     examples[place] = self._adopt(example, number)
         if sum(len(source.places) for source in sources) == len(wanted):
             shape = positions.shape if isinstance(positions, BatchPositions) else None
@@ -103,19 +105,19 @@ class ChainDataset(DatasetMixin):
                 examples[place] = adopted(source.dataset[i], int(source.speakers[i]), source.store)
         return carry(examples, positions)
 
-    def _sources(self, found: UtteranceDataset | MixedUtterances, number: int, places: Any) -> Sequence[Source]:
-        """Return what a member gives to a batch, by the table of this chain."""
-        if isinstance(found, UtteranceDataset):
-            codes = found.columns.speaker.checked_codes().astype(np.int64)
-            inner = [Source(found, np.arange(len(found)), codes, found.metadata)]
+    def _sources(self, selected: UtteranceDataset | MixedUtterances, number: int, places: Any) -> Sequence[Source]:
+        """Return the utterances that one dataset contributes to a batch, with common speaker codes."""
+        if isinstance(selected, UtteranceDataset):
+            codes = selected.columns.speaker.checked_codes().astype(np.int64)
+            inner = [Source(selected, np.arange(len(selected)), codes, selected.metadata)]
         else:
-            inner = list(found.sources)
+            inner = list(selected.sources)
         sources = []
         for source in inner:
-            there = places[source.places]
+            in_batch = places[source.places]
             common = self._codes(source.store, number)[source.speakers]
             store = self._common_store(source.store, number)
-            sources.append(Source(source.dataset, there, common, store))
+            sources.append(Source(source.dataset, in_batch, common, store))
         return sources
 
     def _adopt(self, example: Any, number: int) -> Any:
@@ -133,7 +135,7 @@ class ChainDataset(DatasetMixin):
         return codes[[position[name] for name in store.speakers]]
 
     def _common_store(self, store: StoreMetadata, number: int) -> StoreMetadata:
-        """Return the metadata of a store by the table of this chain, the same object every time."""
+        """Return the metadata of a store with the common speaker table, the same object every time."""
         known = self._adopted.get((number, id(store)))
         if known is None or known[0] is not store:
             known = store, self._speakers.adopt(store, self._codes(store, number))
@@ -142,11 +144,11 @@ class ChainDataset(DatasetMixin):
 
     @property
     def fingerprint(self) -> str:
-        """Of all the datasets in their order, hexadecimal."""
+        """SHA-256 of the fingerprints of all datasets in order, hexadecimal."""
         return json_sha256(["ChainDataset", *map(fingerprint_of, self.datasets), self._by_name])
 
     def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of all the stores underneath, by the common table of speakers."""
+        """Return the metadata of all stores, with the common speaker table."""
         return [
             self._common_store(store, number)
             for number, dataset in enumerate(self.datasets)
@@ -154,12 +156,12 @@ class ChainDataset(DatasetMixin):
         ]
 
     def column(self, name: str) -> Any:
-        """Return a column of all the datasets, one after the other.
+        """Return a column, concatenated over all datasets.
 
-        Numbers come as one array, texts as an array of objects, categories under one table.
+        Numbers are returned as one array, texts as an array of objects, categories with a common table.
 
         Raises:
-            ConfigurationError: one of them has no such column, or their kinds differ.
+            ConfigurationError: a dataset has no such column, or the kinds of column differ.
         """
         columns = [column_of(dataset, name) for dataset in self.datasets]
         if all(isinstance(column, CategoryValues) for column in columns):
@@ -172,7 +174,7 @@ class ChainDataset(DatasetMixin):
                 return CategoryValues(np.concatenate(codes).astype(np.int32), self.speakers)
             return _chain_categories(columns)
         if any(isinstance(column, CategoryValues) for column in columns):
-            raise ConfigurationError(f"column '{name}' is a category in one dataset and not in another")
+            raise ConfigurationError(f"column '{name}' is a category in one dataset but not in another")
         return np.concatenate(
             [
                 np.array(list(column), object) if isinstance(column, TextValues) else np.asarray(column)

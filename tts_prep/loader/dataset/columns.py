@@ -1,4 +1,4 @@
-"""The index columns of a dataset, as its selection of rows sees them."""
+"""The index columns of a dataset, restricted to its selected rows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class TextValues(Sequence[str]):
-    """The texts of selected rows, each decoded when it is asked for.
+    """The texts of selected rows, decoded on access.
 
-    ``==`` and ``!=`` with a text compare every row and give a mask [n].
+    ``==`` and ``!=`` with a string compare every row and return a mask [n].
     """
 
     def __init__(self, column: TextColumn, rows: Rows) -> None:
@@ -43,7 +43,7 @@ class TextValues(Sequence[str]):
             yield from self._column.take(np.asarray(self._rows[start : start + _ROWS_AT_A_TIME], np.int64))
 
     def isin(self, values: Collection[str]) -> Mask:
-        """Return a mask [n]: where the text is one of the values."""
+        """Return a mask [n] of the rows whose text is one of the values."""
         wanted = set(values)
         return np.fromiter((text in wanted for text in self), np.bool_, len(self))
 
@@ -62,11 +62,11 @@ class TextValues(Sequence[str]):
 class CategoryValues(Sequence[str]):
     """The categories of selected rows.
 
-    ``==`` and ``!=`` with a text compare every row and give a mask [n], without looking at a single string.
+    ``==`` and ``!=`` with a string compare every row by its code and return a mask [n].
 
     Attributes:
-        codes: [n] int32, positions in the table.
-        table: the different values of the whole store, sorted.
+        codes: [n] int32, indices into `table`.
+        table: the distinct values in the store, sorted.
     """
 
     def __init__(self, codes: Array, table: Sequence[str]) -> None:
@@ -87,11 +87,13 @@ class CategoryValues(Sequence[str]):
 
     def _value(self, code: int) -> str:
         if not 0 <= code < len(self.table):
-            raise CorruptStoreError(f"category code {code} is not one of {len(self.table)}; run 'tts-prep verify'")
+            raise CorruptStoreError(
+                f"category code {code} is out of range for {len(self.table)} categories; run 'tts-prep verify'"
+            )
         return self.table[code]
 
     def checked_codes(self) -> Array:
-        """Return the codes after a look at every one of them.
+        """Check that all codes are in the table, and return them.
 
         Raises:
             CorruptStoreError: a code is not in the table.
@@ -102,7 +104,7 @@ class CategoryValues(Sequence[str]):
         return self.codes
 
     def isin(self, values: Collection[str]) -> Mask:
-        """Return a mask [n]: where the category is one of the values."""
+        """Return a mask [n] of the rows whose category is one of the values."""
         wanted = set(values)
         codes = [code for code, value in enumerate(self.table) if value in wanted]
         return np.isin(self.codes, codes)
@@ -125,19 +127,19 @@ ColumnValues: TypeAlias = "Array | TextValues | CategoryValues"
 class Columns:
     """The columns of a dataset by name: ``columns.seconds`` or ``columns["seconds"]``.
 
-    Each is mapped when it is first asked for. Numbers are read-only arrays [n]; texts and categories compare to
-    strings. There is nothing but columns here, so that no name of a corpus can collide with a method.
+    Each column is mapped on first access. Numbers are read-only arrays [n]; texts and categories compare with strings.
+    This class has no methods, so that no column name of a corpus can collide with one.
     """
 
     def __init__(self, store: Store, rows: Rows) -> None:
         self._store = store
         self._rows = rows
-        self._found: dict[str, ColumnValues] = {}
+        self._selected: dict[str, ColumnValues] = {}
 
     def __getitem__(self, name: str) -> ColumnValues:
-        values = self._found.get(name)
+        values = self._selected.get(name)
         if values is None:
-            values = self._found[name] = self._select(self._store.column(name))
+            values = self._selected[name] = self._select(self._store.column(name))
         return values
 
     def _select(self, column: Column) -> ColumnValues:

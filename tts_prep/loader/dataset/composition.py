@@ -1,7 +1,7 @@
-"""Datasets made of other datasets: side by side, a selection of one, transformed, cached.
+"""Datasets composed of other datasets: tuples, subsets, transforms, caches.
 
-All of them are lazy, take any dataset with ``__len__`` and ``__getitem__``, and nest in each other. Over an
-`UtteranceDataset` what only selects stays a selection of rows, and index columns follow: ``chained.n_frames``.
+All of them are lazy, accept any dataset with ``__len__`` and ``__getitem__``, and can be nested. Over an
+`UtteranceDataset`, index columns remain available: ``subset.n_frames``.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at,
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
-from tts_prep.loader.samplers.shapes import carry, moved
+from tts_prep.loader.samplers.shapes import carry, with_positions
 
 
 class DatasetMixin(ABC):
-    """Indexing and iteration for a class that has ``get_example`` and ``__len__``.
+    """Indexing and iteration for a class with ``get_example`` and ``__len__``.
 
-    An integer, also a negative one, gives an example; a slice, positions or a mask give a lazy `SubsetDataset`.
+    An integer, which may be negative, selects an example; a slice, positions or a mask give a lazy `SubsetDataset`.
     """
 
     @abstractmethod
     def get_example(self, i: int) -> Any:
-        """Return the example at a position from 0 on."""
+        """Return the example at a position, 0 to len - 1."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -50,31 +50,31 @@ class DatasetMixin(ABC):
         return (self.get_example(i) for i in range(len(self)))
 
     def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions, as a loader asks for a batch."""
+        """Return the examples at positions: a loader calls this for a batch."""
         rows = select_rows(range(len(self)), positions)
         return carry((self.get_example(int(row)) for row in rows), positions)
 
     @property
     def fingerprint(self) -> str:
-        """Of what it is made of and of its indices, hexadecimal; functions do not count."""
+        """SHA-256 of the type, the length and the underlying datasets, hexadecimal; functions are not included."""
         return json_sha256([type(self).__name__, len(self), *map(fingerprint_of, self._bases())])
 
     def column(self, name: str) -> Any:
-        """Return an index column of the store underneath, one value an example.
+        """Return an index column of the underlying store, one value per example.
 
         Raises:
-            ConfigurationError: there is none of this name underneath.
+            ConfigurationError: no underlying dataset has such a column.
         """
         for dataset in self._bases():
             with suppress(ConfigurationError):
                 return column_of(dataset, name)
-        raise ConfigurationError(f"{type(self).__name__}: no column '{name}' in what it is made of")
+        raise ConfigurationError(f"{type(self).__name__}: no underlying dataset has a column '{name}'")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("dataset", "datasets", "indices"):
             raise AttributeError(name)
         if inspect.getattr_static(type(self), name, None) is not None:
-            # A property of a subclass raised AttributeError: let that one through.
+            # A property of a subclass raised AttributeError: raise it again.
             return object.__getattribute__(self, name)
         try:
             return self.column(name)
@@ -82,11 +82,11 @@ class DatasetMixin(ABC):
             raise AttributeError(str(error)) from None
 
     def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores whose utterances are the examples; none where those are something else."""
+        """Return the metadata of the stores whose utterances are the examples; [] for other examples."""
         return []
 
     def _bases(self) -> Sequence[Any]:
-        """Return the datasets whose example ``i`` goes into this one's example ``i``."""
+        """Return the datasets from whose example ``i`` example ``i`` of this one is made."""
         return ()
 
 
@@ -102,7 +102,7 @@ def column_of(dataset: Any, name: str) -> Any:
 
 
 def fingerprint_of(dataset: Any) -> str:
-    """Return what tells a dataset from another one, also one of torch's ``Subset``."""
+    """Return a string that identifies the content of a dataset, also of torch's ``Subset``."""
     if hasattr(type(dataset), "fingerprint"):
         return str(dataset.fingerprint)
     if hasattr(dataset, "dataset") and hasattr(dataset, "indices"):
@@ -111,9 +111,9 @@ def fingerprint_of(dataset: Any) -> str:
 
 
 def stores_of(dataset: Any) -> list[StoreMetadata]:
-    """Return the metadata of the stores whose utterances are the examples of a dataset, as the examples have it.
+    """Return the metadata of the stores whose utterances are the examples of a dataset.
 
-    Empty where the examples are something else, or it cannot be known what they are.
+    Return [] if the examples are not utterances, or unknown.
     """
     if isinstance(dataset, UtteranceDataset):
         return [dataset.metadata]
@@ -125,10 +125,10 @@ def stores_of(dataset: Any) -> list[StoreMetadata]:
 
 
 class TupleDataset(DatasetMixin):
-    """Each example is the tuple of the datasets' examples.
+    """A dataset whose examples are tuples of the examples of several datasets.
 
     Raises:
-        ConfigurationError: a ``ValueError``: there is no dataset, or their lengths differ.
+        ConfigurationError: there are no datasets, or their lengths differ. It is a ``ValueError``.
     """
 
     def __init__(self, *datasets: Any) -> None:
@@ -147,10 +147,10 @@ class TupleDataset(DatasetMixin):
 
 
 class DictDataset(DatasetMixin):
-    """Each example is a dict of the datasets' examples, by the names they are given under.
+    """A dataset whose examples are dicts of the examples of several datasets, by keyword.
 
     Raises:
-        ConfigurationError: a ``ValueError``: there is no dataset, or their lengths differ.
+        ConfigurationError: there are no datasets, or their lengths differ. It is a ``ValueError``.
     """
 
     def __init__(self, **datasets: Any) -> None:
@@ -169,15 +169,15 @@ class DictDataset(DatasetMixin):
 
 
 class SubsetDataset(DatasetMixin):
-    """The examples at some positions of a dataset, in their order.
+    """The examples of a dataset at given positions, in that order.
 
     Args:
-        dataset: the one that positions are of.
-        indices: integers (negative ones from the end, repeats allowed), a slice, or a mask of booleans.
+        dataset: the dataset to select from.
+        indices: integers (may be negative or repeated), a slice, or a boolean mask.
 
     Raises:
-        IndexError: a position does not exist.
-        ConfigurationError: the indices are neither integers nor as many booleans as there are examples.
+        IndexError: a position is out of range.
+        ConfigurationError: the indices are neither integers nor a mask with one value per example.
     """
 
     def __init__(self, dataset: Any, indices: slice | Positions) -> None:
@@ -192,39 +192,39 @@ class SubsetDataset(DatasetMixin):
         return self.dataset[int(self.indices[i])]
 
     def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions; over an `UtteranceDataset` they come as one, for `collate`."""
+        """Return the examples at positions; over an `UtteranceDataset`, as an `UtteranceDataset` for `collate`."""
         wanted = np.asarray(select_rows(self.indices, positions))
         if hasattr(self.dataset, "__getitems__"):
-            return self.dataset.__getitems__(moved(positions, wanted.tolist()))
+            return self.dataset.__getitems__(with_positions(positions, wanted.tolist()))
         return carry((self.dataset[position] for position in wanted.tolist()), positions)
 
     @property
     def fingerprint(self) -> str:
-        """Of the dataset underneath and of the indices, hexadecimal."""
+        """SHA-256 of the underlying dataset and the indices, hexadecimal."""
         return json_sha256(["SubsetDataset", fingerprint_of(self.dataset), digest(np.asarray(self.indices))])
 
     def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores underneath."""
+        """Return the metadata of the underlying stores."""
         return stores_of(self.dataset)
 
     def column(self, name: str) -> Any:
-        """Return a column of the dataset underneath, for the examples of this one."""
+        """Return a column of the underlying dataset, restricted to this one's examples."""
         values = column_of(self.dataset, name)
         rows = self.indices
         return values[as_slice(rows) if isinstance(rows, range) else rows]
 
 
 class SliceDataset(SubsetDataset):
-    """The examples from a start up to, not including, a finish.
+    """The examples from `start` up to but not including `finish`.
 
     Args:
-        dataset: the one to take a part of.
-        start: negative ones count from the end, as in Python; None is the start.
-        finish: likewise; None is the end.
-        order: a permutation of all positions of the dataset, of which the slice is then taken.
+        dataset: the dataset to slice.
+        start: may be negative, as in Python; None is the start.
+        finish: may be negative, as in Python; None is the end.
+        order: a permutation of all positions of the dataset, which is applied before slicing.
 
     Raises:
-        ConfigurationError: the order is not a permutation.
+        ConfigurationError: `order` is not a permutation.
     """
 
     def __init__(self, dataset: Any, start: int | None, finish: int | None, order: Positions | None = None) -> None:
@@ -233,20 +233,18 @@ class SliceDataset(SubsetDataset):
             return
         permuted = np.asarray(order)
         if permuted.shape != (len(dataset),) or not np.array_equal(np.sort(permuted), np.arange(len(dataset))):
-            raise ConfigurationError(
-                f"SliceDataset: order should hold each of the {len(dataset):,} positions once, and does not"
-            )
+            raise ConfigurationError(f"SliceDataset: order: expected a permutation of the {len(dataset):,} positions")
         super().__init__(dataset, permuted[start:finish])
 
 
 class FilterDataset(SubsetDataset):
-    """The examples that a predicate accepts; it sees each of them once, when this is made.
+    """The examples for which a function returns true. The constructor calls it once per example.
 
-    For an `UtteranceDataset`, its method ``filter`` decides by columns and makes no example.
+    For an `UtteranceDataset`, its method ``filter`` is faster: it uses columns only and loads no example.
 
     Args:
-        dataset: the one to choose from.
-        filter_fn: from an example to whether it stays.
+        dataset: the dataset to filter.
+        filter_fn: returns whether to keep an example.
     """
 
     def __init__(self, dataset: Any, filter_fn: Callable[[Any], Any]) -> None:
@@ -255,11 +253,11 @@ class FilterDataset(SubsetDataset):
 
 
 class TransformDataset(DatasetMixin):
-    """Each example is what a function makes of the dataset's, when it is asked for.
+    """A dataset that applies a function to the examples of another on access.
 
     Args:
-        dataset: the one underneath.
-        transform: from an example to an example.
+        dataset: the underlying dataset.
+        transform: returns the transformed example.
     """
 
     def __init__(self, dataset: Any, transform: Callable[[Any], Any]) -> None:
@@ -278,27 +276,27 @@ class TransformDataset(DatasetMixin):
 
 
 class CacheDataset(DatasetMixin):
-    """Each example of a dataset, made once and then kept.
+    """A dataset that caches the examples of another.
 
-    Pickling leaves what is kept behind: every process has a cache of its own.
+    The cache is not pickled: every process has its own.
 
     Args:
-        dataset: the one underneath.
-        max_examples: how many are kept; the one that was asked for longest ago goes first. None keeps all.
+        dataset: the underlying dataset.
+        max_examples: the maximum number of cached examples; the least recently used is dropped first. None keeps all.
 
     Raises:
-        ConfigurationError: the bound is below 1.
+        ConfigurationError: `max_examples` is below 1.
     """
 
     def __init__(self, dataset: Any, max_examples: int | None = None) -> None:
         if max_examples is not None and max_examples < 1:
-            raise ConfigurationError(f"max_examples: expected a number from 1 on, found {max_examples}")
+            raise ConfigurationError(f"max_examples: expected an integer >= 1, found {max_examples}")
         self.dataset = dataset
         self.max_examples = max_examples
         self._forget()
 
     def _forget(self) -> None:
-        self._kept: OrderedDict[int, Any] = OrderedDict()
+        self._cached: OrderedDict[int, Any] = OrderedDict()
         self._new_lock()
 
     def _new_lock(self) -> None:
@@ -316,20 +314,20 @@ class CacheDataset(DatasetMixin):
         return len(self.dataset)
 
     def get_example(self, i: int) -> Any:
-        """Return the example at a position, the same object as long as it is kept."""
+        """Return the example at a position, the same object while it is cached."""
         if self._process != os.getpid():
-            # Forked, perhaps while a thread held the lock, which does not exist here to release it.
+            # Forked, possibly while another thread held the lock; that thread does not exist in this process.
             self._new_lock()
         with self._lock:
-            if i not in self._kept:
-                self._kept[i] = self.dataset[i]
-            self._kept.move_to_end(i)
-            if self.max_examples is not None and len(self._kept) > self.max_examples:
-                self._kept.popitem(last=False)
-            return self._kept[i]
+            if i not in self._cached:
+                self._cached[i] = self.dataset[i]
+            self._cached.move_to_end(i)
+            if self.max_examples is not None and len(self._cached) > self.max_examples:
+                self._cached.popitem(last=False)
+            return self._cached[i]
 
     def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores underneath."""
+        """Return the metadata of the underlying stores."""
         return stores_of(self.dataset)
 
     def _bases(self) -> Sequence[Any]:
@@ -339,17 +337,17 @@ class CacheDataset(DatasetMixin):
 def split(
     dataset: Any, first_size: int, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
 ) -> tuple[Any, Any]:
-    """Return the dataset of the first examples and that of the rest, or of a random choice and of the rest.
+    """Split a dataset into its first examples and the rest, or into a random choice and the rest.
 
     Args:
-        dataset: any dataset; `stratify` and `apart` need one with columns.
-        first_size: examples of the first one; with `apart`, at most.
-        seed: of a random choice; None takes the first ones, or 0 with `stratify` or `apart`.
-        stratify: a column of whose values both datasets have the same shares, rounded.
-        apart: a column of which no value is in both datasets.
+        dataset: any dataset; `stratify` and `apart` require columns.
+        first_size: the number of examples of the first dataset; with `apart`, the maximum.
+        seed: the seed of a random choice; None takes the first examples, or seed 0 with `stratify` or `apart`.
+        stratify: a column whose values have the same proportions in both datasets, rounded.
+        apart: a column of which no value occurs in both datasets.
 
     Raises:
-        ConfigurationError: there are fewer examples than that, no such column, or no value of `apart` fits.
+        ConfigurationError: `first_size` exceeds the dataset, a column does not exist, or no value of `apart` fits.
     """
     if isinstance(dataset, UtteranceDataset):
         return dataset.split(first_size, seed=seed, stratify=stratify, apart=apart)
@@ -363,5 +361,5 @@ def _check_lengths(kind: str, datasets: dict[str, Any]) -> None:
         raise ConfigurationError(f"{kind}: expected at least one dataset, found none")
     lengths = {name: len(dataset) for name, dataset in datasets.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} has {length:,}" for name, length in lengths.items())
-        raise ConfigurationError(f"{kind}: expected datasets of one length; {found}")
+        counts = ", ".join(f"{name}: {length:,}" for name, length in lengths.items())
+        raise ConfigurationError(f"{kind}: expected datasets of equal length, found {counts}")

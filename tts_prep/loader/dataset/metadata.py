@@ -1,8 +1,7 @@
-"""What a training run needs to know about a store besides its utterances."""
+"""The metadata of a store that training needs: rates, shapes, vocabulary, speakers, statistics."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,28 +18,31 @@ from tts_prep.format.index import Index
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.manifest import Manifest
 
+_MAX_INT32 = (1 << 31) - 1
+_MAX_FLOAT32 = 3e38
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoreMetadata:
-    """What holds for every utterance of a store.
+    """The metadata common to all utterances of a store.
 
     Attributes:
-        sample_rate: of the audio that the mels were made from, Hz.
-        hop_length: samples between two frames.
-        n_mels: bins of a frame.
-        silence: [n_mels] float32, the frame of digital silence.
+        sample_rate: the sample rate of the audio from which mels were computed, Hz.
+        hop_length: the number of samples between successive frames.
+        n_mels: the number of mel bins.
+        silence: [n_mels] float32, the mel frame of digital silence.
         mel_mean: [n_mels] float64, over all frames of the store.
         mel_std: [n_mels] float64, population standard deviation over all frames.
-        symbols: the vocabulary; the position is the id.
-        pad_id: the id that pads phonemes.
-        blank_id: the id that `Collator` puts between phonemes on request: the table's blank, or its padding.
-        speakers: the speaker of each code.
-        mel_offset: what has to be added to stored mel values; 0 but for float16.
-        has_waveform: whether the store keeps waveforms.
-        speaker_frames: [n_speakers] int64, frames of each speaker.
+        symbols: the vocabulary: the symbol for each id.
+        pad_id: the id with which phonemes are padded.
+        blank_id: the id of the blank that `Collator` can insert between phonemes; the pad id if the table has no blank.
+        speakers: the speaker table: the name for each code.
+        mel_offset: the number to add to stored mel values; 0 unless they are float16.
+        has_waveform: whether the store has waveforms.
+        speaker_frames: [n_speakers] int64, the number of frames of each speaker.
         speaker_mel_mean: [n_speakers, n_mels] float64, over the frames of each speaker.
-        speaker_mel_std: [n_speakers, n_mels] float64, population standard deviation over the same.
-        audio_settings: how recordings became mels: the manifest's ``configuration.audio``.
+        speaker_mel_std: [n_speakers, n_mels] float64, population standard deviation over the frames of each speaker.
+        audio_settings: the settings of audio and mels: the manifest's ``configuration.audio``.
     """
 
     sample_rate: int
@@ -63,12 +65,12 @@ class StoreMetadata:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowStatistics:
-    """Statistics of the rows of an added array that are counted: of pitch, the voiced frames.
+    """Statistics of the rows of an added array; for pitch, of voiced frames only.
 
-    Where nothing is counted, all values are 0.
+    All values are 0 if there are no rows.
 
     Attributes:
-        count: rows.
+        count: the number of rows.
         mean, std, min, max: [*row_shape] float64; ``std`` is the population standard deviation.
         speaker_count: [n_speakers] int64.
         speaker_mean, speaker_std, speaker_min, speaker_max: [n_speakers, *row_shape] float64.
@@ -90,7 +92,7 @@ def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArrayS
     """Return the statistics of an added array.
 
     Raises:
-        CorruptStoreError: the manifest or the index does not have them as the format says.
+        CorruptStoreError: they violate the format.
     """
     record = Record(f"{store / MANIFEST}: array '{spec.name}'", manifest.arrays[spec.name]).record("statistics")
     n = int(np.prod(spec.row_shape, dtype=np.int64))
@@ -104,81 +106,53 @@ def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArrayS
     return RowStatistics(count=record.integer("count"), speaker_count=counts, **values)
 
 
-def _speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
-    place = dataset_at(index.path, index.speaker_statistics, name)
-    if place.shape != shape or place.dtype.kind != kind:
-        raise CorruptStoreError(f"{index.path}: '{name}' by speaker is {place.dtype} {list(place.shape)}")
-    return map_dataset(index.path, place)
-
-
 def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetadata:
-    """Take from a manifest, and from the index's statistics by speaker, what training needs.
+    """Return the metadata of a store from its manifest and the statistics by speaker of its index.
 
     Raises:
         CorruptStoreError: a key is missing or has the wrong type or length.
     """
-    try:
-        mel = manifest.arrays["mel"]
-        shapes = {name: list(array["row_shape"]) for name, array in manifest.arrays.items()}
-        n_mels = shapes["mel"][0] if len(shapes["mel"]) == 1 else 0
-        if not n_mels or any(shapes[name] for name in ("phonemes", "waveform") if name in ("phonemes", *shapes)):
-            raise ValueError(f"the rows of the arrays cannot have the shapes {shapes}")
-        symbols = tuple(manifest.vocabulary["symbols"])
-        if not all(isinstance(symbol, str) for symbol in symbols):
-            raise TypeError("the symbols of the vocabulary should be texts")
-        pad_id = manifest.vocabulary["pad"]
-        if type(pad_id) is not int or not 0 <= pad_id < len(symbols):
-            raise ValueError(f"the pad id {pad_id!r} is not one of {len(symbols)} symbols")
-        blank_id = manifest.vocabulary.get("blank", pad_id)
-        if type(blank_id) is not int or not 0 <= blank_id < len(symbols):
-            raise ValueError(f"the blank id {blank_id!r} is not one of {len(symbols)} symbols")
-        return StoreMetadata(
-            sample_rate=_positive(mel["sample_rate"]),
-            hop_length=_positive(mel["hop_length"]),
-            n_mels=n_mels,
-            silence=_vector(mel["silence"], n_mels, np.float32),
-            mel_mean=_vector(manifest.mel_statistics["mean"], n_mels, np.float64),
-            mel_std=_vector(manifest.mel_statistics["std"], n_mels, np.float64),
-            symbols=symbols,
-            pad_id=pad_id,
-            blank_id=blank_id,
-            speakers=tuple(manifest.speakers),
-            mel_offset=_finite(mel.get("offset", 0.0)),
-            has_waveform="waveform" in manifest.arrays,
-            speaker_frames=_statistics(index, "frames", (len(manifest.speakers),)),
-            speaker_mel_mean=_statistics(index, "mel_mean", (len(manifest.speakers), n_mels)),
-            speaker_mel_std=_statistics(index, "mel_std", (len(manifest.speakers), n_mels)),
-            audio_settings=dict(manifest.configuration.get("audio", {})),
+    where = store / MANIFEST
+    mel = Record(f"{where}: array 'mel'", manifest.arrays["mel"])
+    vocabulary = Record(f"{where}: vocabulary", manifest.vocabulary)
+    statistics = Record(f"{where}: mel_statistics", manifest.mel_statistics)
+    configuration = Record(f"{where}: configuration", manifest.configuration)
+    n_mels = manifest.specs["mel"].row_shape[0]
+    n_speakers = len(manifest.speakers)
+    symbols = tuple(vocabulary.texts("symbols"))
+    pad_id = vocabulary.integer("pad", 0, len(symbols) - 1)
+    return StoreMetadata(
+        sample_rate=mel.integer("sample_rate", 1, _MAX_INT32),
+        hop_length=mel.integer("hop_length", 1, _MAX_INT32),
+        n_mels=n_mels,
+        silence=_vector(mel.numbers("silence", n_mels, -_MAX_FLOAT32, _MAX_FLOAT32), np.float32),
+        mel_mean=_vector(statistics.numbers("mean", n_mels), np.float64),
+        mel_std=_vector(statistics.numbers("std", n_mels), np.float64),
+        symbols=symbols,
+        pad_id=pad_id,
+        blank_id=vocabulary.integer("blank", 0, len(symbols) - 1) if "blank" in vocabulary else pad_id,
+        speakers=tuple(manifest.speakers),
+        mel_offset=mel.number("offset") if "offset" in mel else 0.0,
+        has_waveform="waveform" in manifest.arrays,
+        speaker_frames=_speaker_values(index, "frames", (n_speakers,), "i"),
+        speaker_mel_mean=_speaker_values(index, "mel_mean", (n_speakers, n_mels), "f"),
+        speaker_mel_std=_speaker_values(index, "mel_std", (n_speakers, n_mels), "f"),
+        audio_settings=configuration.mapping("audio") if "audio" in configuration else {},
+    )
+
+
+def _speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
+    place = dataset_at(index.path, index.speaker_statistics, name)
+    # Without speakers, the number of mel bins is not stored.
+    if (place.shape != shape and shape[0]) or place.dtype.kind != kind:
+        raise CorruptStoreError(
+            f"{index.path}: '{name}' by speaker: expected the shape {list(shape)}, found {list(place.shape)} of "
+            f"{place.dtype}; run 'tts-prep verify'"
         )
-    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
-        raise CorruptStoreError(f"{store / MANIFEST}: a key is missing or cannot be used ({error!r})") from error
+    return map_dataset(index.path, place)
 
 
-def _finite(value: object) -> float:
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"expected a number, found {value!r}")
-    return float(value)
-
-
-def _positive(value: object) -> int:
-    if type(value) is not int or not 1 <= value < 1 << 31:
-        raise ValueError(f"expected a positive integer of 32 bits, found {str(value)[:40]}")
-    return value
-
-
-def _vector(values: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
-        raise TypeError("expected a list of numbers")
-    with np.errstate(over="ignore"):
-        vector = np.array(values, np.float64).astype(dtype)
-    if vector.shape != (n,):
-        raise ValueError(f"expected {n} numbers, one per mel bin, found the shape {list(vector.shape)}")
+def _vector(values: list[float], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    vector = np.array(values, dtype)
     vector.flags.writeable = False
     return vector
-
-
-def _statistics(index: Index, name: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    values = map_dataset(index.path, index.speaker_statistics[name])
-    if values.shape != shape and shape[0]:
-        raise ValueError(f"expected '{name}' by speaker as {list(shape)}, found the shape {list(values.shape)}")
-    return values

@@ -1,4 +1,4 @@
-"""Utterances of several stores seen as those of one: what has to agree, and a common table of speakers."""
+"""Utterances of several stores in one batch: checks that the stores match, and a common speaker table."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchShape
 
 _OF_RECORDINGS = ("channel", "trim_db")
-"""Settings that say how a corpus was read, not what a mel is: stores may differ in them."""
+"""Settings that affect how a corpus is read, not how a mel is computed: stores may differ in them."""
 
 SpeakerNames: TypeAlias = Literal["name", "dataset"]
 
 
 def check_agreement(stores: Sequence[StoreMetadata], names: Sequence[str]) -> None:
-    """Make sure that the utterances of stores can be in one batch: same mel recipe, same vocabulary.
+    """Check that utterances of several stores can be batched together: equal mel settings and vocabulary.
 
     Args:
         stores: at least one.
-        names: what to call each of them in a message.
+        names: the name of each store in error messages.
 
     Raises:
-        ConfigurationError: they differ; the message lists the settings.
+        ConfigurationError: the stores differ; the message lists the differences.
     """
     for store, name in zip(stores[1:], names[1:], strict=True):
-        if found := _differences(stores[0], store):
-            raise ConfigurationError(f"{names[0]} and {name} cannot be mixed: {'; '.join(found)}")
+        if differences := _differences(stores[0], store):
+            raise ConfigurationError(f"{names[0]} and {name} cannot be mixed: {'; '.join(differences)}")
 
 
 def _differences(a: StoreMetadata, b: StoreMetadata) -> list[str]:
     if a is b:
         return []
-    found = [
+    differences = [
         f"{name} is {getattr(a, name)} in one and {getattr(b, name)} in the other"
         for name in ("sample_rate", "hop_length", "n_mels", "pad_id")
         if getattr(a, name) != getattr(b, name)
@@ -48,29 +48,29 @@ def _differences(a: StoreMetadata, b: StoreMetadata) -> list[str]:
     for name in sorted({*a.audio_settings, *b.audio_settings}.difference(_OF_RECORDINGS)):
         one, other = a.audio_settings.get(name), b.audio_settings.get(name)
         if one != other and name not in ("sample_rate", "hop_length", "n_mels"):
-            found.append(f"audio.{name} is {one} in one and {other} in the other")
-    if not found and not np.array_equal(a.silence, b.silence):
-        found.append("their mels of silence differ")
+            differences.append(f"audio.{name} is {one} in one and {other} in the other")
+    if not differences and not np.array_equal(a.silence, b.silence):
+        differences.append("their mel frames of silence differ")
     if a.symbols != b.symbols:
-        found.append(f"their vocabularies of {len(a.symbols)} and {len(b.symbols)} symbols differ")
-    return found
+        differences.append(f"their vocabularies of {len(a.symbols)} and {len(b.symbols)} symbols differ")
+    return differences
 
 
 class SpeakerTable:
-    """One table of speakers for several stores.
+    """A common speaker table for several stores.
 
     Args:
-        tables: the speakers of each store, in the order of its own codes.
-        by: ``"name"`` takes equal names for one speaker: codes are positions among all names, sorted. ``"dataset"``
-            takes the speakers of every dataset for others than those of the rest: codes go through the first dataset's
-            table, then through the second's, and so on, and the names are ``0/p225``, ``1/p225``.
+        tables: the speaker table of each store.
+        by: ``"name"``: equal names are one speaker, and codes index into the sorted names. ``"dataset"``: speakers of
+            different datasets are different speakers, named ``0/p225``, ``1/p225``; codes follow the first table, then
+            the second, and so on.
 
     Attributes:
-        names: the speaker of each common code.
-        codes: for each store, [n_own_speakers] int64, the common code of each own code.
+        names: the name for each common code.
+        codes: for each store, [n_own_speakers] int64, the common code of each code of the store.
 
     Raises:
-        ConfigurationError: `by` is something else.
+        ConfigurationError: `by` is neither.
     """
 
     def __init__(self, tables: Sequence[Sequence[str]], by: SpeakerNames = "name") -> None:
@@ -86,11 +86,11 @@ class SpeakerTable:
             raise ConfigurationError(f"speakers: expected 'name' or 'dataset', found {by!r}")
 
     def adopt(self, store: StoreMetadata, codes: Array) -> StoreMetadata:
-        """Return the metadata of a store by the common codes; a speaker that it does not have has no frames there.
+        """Return the metadata of a store with the common speaker table; speakers of other stores have no frames.
 
         Args:
-            store: the metadata by its own codes.
-            codes: [n_own_speakers] the common code of each own code.
+            store: the metadata with the store's own table.
+            codes: [n_own_speakers] the common code of each code of the store.
         """
         if store.speakers == self.names:
             return store
@@ -112,13 +112,13 @@ def _scattered(values: Array, codes: Array, n: int, missing: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What one store gives to a batch.
+    """The utterances of a batch that come from one store.
 
     Attributes:
-        dataset: its utterances.
-        places: [n] int64, where in the batch each of them goes.
-        speakers: [n] int64, codes in ``store.speakers``.
-        store: the metadata, by common codes of speakers.
+        dataset: the utterances.
+        places: [n] int64, the position of each utterance in the batch.
+        speakers: [n] int64, indices into ``store.speakers``.
+        store: the metadata of the store with the common speaker table.
     """
 
     dataset: UtteranceDataset
@@ -128,12 +128,12 @@ class Source:
 
 
 class MixedUtterances(Sequence[Utterance]):
-    """Utterances of several stores in one order, none of which has been read yet: `collate` pads them from the maps.
+    """The utterances of a batch from several stores, not loaded yet: `collate` pads them from the memory maps.
 
     Attributes:
-        sources: one for each store.
-        batch_shape: what a batch of them is to be padded to, where a sampler fixed it.
-        batch_epoch: whose batch this is, where a sampler says so.
+        sources: the utterances by store.
+        batch_shape: the shape to pad the batch to; None pads to the longest utterance.
+        batch_epoch: the epoch of the batch; None if unknown.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class MixedUtterances(Sequence[Utterance]):
         return self._count
 
     def __getitem__(self, position: Any) -> Any:
-        """Return the utterance at a position of the batch, or the list of them at a slice."""
+        """Return the utterance at a position of the batch, or a list of utterances at a slice."""
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
         place = range(len(self))[position]
@@ -169,6 +169,6 @@ class MixedUtterances(Sequence[Utterance]):
 
 
 def adopted(utterance: Utterance, speaker_code: int, store: StoreMetadata) -> Utterance:
-    """Return an utterance with its speaker by the table of other metadata."""
+    """Return an utterance with the speaker and the metadata of a common speaker table."""
     name = store.speakers[speaker_code]
     return replace(utterance, speaker=name, speaker_code=speaker_code, store=store)

@@ -1,4 +1,4 @@
-"""Out-of-domain texts of a store: phonemized like the others, without recordings."""
+"""The out-of-domain texts of a store: phonemized texts without recordings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tts_prep.format.ood_texts import OodLocations
 
 @dataclass(frozen=True, eq=False)
 class OutOfDomainText:
-    """One text.
+    """One out-of-domain text.
 
     Attributes:
-        index: its position in the store.
-        text: as it stands in the file.
+        index: its row in the file of texts.
+        text: the text as in the source file.
         phoneme_text: the text form of the phonemes.
         phonemes: [n_phonemes] int32, ids into the vocabulary; a read-only view of the store.
     """
@@ -34,10 +34,10 @@ class OutOfDomainText:
 
 
 class OutOfDomainTexts(Sequence[OutOfDomainText]):
-    """All out-of-domain texts of a store, mapped; any of them is there in constant time.
+    """All out-of-domain texts of a store, memory-mapped, with random access.
 
     Attributes:
-        n_phonemes: [n] int32, the lengths: ``np.flatnonzero(texts.n_phonemes >= 50)`` are those that are long enough.
+        n_phonemes: [n] int32, the lengths; ``np.flatnonzero(texts.n_phonemes >= 50)`` selects texts by length.
     """
 
     def __init__(self, locations: OodLocations) -> None:
@@ -52,21 +52,21 @@ class OutOfDomainTexts(Sequence[OutOfDomainText]):
         return len(self.n_phonemes)
 
     def __getitem__(self, position: Any) -> Any:
-        """Return the text at an integer, or the list of texts at a slice.
+        """Return the text at an integer, or a list of texts at a slice.
 
         Raises:
-            IndexError: there is no such position.
-            CorruptStoreError: the file is not what the format says.
+            IndexError: the position is out of range.
+            CorruptStoreError: the file violates the format.
         """
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
         i = operator.index(position)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"out-of-domain text {i}: there are {len(self):,}")
+            raise IndexError(f"out-of-domain text {i}: out of range for {len(self):,} texts")
         i %= len(self)
         start, length = int(self._starts[i]), int(self.n_phonemes[i])
         if not (0 <= start <= len(self._ids) - length and length >= 0):
-            raise CorruptStoreError(f"{self._path}: text {i} is not within {len(self._ids):,} phonemes")
+            raise CorruptStoreError(f"{self._path}: text {i} is out of range for {len(self._ids):,} phonemes")
         return OutOfDomainText(i, self._texts[i], self._phoneme_texts[i], self._ids[start : start + length])
 
     def __iter__(self) -> Iterator[OutOfDomainText]:

@@ -1,4 +1,4 @@
-"""Which rows of a store a dataset shows, in which order: a range while that is enough, else an array."""
+"""The selected rows of a dataset, in order: a range if possible, else an array."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Positions: TypeAlias = "Sequence[int] | Sequence[bool] | npt.NDArray[Any]"
 
 
 def row_at(rows: Rows, position: int) -> int:
-    """Return the row at a position, negative ones counted from the end.
+    """Return the row at a position, which may be negative.
 
     Raises:
-        IndexError: there is no such position.
+        IndexError: the position is out of range.
     """
     i = operator.index(position)
     if not -len(rows) <= i < len(rows):
-        raise IndexError(f"utterance {i}: there are {len(rows):,}")
+        raise IndexError(f"utterance {i}: out of range for {len(rows):,} utterances")
     return int(rows[i])
 
 
 def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
-    """Return the rows at a slice, at positions (negative ones from the end, repeats allowed) or where a mask is true.
+    """Return the rows at a slice, at positions (may be negative or repeated) or where a mask is true.
 
     Raises:
-        IndexError: a position does not exist.
-        ConfigurationError: neither integers nor as many booleans as there are rows.
+        IndexError: a position is out of range.
+        ConfigurationError: the positions are neither integers nor a mask with one value per row.
     """
     if isinstance(positions, slice):
         return rows[positions]
@@ -49,27 +49,29 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
             f"expected a slice, a list of positions or a mask, found {wanted.dtype} of shape {list(wanted.shape)}"
         )
     wanted = wanted.astype(np.int64, copy=False)
-    # Seen without a sign, negative ones are larger than any row.
+    # As unsigned integers, negative positions are larger than any row.
     if (wanted.view(np.uint64) >= len(rows)).any():
         low, high = int(wanted.min()), int(wanted.max())
         if low < -len(rows) or high >= len(rows):
-            raise IndexError(f"utterance {high if high >= len(rows) else low}: there are {len(rows):,}")
+            raise IndexError(
+                f"utterance {high if high >= len(rows) else low}: out of range for {len(rows):,} utterances"
+            )
         wanted = np.where(wanted < 0, wanted + len(rows), wanted)
-    # A copy in either case: the caller may go on writing to the array it gave.
+    # A copy in either case: the caller may modify its array later.
     selected = wanted * rows.step + rows.start if isinstance(rows, range) else rows[wanted]
     selected.flags.writeable = False
     return selected
 
 
 def as_slice(rows: range) -> slice:
-    """Return the slice of a sequence that has the values at these rows."""
+    """Return the slice equivalent to a range of rows."""
     if not rows:
         return slice(0, 0)
     return slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
 
 
 def gather(values: Array, rows: Rows) -> Array:
-    """Return the values of rows, read-only: a view where the rows are a range, else a copy."""
+    """Return the values at rows, read-only: a view if the rows are a range, else a copy."""
     if isinstance(rows, range):
         return values[as_slice(rows)]
     gathered: npt.NDArray[Any] = values[rows]

@@ -1,4 +1,4 @@
-"""Which utterances go into the first and which into the second of two datasets."""
+"""Split the positions of a dataset in two."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Int64Array = npt.NDArray[np.int64]
 def split_positions(
     n: int, first_size: int, seed: int | None = None, *, strata: Any = None, groups: Any = None
 ) -> tuple[Int64Array, Int64Array]:
-    """Divide the positions below n in two; both sides are ascending.
+    """Split range(n) into two ascending arrays.
 
     Args:
-        n: how many there are.
-        first_size: how many the first side gets; with `groups`, at most.
-        seed: of a random choice; None takes the first ones, or 0 where `strata` or `groups` is given.
-        strata: [n] values; each value has the same share of the first side as of all, rounded.
-        groups: [n] values; all positions of one value go to the same side. Values are taken in random order, each
-            that still fits.
+        n: the number of positions.
+        first_size: the size of the first array; with `groups`, the maximum.
+        seed: the seed of a random choice; None takes the first positions, or seed 0 with `strata` or `groups`.
+        strata: [n] values; each value has the same proportion in both arrays, rounded.
+        groups: [n] values; all positions of one value go to the same array. In random order, every value whose
+            positions still fit goes to the first array.
 
     Raises:
-        ConfigurationError: the size is out of range, both `strata` and `groups` are given, or no group fits.
+        ConfigurationError: `first_size` is out of range, both `strata` and `groups` are given, or no group fits.
     """
     if not 0 <= first_size <= n:
         raise ConfigurationError(f"split: expected a size from 0 to {n:,}, found {first_size:,}")
@@ -39,9 +39,9 @@ def split_positions(
     chosen = np.zeros(n, np.bool_)
     if strata is not None:
         codes, sizes = _codes(strata)
-        wanted = _rounded_shares(sizes, first_size)
+        shares = _rounded_shares(sizes, first_size)
         by_stratum = order[np.argsort(codes[order], kind="stable")]
-        for start, count in zip(np.cumsum([0, *sizes[:-1]]).tolist(), wanted.tolist(), strict=True):
+        for start, count in zip(np.cumsum([0, *sizes[:-1]]).tolist(), shares.tolist(), strict=True):
             chosen[by_stratum[start : start + count]] = True
     elif groups is not None:
         codes, sizes = _codes(groups)
@@ -52,7 +52,7 @@ def split_positions(
                 left -= int(sizes[code])
         if first_size and not chosen.any():
             raise ConfigurationError(
-                f"split: a first side of {first_size:,} holds none of the {len(sizes):,} groups; the smallest has "
+                f"split: none of the {len(sizes):,} groups fits into {first_size:,} utterances; the smallest has "
                 f"{int(sizes.min()):,} utterances"
             )
     else:
@@ -61,15 +61,15 @@ def split_positions(
 
 
 def _codes(values: Any) -> tuple[Int64Array, Int64Array]:
-    """Return the number of each value, [n], and how often each value stands."""
+    """Return an integer code for each value, [n], and the count of each code."""
     numbers = getattr(values, "codes", None)
-    found = np.asarray(list(values) if numbers is None else numbers)
-    _, codes, sizes = np.unique(found, return_inverse=True, return_counts=True)
+    keys = np.asarray(list(values) if numbers is None else numbers)
+    _, codes, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     return codes, sizes
 
 
 def _rounded_shares(sizes: Int64Array, total: int) -> Int64Array:
-    """Return integers in proportion to sizes that sum to a total: the largest remainders are rounded up."""
+    """Return integers proportional to sizes with the given sum, by the largest-remainder method."""
     n = int(sizes.sum())
     shares = sizes * total // max(n, 1)
     missing = total - int(shares.sum())

@@ -1,4 +1,4 @@
-"""An open store: its manifest and index, and whatever of it has been mapped so far."""
+"""An open store: its manifest, its index, and the memory maps of its files."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ from tts_prep.format.index import Index, check_places, index_locations, open_ind
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.manifest import LONGEST_MANIFEST, Manifest, read_manifest
 from tts_prep.format.ood_texts import ood_locations, open_ood_texts
-from tts_prep.format.verification import require_whole
+from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata, parse_metadata, parse_statistics
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 
-_MOST_ARRAYS = 20_000
-"""Shard arrays mapped at a time, at most; Linux allows 65,530 maps a process."""
+_MAX_ARRAYS = 20_000
+"""The maximum number of shard arrays mapped at a time; Linux allows 65,530 maps per process."""
 
 
 class Store:
-    """Open a store for reading; no array and no column is read by that.
+    """Open a store for reading. Opening reads no array and no column.
 
-    Columns and arrays are mapped when they are first asked for, once each. Pickling drops the maps and the manifest;
-    the copy opens the store again at its first use and refuses it when it is another one by then. Safe to use from
-    several threads and after a fork: there is no lock. Only for stores of format 1.0 and 1.1 is
-    HDF5 used, in another process.
+    Columns and arrays are memory-mapped once, on first access. Pickling drops the maps and the manifest; a copy opens
+    the store on first use, and raises if the store has changed. Safe to use from several threads and after a fork,
+    since it has no lock. HDF5 is used only for stores of format 1.0 and 1.1, in another process.
 
     Args:
         path: the store's folder.
-        verify: compare every file with its checksum first.
+        verify: check the checksum of every file first.
 
     Raises:
-        StoreError: there is no store, it is not whole, or it is of a newer major version.
-        CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says.
+        StoreError: there is no store, it is incomplete, or it has a newer major version.
+        CorruptStoreError: the manifest or the index violates ``docs/FORMAT.md``.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
-        # Absolute, since maps are made long after: the program may have changed its working directory.
+        # Absolute, because the program may change its working directory before a file is mapped.
         self.path = Path(path).absolute()
         self._checksum = ""
         self._verify = verify
@@ -60,7 +59,7 @@ class Store:
         self._forget()
 
     def _forget(self) -> None:
-        self._parts: tuple[Manifest, Index, StoreMetadata] | None = None
+        self._opened: tuple[Manifest, Index, StoreMetadata] | None = None
         self._stamp: tuple[int, ...] = ()
         self._columns: dict[str, Column] = {}
         self._arrays: dict[str, dict[int, Array]] = {}
@@ -74,12 +73,12 @@ class Store:
 
     @property
     def index(self) -> Index:
-        """Where the columns and the arrays lie."""
+        """The locations of the columns and the arrays."""
         return self._open()[1]
 
     @property
     def metadata(self) -> StoreMetadata:
-        """What holds for every utterance."""
+        """The metadata common to all utterances."""
         return self._open()[2]
 
     @property
@@ -88,7 +87,7 @@ class Store:
         return tuple(sorted(self.index.columns))
 
     def column(self, name: str) -> Column:
-        """Map a column, all rows of it.
+        """Memory-map all rows of a column.
 
         Raises:
             ConfigurationError: there is no such column.
@@ -96,7 +95,7 @@ class Store:
         column = self._columns.get(name)
         if column is None:
             if name not in self.index.columns:
-                raise ConfigurationError(f"{self.path}: no column '{name}'; there are {', '.join(self.column_names)}")
+                raise ConfigurationError(f"{self.path}: no column '{name}'; it has {', '.join(self.column_names)}")
             column = self.index.column(name)
             if name == "speaker" and isinstance(column, CategoryColumn):
                 self._check_speakers(column)
@@ -105,19 +104,19 @@ class Store:
         return column
 
     def array(self, name: str, shard: int) -> Array:
-        """Map an array of a shard, [rows, …], read-only.
+        """Memory-map an array of a shard, [rows, …], read-only.
 
         Raises:
-            CorruptStoreError: the shard is missing, is not one of the manifest's, or has not the size that it says.
-            StoreError: the store was removed or made again since it was opened.
+            CorruptStoreError: the shard is missing, is not in the manifest, or differs in size from it.
+            StoreError: the store was removed or replaced since it was opened.
         """
         arrays = self._arrays.setdefault(name, {})
         array = arrays.get(shard)
         if array is None:
             array = self._map_array(name, shard)
             self._check_unchanged()
-            if sum(map(len, self._arrays.values())) >= most_arrays():
-                # Whoever holds a view keeps its map; all others are closed, and mapped again at need.
+            if sum(map(len, self._arrays.values())) >= max_arrays():
+                # Maps with live views stay open; all others are closed, and mapped again on access.
                 for mapped in self._arrays.values():
                     mapped.clear()
             array = arrays.setdefault(shard, array)
@@ -128,22 +127,22 @@ class Store:
 
         Raises:
             ConfigurationError: the store has no such added array.
-            CorruptStoreError: the manifest or the index does not have them as the format says.
+            CorruptStoreError: they violate the format.
         """
         spec = self.manifest.specs.get(name)
         if spec is None or not spec.added:
-            added = [other for other, found in self.manifest.specs.items() if found.added]
-            raise ConfigurationError(f"{self.path}: no added array '{name}'; there are {', '.join(added) or 'none'}")
-        found = parse_statistics(self.path, self.manifest, self.index, spec)
+            added = [other for other, of_other in self.manifest.specs.items() if of_other.added]
+            raise ConfigurationError(f"{self.path}: no added array '{name}'; it has {', '.join(added) or 'none'}")
+        statistics = parse_statistics(self.path, self.manifest, self.index, spec)
         self._check_unchanged()
-        return found
+        return statistics
 
     def ood_texts(self) -> OutOfDomainTexts | None:
-        """Map the out-of-domain texts; None where the store has none.
+        """Memory-map the out-of-domain texts; None if the store has none.
 
         Raises:
-            CorruptStoreError: their file is missing, or is not what the manifest and the format say.
-            StoreError: the store was removed or made again since it was opened.
+            CorruptStoreError: their file is missing, contradicts the manifest, or violates the format.
+            StoreError: the store was removed or replaced since it was opened.
         """
         entry = self.manifest.ood_texts
         if self._ood_texts is None and entry is not None:
@@ -158,37 +157,37 @@ class Store:
         return self._ood_texts
 
     def first_rows(self, shards: Array) -> Array:
-        """Return for each shard number the row of the index with which the shard begins."""
+        """Return the first index row of each given shard."""
         if self._shard_starts is None:
             counts = [entry.rows for entry in self.manifest.shards]
             self._shard_starts = np.cumsum([0, *counts])[:-1]
         bad = (shards < 0) | (shards >= len(self._shard_starts))
         if bad.any():
             raise CorruptStoreError(
-                f"{self.index.path}: a row is in shard {int(shards[bad][0])}, but there are {len(self._shard_starts)}; "
+                f"{self.index.path}: a row refers to shard {int(shards[bad][0])} of {len(self._shard_starts)}; "
                 "run 'tts-prep verify'"
             )
         return self._shard_starts[shards]
 
     def slices(self, name: str, shards: Array, starts: Array, lengths: Array) -> list[Array]:
-        """Return views of rows of an array, read-only.
+        """Return read-only views of intervals of rows of an array.
 
         Args:
-            name: of the array.
+            name: the name of the array.
             shards: [n] shard numbers.
-            starts: [n] first rows.
-            lengths: [n] numbers of rows.
+            starts: [n] the first rows.
+            lengths: [n] the numbers of rows.
 
         Raises:
-            CorruptStoreError: a slice does not lie within its shard's array.
+            CorruptStoreError: an interval exceeds the array of its shard.
         """
-        # Python's integers: a start near 2**63 cannot wrap around.
+        # Python integers, so that a start near 2**63 cannot overflow.
         places = list(zip(shards.tolist(), starts.tolist(), lengths.tolist(), strict=True))
         arrays = self._arrays.get(name, {})
         try:
             views = [arrays[shard][start : start + length] for shard, start, length in places]
         except KeyError:
-            # Held here, so that none of them is closed while the others are mapped.
+            # Referenced here, so that none of them is closed while the others are mapped.
             arrays = {shard: self.array(name, shard) for shard in {shard for shard, _, _ in places}}
             views = [arrays[shard][start : start + length] for shard, start, length in places]
         for view, (shard, start, length) in zip(views, places, strict=True):
@@ -205,7 +204,7 @@ class Store:
         path = stored_file(self.path, name)
         try:
             return path, path.stat().st_size
-        except OSError as error:  # removed since it was looked at
+        except OSError as error:  # removed meanwhile
             raise CorruptStoreError(f"{path}: cannot be opened ({error.strerror}); was the store moved?") from error
 
     def _map_array(self, name: str, shard: int) -> Array:
@@ -213,7 +212,7 @@ class Store:
         offsets, rows = self.index.arrays[name]
         if not 0 <= shard < len(rows):
             raise CorruptStoreError(
-                f"{self.index.path}: a row is in shard {shard}, but there are {len(rows)}; run 'tts-prep verify'"
+                f"{self.index.path}: a row refers to shard {shard} of {len(rows)}; run 'tts-prep verify'"
             )
         entry = manifest.file_of(name, shard)
         path, size = self._file(entry.file)
@@ -227,12 +226,12 @@ class Store:
         return map_dataset(path, Location(int(offsets[shard]), (int(rows[shard]), *spec.row_shape), spec.numpy_dtype))
 
     def _open(self) -> tuple[Manifest, Index, StoreMetadata]:
-        if self._parts is None:
+        if self._opened is None:
             if (self.path / MANIFEST).is_file():
                 self._check_unchanged()
             manifest = read_manifest(self.path)
             if self._verify:
-                require_whole(self.path, manifest)
+                require_intact(self.path, manifest)
                 self._verify = False
             path = stored_file(self.path, manifest.index.file)
             if manifest.datasets and path.stat().st_size != manifest.index.size:
@@ -245,14 +244,14 @@ class Store:
             check_places(index, manifest)
             metadata = parse_metadata(self.path, manifest, index)
             self._check_unchanged()
-            self._parts = manifest, index, metadata
-        return self._parts
+            self._opened = manifest, index, metadata
+        return self._opened
 
     def _check_unchanged(self) -> None:
-        """Make sure that the store is the one that was opened.
+        """Check that the store is still the one that was opened.
 
-        A writer removes the manifest first and writes it last. So where the manifest is the same after something was
-        mapped, the mapped bytes are those that it vouches for.
+        A writer removes the manifest first and writes it last. So if the manifest is unchanged after a file was mapped,
+        the mapped bytes are those of its checksums.
         """
         path = self.path / MANIFEST
         try:
@@ -261,31 +260,31 @@ class Store:
             if stamp == self._stamp:
                 return
             if status.st_size > LONGEST_MANIFEST:
-                raise CorruptStoreError(f"{path}: longer than {LONGEST_MANIFEST:,} bytes, no store has that")
+                raise CorruptStoreError(f"{path}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
             checksum = file_sha256(path)
         except OSError as error:
-            raise StoreError(f"{path}: gone since the store was opened ({error.strerror})") from error
+            raise StoreError(f"{path}: removed since the store was opened ({error.strerror})") from error
         if self._checksum not in ("", checksum):
-            raise StoreError(f"{self.path}: the store was made again since it was opened; open it anew")
+            raise StoreError(f"{self.path}: the store was replaced since it was opened; open it again")
         self._checksum = checksum
         self._stamp = stamp
 
     def _check_speakers(self, column: CategoryColumn) -> None:
         if tuple(column.table) != self.metadata.speakers:
             raise CorruptStoreError(
-                f"{self.index.path}: its {len(column.table)} speakers are not the {len(self.metadata.speakers)} of the "
-                "manifest; run 'tts-prep verify'"
+                f"{self.index.path}: its {len(column.table)} speakers differ from the {len(self.metadata.speakers)} of "
+                "the manifest; run 'tts-prep verify'"
             )
 
 
-def most_arrays() -> int:
-    """Return how many shard arrays a store may have mapped at a time.
+def max_arrays() -> int:
+    """Return the maximum number of shard arrays that a store maps at a time.
 
-    Python keeps a file descriptor for every map, and many systems allow 1,024 a process: take half of them.
+    Python keeps a file descriptor per map, and many systems allow 1,024 per process. A store uses at most half of them.
     """
     try:
         import resource
     except ImportError:  # not on Windows
         return 256
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _MOST_ARRAYS if allowed < 0 else max(1, min(_MOST_ARRAYS, allowed // 2))
+    return _MAX_ARRAYS if allowed < 0 else max(1, min(_MAX_ARRAYS, allowed // 2))

@@ -1,4 +1,4 @@
-"""One utterance of a store: its texts and its arrays, and how it shows itself."""
+"""An utterance of a store: its texts, its arrays, and their display."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Utterance:
-    """One utterance. The arrays are read-only views of the store: copy what is to be changed.
+    """One utterance. Its arrays are read-only views of the store; copy them before modifying.
 
     Attributes:
-        index: the row in the whole store, whatever was filtered, sorted or split.
-        id: different for every row.
-        text: what was phonemized, before any normalization.
+        index: the row in the store, independent of filtering, sorting and splitting.
+        id: unique in the store.
+        text: the text before normalization and phonemization.
         phoneme_text: the text form of the phonemes.
-        speaker: name.
-        speaker_code: position of the speaker in ``store.speakers``.
-        seconds: length of the audio that the mel was made from.
-        mel: [n_frames, n_mels] float32, as the preset scales it.
+        speaker: the name of the speaker.
+        speaker_code: the index of the speaker in ``store.speakers``.
+        seconds: the duration of the audio from which the mel was computed.
+        mel: [n_frames, n_mels] float32, scaled as the preset defines.
         phonemes: [n_phonemes] int32, ids into the vocabulary.
-        waveform: [n_samples] int16 (the sample × 32,768, +1.0 as 32,767) or float32; None where the store keeps none.
-        arrays: all arrays of the store by name, each mapped when it is first asked for.
-        meta: the corpus's own columns: gender, language, accent, …
-        store: what holds for every utterance of the store; of a `ChainDataset`, with its common table of speakers.
+        waveform: [n_samples] int16 (the sample × 32,768, +1.0 as 32,767) or float32; None if the store has none.
+        arrays: all arrays of the store by name, mapped on first access.
+        meta: the further columns of the corpus: gender, language, accent, …
+        store: the metadata of the store; in a `ChainDataset`, with the common speaker table.
     """
 
     index: int
@@ -56,14 +56,14 @@ class Utterance:
 
     @property
     def audio(self) -> npt.NDArray[np.float32]:
-        """The waveform as floats from -1 to 1, [n_samples], in memory of its own.
+        """A copy of the waveform as float32, -1 to 1, [n_samples].
 
         Raises:
-            ConfigurationError: the store keeps no waveforms.
+            ConfigurationError: the store has no waveforms.
         """
         if self.waveform is None:
             raise ConfigurationError(
-                f"utterance '{self.id}': the store keeps no waveforms; make it with --waveform int16"
+                f"utterance '{self.id}': the store has no waveforms; prepare it with --waveform int16"
             )
         samples = self.waveform.astype(np.float32)
         if self.waveform.dtype == np.int16:
@@ -71,7 +71,7 @@ class Utterance:
         return samples
 
     def plot(self) -> Figure:
-        """Return a figure of matplotlib: waveform, mel, pitch, energy and phones, as far as the store has them.
+        """Return a matplotlib figure of waveform, mel, pitch, energy and phones, if the store has them.
 
         Raises:
             MissingPackageError: matplotlib is not installed.
@@ -82,7 +82,7 @@ class Utterance:
         return plot_clip(clip_of(self))
 
     def _repr_html_(self) -> str | None:
-        """Return what a notebook shows; None, which is its plain text, where Jinja2 and Pillow are not installed."""
+        """Return HTML for notebooks; None, which shows plain text, if Jinja2 or Pillow is not installed."""
         from tts_prep.loader.dataset.showing import clip_of
 
         try:
@@ -93,7 +93,7 @@ class Utterance:
 
 
 class UtteranceArrays(Mapping[str, Array]):
-    """The arrays of one utterance, as `UtteranceDataset.views` gives them."""
+    """The arrays of one utterance by name; see `UtteranceDataset.views`."""
 
     def __init__(self, dataset: UtteranceDataset) -> None:
         self._dataset = dataset

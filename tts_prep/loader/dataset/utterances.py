@@ -1,4 +1,4 @@
-"""The dataset of a store: its utterances, by position, without reading more than is looked at."""
+"""The dataset of a store: random access to its utterances through memory maps."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 
 class UtteranceDataset:
-    """The utterances of a store, or a selection of them, in an order.
+    """The utterances of a store, or an ordered selection of them.
 
-    Opening reads the manifest and looks up where the columns and the arrays lie; it takes the same time for any
-    amount of audio. A column or a shard is mapped when it is first needed, and shared by all selections. Every index
-    column is an attribute that follows the selection: ``dataset.n_frames``, ``dataset.seconds``, ``dataset.speaker``;
-    where a corpus's column has the name of a method, ``dataset.columns`` has it.
+    Opening reads the manifest and looks up the locations of columns and arrays; its time does not depend on the amount
+    of audio. Columns and shards are memory-mapped on first access, and shared by all selections. Every index column is
+    an attribute, restricted to the selection: ``dataset.n_frames``, ``dataset.seconds``, ``dataset.speaker``. Use
+    ``dataset.columns`` for a column that has the name of a method.
 
-    A dataset can be pickled and sent to worker processes, which map the same pages, and used after a fork.
+    A dataset can be pickled and sent to worker processes, which map the same pages, and can be used after a fork.
 
     Args:
         path: the store's folder.
-        verify: read every file first and compare it with its checksum, as ``tts-prep verify`` does.
+        verify: check the checksum of every file first, as ``tts-prep verify`` does.
 
     Raises:
-        StoreError: there is no store, it is not whole, or it is of a newer major version.
-        CorruptStoreError: manifest or index are not what ``docs/FORMAT.md`` says; with ``verify``, any file is not.
+        StoreError: there is no store, it is incomplete, or it has a newer major version.
+        CorruptStoreError: the manifest, the index or, with `verify`, any file violates ``docs/FORMAT.md``.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
-        self._show(Store(path, verify=verify))
+        self._initialize(Store(path, verify=verify))
 
-    def _show(self, store: Store, rows: Rows | None = None) -> None:
+    def _initialize(self, store: Store, rows: Rows | None = None) -> None:
         self._store = store
         self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
         self.columns = Columns(store, self._rows)
-        # What a batch of a sampler with fixed shapes is to be padded to.
+        # The shape to pad a batch to; set by samplers with fixed shapes.
         self.batch_shape: BatchShape | None = None
-        # Whose batch this is, where a sampler says so.
+        # The epoch of a batch; set by batch samplers.
         self.batch_epoch: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"store": self._store, "rows": self._rows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._show(state["store"], state["rows"])
+        self._initialize(state["store"], state["rows"])
 
     def _selected(self, rows: Rows) -> UtteranceDataset:
         selected = UtteranceDataset.__new__(UtteranceDataset)
-        selected._show(self._store, rows)
+        selected._initialize(self._store, rows)
         return selected
 
     def __repr__(self) -> str:
@@ -80,66 +80,66 @@ class UtteranceDataset:
 
     @property
     def metadata(self) -> StoreMetadata:
-        """What holds for every utterance of the store."""
+        """The metadata common to all utterances of the store."""
         return self._store.metadata
 
     @property
     def sample_rate(self) -> int:
-        """The sample rate of the audio that the mels were made from, Hz."""
+        """The sample rate of the audio from which mels were computed, Hz."""
         return self.metadata.sample_rate
 
     @property
     def hop_length(self) -> int:
-        """The number of samples between two frames."""
+        """The number of samples between successive frames."""
         return self.metadata.hop_length
 
     @property
     def n_mels(self) -> int:
-        """The number of bins of a frame."""
+        """The number of mel bins."""
         return self.metadata.n_mels
 
     @property
     def silence(self) -> npt.NDArray[np.float32]:
-        """The frame of digital silence, [n_mels]."""
+        """The mel frame of digital silence, [n_mels]."""
         return self.metadata.silence
 
     @property
     def mel_mean(self) -> npt.NDArray[np.float64]:
-        """The mean of each mel bin over the whole store, [n_mels]."""
+        """The mean of each mel bin over the store, [n_mels]."""
         return self.metadata.mel_mean
 
     @property
     def mel_std(self) -> npt.NDArray[np.float64]:
-        """The standard deviation of each mel bin over the whole store, [n_mels]."""
+        """The standard deviation of each mel bin over the store, [n_mels]."""
         return self.metadata.mel_std
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The vocabulary; the position is the id."""
+        """The vocabulary: the symbol for each id."""
         return self.metadata.symbols
 
     @property
     def pad_id(self) -> int:
-        """The id that pads phonemes."""
+        """The id with which phonemes are padded."""
         return self.metadata.pad_id
 
     @property
     def speakers(self) -> tuple[str, ...]:
-        """The speaker of each code, of the whole store."""
+        """The speaker table of the store: the name for each code."""
         return self.metadata.speakers
 
     @property
     def has_waveform(self) -> bool:
-        """Whether the store keeps waveforms."""
+        """Whether the store has waveforms."""
         return self.metadata.has_waveform
 
     @property
     def arrays(self) -> Mapping[str, ArraySpec]:
-        """The arrays of the store by name: ``mel``, ``phonemes``, ``waveform`` where it is kept, and the added ones."""
+        """The arrays of the store by name: ``mel``, ``phonemes``, ``waveform`` if stored, and all added arrays."""
         return self._store.manifest.specs
 
     def statistics(self, name: str) -> RowStatistics:
-        """Return the statistics of an added array, of the whole store and by speaker.
+        """Return the statistics of an added array, over the store and by speaker.
 
         Raises:
             ConfigurationError: the store has no such added array.
@@ -148,12 +148,12 @@ class UtteranceDataset:
 
     @property
     def ood_texts(self) -> OutOfDomainTexts | None:
-        """The out-of-domain texts of the store, whatever was filtered or split; None where it has none."""
+        """The out-of-domain texts of the store, independent of filtering and splitting; None if it has none."""
         return self._store.ood_texts()
 
     @property
     def indices(self) -> npt.NDArray[np.int64]:
-        """The rows in the whole store that this dataset shows, [n]."""
+        """The selected rows of the store, [n]."""
         return np.asarray(self._rows, np.int64)
 
     @cached_property
@@ -186,8 +186,8 @@ class UtteranceDataset:
         """Return the utterance at an integer, or the dataset at a slice, at positions or where a mask is true.
 
         Raises:
-            IndexError: a position does not exist.
-            CorruptStoreError: the store's files are not what its index says.
+            IndexError: a position is out of range.
+            CorruptStoreError: the files contradict the index.
         """
         if isinstance(position, int | np.integer):
             return self._utterance(row_at(self._rows, int(position)))
@@ -197,9 +197,9 @@ class UtteranceDataset:
         return (self._utterance(int(row)) for row in self._rows)
 
     def __getitems__(self, positions: Positions) -> UtteranceDataset:
-        """Return the dataset at positions, as ``torch.utils.data.DataLoader`` asks for a batch.
+        """Return the dataset at positions: ``torch.utils.data.DataLoader`` calls this for a batch.
 
-        It goes to ``collate``, which pads it straight from the map; any other function can iterate over it.
+        ``collate`` pads it directly from the memory maps; any other collate function can iterate over it.
         """
         selected = self._selected(select_rows(self._rows, positions))
         if isinstance(positions, BatchPositions):
@@ -207,19 +207,19 @@ class UtteranceDataset:
         return selected
 
     def select(self, positions: Positions) -> UtteranceDataset:
-        """Return the dataset at positions, in their order, repeats allowed; or where a mask is true."""
+        """Return the dataset at positions, in that order and possibly repeated, or where a mask is true."""
         return self._selected(select_rows(self._rows, positions))
 
     def filter(self, predicate: Callable[[Columns], npt.ArrayLike]) -> UtteranceDataset:
-        """Return the dataset of the utterances that a predicate on the columns accepts; no array is read.
+        """Return the utterances selected by a predicate on the columns. No array is read.
 
         ``dataset.filter(lambda m: (m.seconds > 1) & (m.speaker == "ljspeech"))``
 
         Args:
-            predicate: from the columns to a mask [n] of booleans.
+            predicate: returns a boolean mask [n] for the columns.
 
         Raises:
-            ConfigurationError: the predicate gave something else.
+            ConfigurationError: the predicate returned something else.
         """
         mask = np.asarray(predicate(self.columns))
         if mask.dtype != np.bool_ or mask.shape != (len(self),):
@@ -230,7 +230,7 @@ class UtteranceDataset:
         return self._selected(select_rows(self._rows, mask))
 
     def sort(self, column: str, *, descending: bool = False) -> UtteranceDataset:
-        """Return the dataset in the order of a column; equal values keep their order.
+        """Return the dataset sorted by a column. The sort is stable.
 
         Raises:
             ConfigurationError: there is no such column.
@@ -242,7 +242,7 @@ class UtteranceDataset:
             return self._selected(select_rows(self._rows, order))
         numbers = values.codes if isinstance(values, CategoryValues) else values
         if descending:
-            # The reverse of a stable sort of the reverse: equal values keep their order here too.
+            # Sorting the reversed values and reversing the result keeps the order of equal values.
             positions = len(self) - 1 - np.argsort(numbers[::-1], kind="stable")[::-1]
         else:
             positions = np.argsort(numbers, kind="stable")
@@ -251,19 +251,19 @@ class UtteranceDataset:
     def split(
         self, first_size: int, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
     ) -> tuple[UtteranceDataset, UtteranceDataset]:
-        """Return two datasets: the first utterances and the rest, or a random choice and the rest.
+        """Split the dataset into its first utterances and the rest, or into a random choice and the rest.
 
-        ``dataset.split(100, stratify="speaker")`` keeps every speaker's share; ``dataset.split(100, apart="text")``
-        has no text on both sides.
+        ``dataset.split(100, stratify="speaker")`` keeps the proportions of speakers; with
+        ``dataset.split(100, apart="text")``, no text occurs in both datasets.
 
         Args:
-            first_size: utterances of the first one; with `apart`, at most.
-            seed: of a random choice; None takes the first ones, or 0 with `stratify` or `apart`.
-            stratify: a column of whose values both datasets have the same shares, rounded.
-            apart: a column of which no value is in both datasets.
+            first_size: the number of utterances of the first dataset; with `apart`, the maximum.
+            seed: the seed of a random choice; None takes the first utterances, or seed 0 with `stratify` or `apart`.
+            stratify: a column whose values have the same proportions in both datasets, rounded.
+            apart: a column of which no value occurs in both datasets.
 
         Raises:
-            ConfigurationError: there are fewer utterances than that, no such column, or no value of `apart` fits.
+            ConfigurationError: `first_size` exceeds the dataset, a column does not exist, or no value of `apart` fits.
         """
         strata, groups = (None if name is None else self.columns[name] for name in (stratify, apart))
         first, rest = split_positions(len(self), first_size, seed, strata=strata, groups=groups)
@@ -272,7 +272,7 @@ class UtteranceDataset:
         return self.select(first), self.select(rest)
 
     def column(self, name: str) -> ColumnValues:
-        """Return a column, as the attribute of its name would be.
+        """Return a column, like the attribute of this name.
 
         Raises:
             ConfigurationError: there is no such column.
@@ -280,14 +280,14 @@ class UtteranceDataset:
         return self.columns[name]
 
     def views(self, name: str) -> list[Array]:
-        """Return one read-only view of the map an utterance; of mels stored as float16, a float32 copy.
+        """Return an array as one read-only view per utterance; mels stored as float16 are float32 copies.
 
         Args:
-            name: one of ``arrays``. Of an array with the axis ``utterance``, a view has no axis of rows.
+            name: one of ``arrays``. Views of an array with the axis ``utterance`` have no axis of rows.
 
         Raises:
-            ConfigurationError: the store does not keep this array.
-            CorruptStoreError: a shard is not what the manifest or the index says.
+            ConfigurationError: the store has no such array.
+            CorruptStoreError: a shard contradicts the manifest or the index.
         """
         views = self._maps(name)
         if name == "mel" and views and views[0].dtype != np.float32:
@@ -300,7 +300,7 @@ class UtteranceDataset:
     def _maps(self, name: str) -> list[Array]:
         spec = self.arrays.get(name)
         if spec is None:
-            raise ConfigurationError(f"{self.path}: no array '{name}'; there are {', '.join(self.arrays)}")
+            raise ConfigurationError(f"{self.path}: no array '{name}'; it has {', '.join(self.arrays)}")
         shards = np.asarray(self.columns["shard"])
         if spec.columns is None:
             starts = self.indices - self._store.first_rows(shards)
@@ -309,7 +309,7 @@ class UtteranceDataset:
         return self._store.slices(name, shards, starts, lengths)
 
     def read_ahead(self, positions: Positions) -> None:
-        """Ask the system to read mel, phonemes and waveform of the utterances at positions; returns at once."""
+        """Ask the system to read mel, phonemes and waveform of the utterances at positions, without waiting."""
         chosen = self._selected(select_rows(self._rows, positions))
         for name in ARRAYS.keys() & self.arrays.keys():
             for view in chosen._maps(name):

@@ -1,1 +1,1 @@
-"""Batches made before they are asked for."""
+"""Prefetching: batches computed, and data requested from disk, in advance."""

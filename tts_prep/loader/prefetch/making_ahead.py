@@ -1,4 +1,4 @@
-"""Results made ahead of time, in order: by threads, and by the caller where it would only wait for them."""
+"""Compute results in order and in advance, in threads and in the caller's thread while it would wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Ticket:
-    """One result, made by whoever comes first."""
+    """One result, computed by the thread that claims it first."""
 
     def __init__(self, pool: ThreadPoolExecutor, make: Callable[[], Any]) -> None:
         self._make = make
@@ -20,7 +20,7 @@ class _Ticket:
         self.result = self._future.result
 
     def claim(self) -> bool:
-        """Make the result here and now unless a thread has begun to; return whether that was so."""
+        """Compute the result in this thread unless another has started to; return whether this thread did."""
         if not self._future.cancel():
             return False
         self._future = Future()
@@ -28,7 +28,7 @@ class _Ticket:
         self.result = self._future.result
         try:
             self._future.set_result(self._make())
-        except Exception as error:  # raised where the result is due, which may be later
+        except Exception as error:  # raised when the result is consumed
             self._future.set_exception(error)
         return True
 
@@ -36,17 +36,17 @@ class _Ticket:
 def made_ahead(
     make: Callable[[Any], Any], tasks: Iterator[Any], ahead: int, threads: int, *, helped: bool
 ) -> Iterator[Any]:
-    """Yield the result of every task, in order, with some made ahead; the threads end with the iteration.
+    """Yield the result of every task, in order, and compute later ones in advance. The threads end with the iteration.
 
-    An exception of `make` is raised where its result would have come.
+    An exception in `make` is raised in the place of its result.
 
     Args:
-        make: from a task to its result; called in the threads.
-        tasks: taken one by one, in the caller's thread, no earlier than needed.
-        ahead: how many results are made before they are asked for, at most.
-        threads: how many there are.
-        helped: whether the caller's thread may call `make` too: it then begins the next task that no thread has begun
-            whenever the result that it is asked for is not there yet.
+        make: computes the result of a task; called in the threads.
+        tasks: consumed in the caller's thread, no earlier than needed.
+        ahead: the maximum number of results computed in advance.
+        threads: the number of threads.
+        helped: let the caller's thread call `make` too: while the next result is not ready, it computes the next task
+            that no thread has started.
     """
     pool = ThreadPoolExecutor(threads, "tts-prep-loader")
     try:
@@ -58,14 +58,14 @@ def made_ahead(
         submit(ahead)
         while coming:
             ticket = coming.popleft()
-            # Before this one is there, so that the threads have something to go on with.
+            # Before waiting for this one, so that the threads stay busy.
             submit(1)
             while helped and not ticket.done() and any(other.claim() for other in (ticket, *coming)):
                 pass
             result = ticket.result()
             yield result
-            # Or its memory could not be used again for what is made next.
+            # Drop the references, so that the memory can be recycled for the next result.
             del result, ticket
     finally:
-        # Reached by a break and by an exception of the caller as well, since that closes this generator.
+        # Also reached after a break or an exception in the caller, which close this generator.
         pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Tell the operating system which bytes later batches need, while a store is not yet in the page cache."""
+"""Ask the operating system to read the data of later batches, while a store is not yet in the page cache."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ except ImportError:  # not on Windows
 Task: TypeAlias = tuple[int, Any, tuple[Any, ...]]
 
 _SMALLEST = 1 << 14
-"""Bytes: the system reads that many around any byte, so a smaller request gains nothing."""
+"""Bytes: the system reads at least this much around any byte, so a smaller request has no effect."""
 
 _AHEAD = 8
 """Number of batches for which data is requested in advance."""
 
 
 class ReadingAhead:
-    """Make batches; while data comes from the disk, request what the next batches need before making each one.
+    """Make batches, and request the data of the next batches while data comes from disk.
 
-    There is one object for each epoch. The threads that make its batches may share it: a race costs at most a request
-    that is missing or made twice.
+    Create one object per epoch. Threads may share it: a race at most omits or repeats a request.
 
     Args:
-        make: from positions to a batch.
-        ask: requests what positions need from the system; returns at once.
+        make: makes the batch of positions.
+        ask: requests the data of positions from the system, without waiting for it.
     """
 
     def __init__(self, make: Callable[[Any], Any], ask: Callable[[Any], None]) -> None:
@@ -44,7 +43,7 @@ class ReadingAhead:
         self._cold = 0
 
     def tasks(self, batches: Iterable[Any]) -> Iterator[Task]:
-        """Yield for each batch what `make` takes: its number, its positions and those of the next ones."""
+        """Yield the argument of `make` for each batch: its number, its positions, and those of the next batches."""
         coming: deque[Any] = deque()
         number = 0
         for positions in batches:
@@ -68,13 +67,13 @@ class ReadingAhead:
                     self._ask(coming)
         batch = self._make(positions)
         if disk_reads() > before:
-            # Hints count as well: they go on for as long as any of them makes the disk work.
+            # This counts the reads caused by requests too, so requests continue while any of them reaches the disk.
             self._cold = _AHEAD
         return batch
 
 
 def disk_reads() -> int:
-    """Return how much this thread has made the disk read so far, in no unit; 0 where the system does not say."""
+    """Return a counter of the disk reads of this thread, in no particular unit; 0 if the system provides none."""
     if _THREAD is None:
         return 0
     usage = resource.getrusage(_THREAD)
@@ -82,7 +81,7 @@ def disk_reads() -> int:
 
 
 def ask_for(view: npt.NDArray[Any]) -> None:
-    """Ask the system to read what a view of a map shows, and return at once; harmless with any other array."""
+    """Ask the system to read the pages of a view of a memory map, without waiting. No effect on other arrays."""
     if _madvise is None or view.nbytes < _SMALLEST:
         return
     address = view.__array_interface__["data"][0]
@@ -91,7 +90,7 @@ def ask_for(view: npt.NDArray[Any]) -> None:
 
 
 def _find_madvise() -> Any:
-    """Return the system's function, which unlike `mmap.madvise` lets other threads go on meanwhile; None without."""
+    """Return the C library's madvise, which, unlike `mmap.madvise`, releases the GIL; None if it has none."""
     if not hasattr(mmap, "MADV_WILLNEED"):
         return None
     function = getattr(ctypes.CDLL(None), "madvise", None)

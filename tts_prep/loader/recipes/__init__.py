@@ -1,6 +1,6 @@
-"""Recipes: the batches that training stacks expect, each from a store.
+"""Recipes: datasets and batches as other training systems define them, read from a store.
 
-Whatever a recipe needs besides numpy and h5py (torch, PyYAML) it imports when that is used.
+A recipe imports further packages (torch, PyYAML) on first use.
 """
 
 from tts_prep.loader.recipes.parakeet import LJSpeechCollector, stop_probabilities

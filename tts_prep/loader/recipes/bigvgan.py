@@ -1,7 +1,7 @@
-"""BigVGAN's dataset, out of a store in the place of wav files.
+"""BigVGAN's dataset, reading a store instead of wav files.
 
-In its ``train.py`` change ``from meldataset import MelDataset, get_dataset_filelist`` to import from here, and give the
-stores as ``--input_wavs_dir`` and ``--list_input_unseen_wavs_dir``.
+In its ``train.py``, import ``MelDataset`` and ``get_dataset_filelist`` from this module instead of ``meldataset``, and
+pass the stores as ``--input_wavs_dir`` and ``--list_input_unseen_wavs_dir``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOOR = math.log(1e-5)
 
 
 def get_dataset_filelist(a: Any) -> tuple[list[str], list[str], list[list[str]]]:
-    """Return the training, the validation and the lists of unseen validation files that BigVGAN's options name.
+    """Return the training files, the validation files and the lists of unseen validation files of BigVGAN's options.
 
     Raises:
         ConfigurationError: a file list cannot be read.
@@ -42,29 +42,29 @@ def get_dataset_filelist(a: Any) -> tuple[list[str], list[str], list[list[str]]]
 class MelDataset(hifigan.MelDataset):
     """Segments of waveforms with their mels, as BigVGAN's ``MelDataset``; see `tts_prep.loader.recipes.hifigan`.
 
-    Each segment is scaled to a peak of 0.95, and its mel with it: the logarithm of the gain is added to what is above
-    the smallest value. What lies at that value stays there.
+    Each segment is scaled to a peak of 0.95. The logarithm of the gain is added to its mel; values at the minimum stay
+    unchanged.
 
     Args:
         training_files: paths ``STORE/ID.wav``.
-        hparams: accepted, without effect.
-        segment_size: as the rest, see `tts_prep.loader.recipes.hifigan.MelDataset`.
+        hparams: ignored.
+        segment_size: see `tts_prep.loader.recipes.hifigan.MelDataset`, as for the other arguments.
         n_fft: samples.
         num_mels: mel bins.
-        hop_size: samples a frame.
+        hop_size: samples per frame.
         win_size: samples.
         sampling_rate: Hz.
         fmin: Hz.
         fmax: Hz.
-        split: cut segments; else a recording is cut to its whole frames.
+        split: cut segments; False truncates a recording to a multiple of the hop size.
         shuffle: put the files into random order.
-        device: accepted, without effect.
+        device: ignored.
         fmax_loss: Hz.
-        fine_tuning: take mels from `base_mels_path`; nothing is scaled then.
-        base_mels_path: folder of ``ID.npy`` files.
-        is_seen: what `name` is made of, as in BigVGAN.
-        loss_store: see there.
-        seed: of the segments.
+        fine_tuning: read mels from `base_mels_path`, and do not scale.
+        base_mels_path: the folder of ``ID.npy`` files.
+        is_seen: how `name` is derived from the first path, as in BigVGAN.
+        loss_store: see `tts_prep.loader.recipes.hifigan.MelDataset`.
+        seed: the seed of the segments.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class MelDataset(hifigan.MelDataset):
         parts = PurePath(self.audio_files[0]).parts
         self.name = parts[0] if is_seen else "-".join(parts[:2]).strip("/")
 
-    def _levelled(
+    def _scaled(
         self, audio: Float32Array, mel: Float32Array, mel_loss: Float32Array
     ) -> tuple[Float32Array, Float32Array, Float32Array]:
         if self.fine_tuning:

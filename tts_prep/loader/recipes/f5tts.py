@@ -1,7 +1,7 @@
-"""F5-TTS' dataset, collate function and batch sampler, out of a store in the place of an arrow file.
+"""F5-TTS' dataset, collate function and batch sampler, reading a store instead of an arrow file.
 
-In its ``train.py`` and ``trainer.py`` change ``from f5_tts.model.dataset import load_dataset, DynamicBatchSampler,
-collate_fn`` to import from here, and give the store as the name of the dataset.
+In its ``train.py`` and ``trainer.py``, import ``load_dataset``, ``DynamicBatchSampler`` and ``collate_fn`` from this
+module instead of ``f5_tts.model.dataset``, and pass the store as the name of the dataset.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.shapes import BatchPositions
 
 _SHORTEST, _LONGEST = 0.3, 30.0
-"""Seconds that F5-TTS trains on."""
+"""The minimum and maximum duration of F5-TTS' training utterances, seconds."""
 
 _FLOOR = math.log(1e-5)
-"""F5-TTS' smallest log-mel value, where Vocos' own is log(1e-7)."""
+"""F5-TTS' smallest log-mel value; that of Vocos is log(1e-7)."""
 
 
 class CustomDataset(DatasetMixin):
     """Mels and texts, as F5-TTS' ``CustomDataset``: ``{"mel_spec": [n_mels, T] float32 tensor, "text": text}``.
 
-    As in F5-TTS, an utterance shorter than 0.3 or longer than 30 seconds is replaced by the next one that is not;
-    `replaced` lists the positions.
+    As in F5-TTS, an utterance shorter than 0.3 or longer than 30 seconds is replaced by the next usable one; `replaced`
+    lists the positions.
 
     Args:
         custom_dataset: a store, or a selection of one; preset ``vocos``.
-        durations: seconds of each utterance; by default the store's.
-        target_sample_rate: has to be the store's, Hz; so have the others.
+        durations: the duration of each utterance in seconds; defaults to those of the store.
+        target_sample_rate: Hz. This and the following settings must equal those of the store.
         hop_length: samples.
         n_mel_channels: mel bins.
         n_fft: samples.
         win_length: samples.
-        mel_spec_type: ``"vocos"`` or ``"bigvgan"``, which the store was made with the preset of.
-        preprocessed_mel: accepted, without effect: the mels are those of the store.
-        mel_spec_module: likewise.
+        mel_spec_type: ``"vocos"`` or ``"bigvgan"``: the preset of the store.
+        preprocessed_mel: ignored: the mels are those of the store.
+        mel_spec_module: ignored.
 
     Raises:
-        ConfigurationError: the store has other settings, or no utterance is of a length that is trained on.
+        ConfigurationError: the store has other settings, or no utterance has a usable duration.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class CustomDataset(DatasetMixin):
         return len(self.data)
 
     def get_frame_len(self, index: int) -> float:
-        """Return the length of an utterance in frames, as F5-TTS reckons it for its batches."""
+        """Return the length of an utterance in frames, as F5-TTS computes it for its batches."""
         return float(self.durations[index]) * self.target_sample_rate / self.hop_length
 
     def get_example(self, i: int) -> dict[str, Any]:
         """Return the example at a position."""
-        # The first that is not before it, else the first of all.
+        # The next usable utterance; after the last, the first.
         place = np.searchsorted(self._usable, i)
         utterance = self.data[int(self._usable[place % len(self._usable)])]
         mel = np.maximum(utterance.mel.T, np.float32(_FLOOR), dtype=np.float32, order="C")
@@ -120,14 +120,14 @@ def load_dataset(
 
     Args:
         dataset_name: the store.
-        tokenizer: accepted, without effect.
+        tokenizer: ignored.
         dataset_type: ``"CustomDataset"`` or ``"CustomDatasetPath"``.
-        audio_type: accepted, without effect.
-        mel_spec_module: likewise.
+        audio_type: ignored.
+        mel_spec_module: ignored.
         mel_spec_kwargs: settings of `CustomDataset`.
 
     Raises:
-        ConfigurationError: see `CustomDataset`; or the type is another.
+        ConfigurationError: see `CustomDataset`; or `dataset_type` is unknown.
     """
     if dataset_type not in ("CustomDataset", "CustomDatasetPath"):
         raise ConfigurationError(
@@ -150,20 +150,20 @@ def collate_fn(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 class DynamicBatchSampler(Sampler[list[int]]):
-    """Batches of a number of frames, cut from the order of length, as F5-TTS' ``DynamicBatchSampler``.
+    """Batches limited by their number of frames, of utterances sorted by length, as F5-TTS' ``DynamicBatchSampler``.
 
-    The batches stay the same; with a seed their order is another one every epoch. An utterance that alone is over the
-    threshold is left out.
+    The batches are the same in every epoch; with a seed, their order changes. Utterances longer than the threshold are
+    dropped.
 
     Args:
-        sampler: of positions, with `data_source`, a dataset with `get_frame_len`, as torch's ``SequentialSampler``.
-        frames_threshold: frames a batch, at most, without padding.
-        max_samples: utterances a batch, at most; 0 is no limit.
-        random_seed: from 0 on; None keeps the order of length.
-        drop_residual: leave out the last batch.
+        sampler: a sampler of positions such as torch's ``SequentialSampler``, whose `data_source` has `get_frame_len`.
+        frames_threshold: the maximum number of frames per batch, without padding.
+        max_samples: the maximum number of utterances per batch; 0 means no limit.
+        random_seed: a non-negative integer; None keeps the batches sorted by length.
+        drop_residual: drop the last batch.
 
     Attributes:
-        batches: lists of positions, in the order of length.
+        batches: lists of positions, sorted by length.
     """
 
     def __init__(
@@ -195,20 +195,20 @@ class DynamicBatchSampler(Sampler[list[int]]):
 
     @property
     def size(self) -> None:
-        """None: positions may be left out."""
+        """None: some positions may be dropped."""
         return
 
     def order(self, epoch: int) -> Iterator[list[int]]:
-        """Return the batches of an epoch."""
+        """Iterate over the batches of an epoch."""
         n = len(self.batches)
         numbers = np.arange(n) if self.random_seed is None else permutation(n, self.random_seed, epoch)
         return (BatchPositions(self.batches[number], epoch) for number in numbers.tolist())
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many batches an epoch holds."""
+        """Return the number of batches of an epoch."""
         return len(self.batches)
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         flat = [position for batch in self.batches for position in [*batch, -1]]
         return {"batches": digest(np.array(flat, np.int64)), "seed": self.random_seed}

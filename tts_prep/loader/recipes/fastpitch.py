@@ -1,6 +1,6 @@
-"""FastPitch's batches of ten, as NVIDIA's ``fastpitch/data_function.py`` has them, out of a store.
+"""FastPitch's batches of ten fields, as NVIDIA's ``fastpitch/data_function.py`` makes them, from a store.
 
-The store is made with the recipe ``tacotron2`` and ``--feature pitch:algorithm=pyin``.
+Prepare the store with ``--preset tacotron2`` and ``--feature pitch:algorithm=pyin``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class TTSCollate:
     """Batch utterances of a store with pitch, the longest text first.
 
     Args:
-        pitch_mean, pitch_std: Hz, by which voiced pitch is normalized; None leaves it. The defaults are FastPitch's, of
-            LJ Speech. Unvoiced frames stay 0.
+        pitch_mean, pitch_std: mean and standard deviation for normalizing voiced pitch, Hz; None does not normalize.
+            The defaults are FastPitch's values for LJ Speech. Unvoiced frames stay 0.
         prior: ``"interpolated"``, FastPitch's default, or ``"exact"``.
-        speakers: whether the batch has speaker codes; else None stands in their place.
+        speakers: include speaker codes; False puts None in their place.
     """
 
     def __init__(
@@ -44,23 +44,23 @@ class TTSCollate:
         self.speakers = speakers
 
     def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> tuple[Any, ...]:
-        """Return ten things for B utterances.
+        """Return the ten fields of a batch of B utterances.
 
         ``(text [B, L] int64, input_lengths [B], mel [B, n_mels, T] float32, output_lengths [B], len_x [B] float32,
         pitch [B, 1, T] float32, energy [B, T] float32, speaker [B] or None, attn_prior [B, T, L] float32, ids)``. As in
-        FastPitch, ``len_x`` has the lengths of the texts in the order of the examples, all else is ordered by length.
+        FastPitch, ``len_x`` has the text lengths in the order of the examples; all other fields are sorted by length.
 
         Raises:
             ConfigurationError: the store has no pitch.
         """
-        found = list(utterances)
-        if found and "pitch" not in found[0].arrays:
+        examples = list(utterances)
+        if examples and "pitch" not in examples[0].arrays:
             raise ConfigurationError(
                 "the store has no pitch; add it with 'tts-prep add --feature pitch:algorithm=pyin'"
             )
-        lengths = np.array([len(utterance.phonemes) for utterance in found], np.int64)
+        lengths = np.array([len(utterance.phonemes) for utterance in examples], np.int64)
         order = np.argsort(-lengths, kind="stable")
-        ordered = [found[position] for position in order]
+        ordered = [examples[position] for position in order]
         mels = [np.transpose(utterance.mel) for utterance in ordered]
         n_frames = max(mel.shape[1] for mel in mels)
         pitch = np.zeros((len(ordered), 1, n_frames), np.float32)

@@ -1,6 +1,6 @@
-r"""FastSpeech 2's dataset and its batches of twelve, as ming024/FastSpeech2 has them, out of a store.
+r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeech2, from a store.
 
-The store is made with the recipe ``tacotron2``, and with pitch, energy and durations::
+Prepare the store with the preset ``tacotron2``, and with pitch, energy and durations::
 
     tts-prep filelist … --preset tacotron2 --frontend phonemes --symbols fastspeech2 --alignments TextGrid \
       --feature durations:phonemes=alignment,silences=cut,surplus=cut \\
@@ -31,18 +31,18 @@ class Dataset(DatasetMixin):
 
     The keys are ``id``, ``speaker``, ``text``, ``raw_text``, ``mel``, ``pitch``, ``energy`` and ``duration``.
 
-    Pitch and energy are means over phonemes, or values of frames, less the mean of the whole dataset and divided by its
-    standard deviation. Of these statistics, values beyond 1.5 interquartile ranges of their utterance are left out.
+    Pitch and energy are means per phoneme, or values per frame, normalized by the mean and standard deviation over the
+    dataset. These statistics exclude values more than 1.5 interquartile ranges beyond the quartiles of their utterance.
 
     Args:
         store: a store, or a selection of one.
-        batch_size: utterances in a batch.
-        sort: batches of a group of four are made of texts of similar length, the longest first.
-        drop_last: leave out what is left of a group.
+        batch_size: utterances per batch.
+        sort: sort the utterances of a group of batches by text length, the longest first.
+        drop_last: drop the utterances of a group that do not fill a batch.
         pitch_feature, energy_feature: ``"phoneme_level"`` or ``"frame_level"``.
-        pitch_normalization, energy_normalization: False leaves Hz and norms.
-        statistics: ``{"pitch": [min, max, mean, std], "energy": […]}``, as in ming024's ``stats.json``: those of the
-            training set for another one. None takes those of this dataset.
+        pitch_normalization, energy_normalization: False keeps Hz and norms.
+        statistics: ``{"pitch": [min, max, mean, std], "energy": […]}``, as in ming024's ``stats.json``; for validation,
+            those of the training set. None computes them from this dataset.
 
     Raises:
         ConfigurationError: the store lacks an array.
@@ -95,13 +95,13 @@ class Dataset(DatasetMixin):
 
     @cached_property
     def statistics(self) -> Mapping[str, Sequence[float]]:
-        """For ``pitch`` and ``energy``: least and greatest normalized value, mean and standard deviation before."""
+        """For ``pitch`` and ``energy``: minimum and maximum after normalization, mean and standard deviation before."""
         if self._statistics is not None:
             return self._statistics
         return {name: self._statistics_of(name) for name in ("pitch", "energy")}
 
     def collate_fn(self, data: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-        """Return batches of twelve out of examples: those of a group of several batches.
+        """Return the batches of a group of examples, each with twelve fields.
 
         A batch is ``(ids, raw_texts, speakers [B], texts [B, L], text_lens [B], L, mels [B, T, n_mels], mel_lens [B],
         T, pitches, energies, durations [B, L])``. Padding is 0.
@@ -109,10 +109,10 @@ class Dataset(DatasetMixin):
         size = len(data)
         lengths = np.array([len(example["text"]) for example in data])
         order = np.argsort(-lengths) if self.sort else np.arange(size)
-        whole = size - size % self.batch_size
-        groups = order[:whole].reshape(-1, self.batch_size).tolist()
-        if not self.drop_last and whole < size:
-            groups.append(order[whole:].tolist())
+        full = size - size % self.batch_size
+        groups = order[:full].reshape(-1, self.batch_size).tolist()
+        if not self.drop_last and full < size:
+            groups.append(order[full:].tolist())
         return [_batch([data[position] for position in group]) for group in groups]
 
     def _values(self, utterance: Utterance, name: str) -> npt.NDArray[np.float64]:
@@ -124,9 +124,9 @@ class Dataset(DatasetMixin):
         values = [self._values(utterance, name) for utterance in self.store]
         mean, std = 0.0, 1.0
         if self._normalized[name]:
-            kept = np.concatenate([without_outliers(found) for found in values])
+            kept = np.concatenate([without_outliers(of_utterance) for of_utterance in values])
             mean, std = float(kept.mean()), float(kept.std())
-        low, high = min(found.min() for found in values), max(found.max() for found in values)
+        low, high = min(row.min() for row in values), max(row.max() for row in values)
         return [(low - mean) / std, (high - mean) / std, mean, std]
 
 

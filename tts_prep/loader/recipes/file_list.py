@@ -1,4 +1,4 @@
-"""Utterances of stores by the paths that a system's file list has for its recordings."""
+"""Utterances of stores, addressed by the recording paths of a system's file list."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
 class ListedUtterances(Sequence[Utterance]):
-    """The utterances that paths name: ``STORE/ID.wav`` is the utterance ID of the store in the folder STORE.
+    """Utterances by path: ``STORE/ID.wav`` is the utterance ID of the store in the folder STORE.
 
-    A system's file list is used as it is where its folder of recordings is the store, or a link to it. The ending does
-    not matter.
+    A system's file list works unchanged if its folder of recordings is the store, or a link to it. The file extension
+    is ignored.
 
     Args:
-        paths: of recordings.
+        paths: paths of recordings.
 
     Attributes:
-        paths: the paths, as texts.
-        places: for each one, its store and its row.
+        paths: the paths, as strings.
+        places: the store and the row of each path.
 
     Raises:
-        ConfigurationError: there is no path, or a store has no utterance of that name.
+        ConfigurationError: there are no paths, or a store has no utterance of that name.
         StoreError: a folder is not a store.
     """
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self.paths = [str(path) for path in paths]
         if not self.paths:
-            raise ConfigurationError("the file list has no line")
+            raise ConfigurationError("the file list is empty")
         stores: dict[PurePath, tuple[UtteranceDataset, dict[str, int]]] = {}
         self.places: list[tuple[UtteranceDataset, int]] = []
         for path in map(PurePath, self.paths):
@@ -54,20 +54,20 @@ class ListedUtterances(Sequence[Utterance]):
         return dataset[row]
 
     def check(self, **expected: int) -> None:
-        """Make sure that every store has such values of its metadata, ``sample_rate=22050``.
+        """Check metadata of every store, as in ``check(sample_rate=22050)``.
 
         Raises:
-            ConfigurationError: one has another.
+            ConfigurationError: a store has another value.
         """
         for dataset in {id(dataset): dataset for dataset, _ in self.places}.values():
             for name, value in expected.items():
-                found = getattr(dataset.metadata, name)
-                if found != value:
-                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value}, found {found}")
+                actual = getattr(dataset.metadata, name)
+                if actual != value:
+                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value}, found {actual}")
 
 
 def read_list(path: str | Path) -> list[list[str]]:
-    """Return the fields of each line of a file list, which ``|`` divides; empty lines are skipped.
+    """Return the fields of each line of a file list, separated by ``|``. Empty lines are skipped.
 
     Raises:
         ConfigurationError: the file cannot be read.

@@ -1,7 +1,7 @@
-"""HiFi-GAN's dataset, out of a store in the place of wav files.
+"""HiFi-GAN's dataset, reading a store instead of wav files.
 
-In its ``train.py`` change ``from meldataset import MelDataset, get_dataset_filelist`` to import from here, and give the
-store as ``--input_wavs_dir``.
+In its ``train.py``, import ``MelDataset`` and ``get_dataset_filelist`` from this module instead of ``meldataset``, and
+pass the store as ``--input_wavs_dir``.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
 from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _SHUFFLE_SEED = 1234
-"""HiFi-GAN, BigVGAN and VITS all shuffle their file lists with this seed of Python's generator."""
+"""HiFi-GAN, BigVGAN and VITS shuffle their file lists with this seed of Python's ``random``."""
 
 Float32Array = npt.NDArray[np.float32]
 
 
 def get_dataset_filelist(a: Any) -> tuple[list[str], list[str]]:
-    """Return the training and the validation files that HiFi-GAN's options name.
+    """Return the training and the validation files of HiFi-GAN's options.
 
     Args:
-        a: with `input_wavs_dir` (here the store), `input_training_file` and `input_validation_file`.
+        a: options with `input_wavs_dir` (here the store), `input_training_file` and `input_validation_file`.
 
     Raises:
         ConfigurationError: a file list cannot be read.
@@ -49,32 +49,32 @@ class MelDataset(RandomExamples):
     """Segments of waveforms with their mels, as HiFi-GAN's ``MelDataset``.
 
     An example is ``(mel [num_mels, F], audio [samples], filename, mel_loss [num_mels, F])``, float32 tensors. With
-    `split` the waveform has `segment_size` samples; else, for validation, it is the recording.
+    `split` the waveform has `segment_size` samples; without, for validation, it is the full recording.
 
-    Segments begin at frames of the stored mels and are cut out of these. HiFi-GAN cuts at any sample and computes the
-    mel of the cut, so that its first and last two frames see a reflection where ours see what comes before and after.
-    With `fine_tuning`, HiFi-GAN cuts as this does.
+    Segments start at frame boundaries, and their mels are slices of the stored mels. HiFi-GAN cuts at any sample and
+    computes the mel of the segment, so that its first and last two frames depend on reflected padding instead of the
+    neighbouring samples. With `fine_tuning`, HiFi-GAN also cuts at frame boundaries.
 
     Args:
         training_files: paths ``STORE/ID.wav``, see `get_dataset_filelist`.
         segment_size: samples, a multiple of `hop_size`.
-        n_fft: as the rest, has to be the store's.
+        n_fft: samples. This and the following settings up to `fmax` must equal those of the store.
         num_mels: mel bins.
-        hop_size: samples a frame.
+        hop_size: samples per frame.
         win_size: samples.
         sampling_rate: Hz.
         fmin: Hz.
         fmax: Hz.
         split: cut segments.
-        shuffle: put the files into random order, once, as HiFi-GAN does.
-        n_cache_reuse: accepted, without effect: nothing is decoded here.
-        device: accepted, without effect: tensors are in the host's memory.
-        fmax_loss: Hz, of `mel_loss`; None is half of the sample rate. Where it is not the store's ``fmax``, the mels
-            come from `loss_store`.
-        fine_tuning: take mels from `base_mels_path` instead of the store.
-        base_mels_path: folder of ``ID.npy`` files, [num_mels, n_frames] or [1, num_mels, n_frames].
-        loss_store: a store of the same recordings with ``fmax_loss``; by default the folder ``STORE-loss``.
-        seed: of the segments.
+        shuffle: shuffle the files once, as HiFi-GAN does.
+        n_cache_reuse: ignored: no audio is decoded.
+        device: ignored: tensors are in host memory.
+        fmax_loss: ``fmax`` of `mel_loss`, Hz; None is half of the sample rate. If it is not the ``fmax`` of the store,
+            these mels are read from `loss_store`.
+        fine_tuning: read mels from `base_mels_path` instead of the store.
+        base_mels_path: the folder of ``ID.npy`` files, [num_mels, n_frames] or [1, num_mels, n_frames].
+        loss_store: a store of the same recordings with ``fmax_loss``; defaults to the folder ``STORE-loss``.
+        seed: the seed of the segments.
 
     Raises:
         ConfigurationError: the store has other settings or no waveforms, or the mels of the loss are missing.
@@ -130,7 +130,9 @@ class MelDataset(RandomExamples):
                 if name in settings and settings[name] != value:
                     raise ConfigurationError(f"{dataset.path}: expected {name} = {value:g}, found {settings[name]:g}")
             if not dataset.has_waveform:
-                raise ConfigurationError(f"{dataset.path}: the store keeps no waveforms; make it with --waveform int16")
+                raise ConfigurationError(
+                    f"{dataset.path}: the store has no waveforms; prepare it with --waveform int16"
+                )
 
     def _find_loss(self, fmax: float, loss_store: str | Path | None) -> UtteranceDataset | None:
         store = self.utterances.places[0][0]
@@ -140,7 +142,7 @@ class MelDataset(RandomExamples):
         if not path.exists():
             raise ConfigurationError(
                 f"fmax_loss: the store's mels end at {store.metadata.audio_settings['fmax']:g} Hz, the loss needs "
-                f"{fmax:g}; make a store of the same recordings with that fmax as {path}, or give loss_store"
+                f"{fmax:g}; make a store of the same recordings with that fmax as {path}, or pass loss_store"
             )
         loss = UtteranceDataset(path)
         rows = {uid: row for row, uid in enumerate(loss.id)}
@@ -169,7 +171,7 @@ class MelDataset(RandomExamples):
             mel = _padded(mel[start : start + self.frames], self.frames, fill)
             mel_loss = _padded(mel_loss[start : start + self.frames], self.frames, utterance.store.silence)
             audio = np.pad(audio, (0, self.segment_size - len(audio)))
-        audio, mel, mel_loss = self._levelled(audio, mel, mel_loss)
+        audio, mel, mel_loss = self._scaled(audio, mel, mel_loss)
         return to_tensors((_transposed(mel), audio, self.audio_files[i], _transposed(mel_loss)))  # type: ignore[no-any-return]
 
     def _start(self, utterance: Utterance, mel: Float32Array, epoch: int | None, i: int) -> int:
@@ -177,16 +179,16 @@ class MelDataset(RandomExamples):
         last = min(len(mel), len(utterance.waveform) // self.hop_size) - self.frames
         return int(self._draws.words(1, i, epoch)[0]) % (max(0, last) + 1)
 
-    def _audio(self, utterance: Utterance, stretch: slice) -> Float32Array:
+    def _audio(self, utterance: Utterance, interval: slice) -> Float32Array:
         assert utterance.waveform is not None
-        samples = utterance.waveform[stretch]
+        samples = utterance.waveform[interval]
         floats = samples.astype(np.float32)
         return floats / np.float32(32768) if samples.dtype == np.int16 else floats
 
-    def _levelled(
+    def _scaled(
         self, audio: Float32Array, mel: Float32Array, mel_loss: Float32Array
     ) -> tuple[Float32Array, Float32Array, Float32Array]:
-        """Return waveform and mels at the level to train on: the store's, whose preset scales recordings."""
+        """Return waveform and mels at their level in training. Here it is that of the store, scaled by its preset."""
         return audio, mel, mel_loss
 
     def _base_mel(self, utterance: Utterance) -> Float32Array:
@@ -212,7 +214,7 @@ def _transposed(mel: Float32Array) -> Float32Array:
 
 
 def collate(examples: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Stack examples of segments, as torch's default collate function does for HiFi-GAN.
+    """Stack examples of segments with torch's default collate function, as HiFi-GAN does.
 
     Returns ``[mels [B, num_mels, F], audios [B, samples], filenames, mel_losses [B, num_mels, F]]``.
     """

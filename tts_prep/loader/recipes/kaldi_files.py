@@ -1,4 +1,4 @@
-"""Files of one ``id value`` a line, as Kaldi and SpeeChain have them, and a store as such files."""
+"""Tables of ``id value`` lines, as in Kaldi and SpeeChain, and their export from a store."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAMES = {"speaker": "utt2spk", "gender": "utt2gen"}
 
 
 def read_table(path: str | Path) -> dict[str, str]:
-    """Read a file of ``id value`` lines; the value goes to the end of the line, and may be empty.
+    """Read a file of ``id value`` lines. The value is the rest of the line, and may be empty.
 
     Raises:
-        ConfigurationError: the file cannot be read, or an id stands twice.
+        ConfigurationError: the file cannot be read, or an id is repeated.
     """
     table: dict[str, str] = {}
     try:
@@ -32,53 +32,53 @@ def read_table(path: str | Path) -> dict[str, str]:
             continue
         uid, _, value = line.strip().partition(" ")
         if uid in table:
-            raise ConfigurationError(f"{path}:{number}: the id '{uid}' stands twice")
+            raise ConfigurationError(f"{path}:{number}: the id '{uid}' is repeated")
         table[uid] = value.strip()
     return table
 
 
 def read_tables(paths: Sequence[str]) -> dict[str, str]:
-    """Read several files into one table, in their order.
+    """Read several files into one table, in order.
 
     Raises:
-        ConfigurationError: a file cannot be read, or two of them say different things of one id.
+        ConfigurationError: a file cannot be read, or two of them have different values for an id.
     """
     table: dict[str, str] = {}
     source: dict[str, str] = {}
     for path in paths:
         for uid, value in read_table(path).items():
             if table.setdefault(uid, value) != value:
-                raise ConfigurationError(f"'{uid}' stands in {source[uid]} and, with another value, in {path}")
+                raise ConfigurationError(f"'{uid}' has different values in {source[uid]} and {path}")
             source.setdefault(uid, path)
     return table
 
 
 def store_entry(store: Path, row: int) -> str:
-    """Return the value in ``feat.scp`` that stands for a row of a store."""
+    """Return the value in ``feat.scp`` that refers to a row of a store."""
     return f"{store}:{row}"
 
 
 def parse_store_entry(value: str) -> tuple[str, int] | None:
-    """Return store and row of a value in ``feat.scp``, or None where it is a path of another kind."""
+    """Return store and row of a value in ``feat.scp``, or None if it is another kind of path."""
     store, colon, row = value.rpartition(":")
     return (store, int(row)) if colon and row.isdecimal() and row.isascii() else None
 
 
 def export_scp(store: str | Path, folder: str | Path) -> list[Path]:
-    """Write ``feat.scp``, ``text``, ``utt2spk`` and one file for each other column of a corpus; return their paths.
+    """Write ``feat.scp``, ``text``, ``utt2spk`` and one file for each further column of a corpus; return their paths.
 
-    Lines are sorted by id. A store is named relative to the folder, so both can be moved together.
+    Lines are sorted by id. The path of the store is relative to the folder, so that both can be moved together.
 
     Raises:
-        ConfigurationError: an id or the folder cannot be written so.
-        StoreError: there is no whole store.
+        ConfigurationError: an id contains white space, or the folder cannot be written.
+        StoreError: there is no complete store.
     """
     dataset = UtteranceDataset(store)
     ids = list(dataset.id)
     for uid in ids:
         if not uid or any(character.isspace() for character in uid):
             raise ConfigurationError(
-                f"{dataset.path}: the id {uid!r} has white space, which files of 'id value' cannot"
+                f"{dataset.path}: the id {uid!r} contains white space, which files of 'id value' lines do not allow"
             )
     target = Path(folder)
     base = Path(os.path.relpath(dataset.path, target))

@@ -1,7 +1,7 @@
-"""Matcha-TTS' dataset and collate function, out of a store in the place of wav files.
+"""Matcha-TTS' dataset and collate function, reading a store instead of wav files.
 
-In its ``data/text_mel_datamodule.py`` or your own change ``from matcha.data.text_mel_datamodule import TextMelDataset,
-TextMelBatchCollate`` to import from here; the lines of the file lists are ``STORE/ID.wav|text`` or
+In its ``data/text_mel_datamodule.py`` or your own module, import ``TextMelDataset`` and ``TextMelBatchCollate`` from
+this module instead of ``matcha.data.text_mel_datamodule``. The lines of the file lists are ``STORE/ID.wav|text`` or
 ``STORE/ID.wav|speaker|text``.
 """
 
@@ -34,24 +34,24 @@ class TextMelDataset(DatasetMixin):
     Args:
         filelist_path: ``STORE/ID.wav|text``, or with `n_spks` above 1 ``STORE/ID.wav|speaker|text``.
         n_spks: the number of speakers.
-        cleaners: accepted, without effect: the store has the phonemes.
-        add_blank: put a 0 between all symbols and at both ends.
-        n_fft: as the rest up to `f_max`, has to be the store's.
+        cleaners: ignored: the store has the phonemes.
+        add_blank: insert a 0 between all symbols and at both ends.
+        n_fft: samples. This and the following settings up to `f_max` must equal those of the store.
         n_mels: mel bins.
         sample_rate: Hz.
         hop_length: samples.
         win_length: samples.
         f_min: Hz.
         f_max: Hz.
-        data_parameters: ``mel_mean`` and ``mel_std``, numbers, of the logarithmic mels. A preset that normalizes by
-            others is undone first.
-        seed: of the order, which is shuffled once; None takes another one every time, as in Matcha-TTS.
-        load_durations: take durations from ``durations/ID.npy`` beside the store, as Matcha-TTS does beside the folder
+        data_parameters: ``mel_mean`` and ``mel_std``, numbers, for normalizing log-mels. A normalization by the preset
+            of the store is reverted first.
+        seed: the seed of the order, which is shuffled once; None shuffles differently every time, as in Matcha-TTS.
+        load_durations: read durations from ``durations/ID.npy`` beside the store, as Matcha-TTS does beside the folder
             of recordings.
 
     Raises:
-        ConfigurationError: the list cannot be read, the store has other settings, or durations are missing or not as
-            many as symbols.
+        ConfigurationError: the list cannot be read, the store has other settings, or durations are missing or differ in
+            number from symbols.
     """
 
     def __init__(
@@ -130,11 +130,11 @@ class TextMelBatchCollate:
     """Pad examples of `TextMelDataset` with zeros, mels to a multiple of four frames.
 
     Returns a dict: ``x`` [B, L] int64, ``x_lengths`` [B] int64, ``y`` [B, n_mels, T] float32, ``y_lengths`` [B] int64,
-    ``spks`` [B] int64 or None, ``filepaths``, ``x_texts``, and ``durations`` [B, L] int64, or None where all are 0 or
+    ``spks`` [B] int64 or None, ``filepaths``, ``x_texts``, and ``durations`` [B, L] int64, or None if all are 0 or
     missing.
 
     Args:
-        n_spks: the number of speakers; with one, ``spks`` is None.
+        n_spks: the number of speakers; if it is 1, ``spks`` is None.
     """
 
     def __init__(self, n_spks: int) -> None:

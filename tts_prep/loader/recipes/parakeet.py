@@ -14,7 +14,7 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
 def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:
-    """Return [n_frames]: 1 for every frame, 2 for the last."""
+    """Return an array [n_frames] of ones whose last value is 2."""
     stops = np.ones(n_frames, np.int64)
     stops[-1:] = 2
     return stops
@@ -24,8 +24,8 @@ class LJSpeechCollector:
     """Batch examples of ids, mel and stop probabilities.
 
     Args:
-        padding_idx: pads ids and stop probabilities.
-        padding_value: pads mels.
+        padding_idx: the padding value of ids and stop probabilities.
+        padding_value: the padding value of mels.
     """
 
     def __init__(self, padding_idx: int = 0, padding_value: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Datasets whose examples are drawn anew in every epoch: random segments, references, levels."""
+"""Datasets with random examples that change every epoch: random segments, references, levels."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tts_prep.loader.samplers.shapes import BatchPositions, carry
 
 
 class RandomExamples(DatasetMixin):
-    """A dataset whose examples depend on the epoch; a subclass says how, in ``_example``, and sets ``_draws``."""
+    """Base class of datasets whose examples depend on the epoch. Subclasses define ``_example`` and set ``_draws``."""
 
     _draws: EpochDraws
 
     @abstractmethod
     def _example(self, i: int, epoch: int | None) -> Any:
-        """Return the example at a position in an epoch; None where the position carried none."""
+        """Return the example at a position in an epoch; None if the position carries no epoch."""
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of positions that carry none."""
@@ -29,6 +29,6 @@ class RandomExamples(DatasetMixin):
         return self._example(i, None)
 
     def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions, with the draws of the epoch that these carry."""
+        """Return the examples at positions, for the epoch that the positions carry."""
         epoch = positions.epoch if isinstance(positions, BatchPositions) else None
         return carry([self._example(int(position), epoch) for position in positions], positions)

@@ -1,4 +1,4 @@
-"""YAML with ``!ref``, loaded safely: no object is ever constructed. PyYAML is imported when a file is read."""
+"""Load YAML with ``!ref`` safely, without constructing objects. PyYAML is imported on first use."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ _MAX_CHARACTERS = 1 << 20
 
 
 class _Reference(str):
-    """The text after ``!ref``, not resolved yet."""
+    """The text after ``!ref``, not yet resolved."""
 
 
 def read_yaml(source: str | Path) -> dict[str, Any]:
     """Read a YAML mapping and resolve its references.
 
-    ``!ref <key>`` alone stands for the value of a key at the root, of whatever type; within a longer text,
-    ``!ref <key>/rest``, it becomes text. Lines of nothing but an indented ``...``, with which documents leave
-    something out, are skipped.
+    ``!ref <key>`` alone is replaced by the value of a key at the root, of any type; within a longer text,
+    ``!ref <key>/rest``, the value is inserted as text. Lines that consist of an indented ``...``, an ellipsis in
+    documentation, are skipped.
 
     Args:
-        source: a path, or the YAML itself where it has several lines.
+        source: a path, or a multi-line string of YAML.
 
     Raises:
         MissingPackageError: PyYAML is not installed.
-        ConfigurationError: the file cannot be read, it is not YAML or has other tags, a
-            reference has no key, or references go in a circle, or stand for
-            more than 100,000 values.
+        ConfigurationError: the file cannot be read, is not YAML, or has other tags; a reference has no key, is
+            circular, or expands to more than 100,000 values.
     """
     try:
         import yaml
@@ -42,7 +41,7 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     text = "\n".join("" if line.strip() == "..." and line[0] in " \t" else line for line in text.splitlines())
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
-        """Constructs plain values and references only; refuses a key that stands twice."""
+        """Construct plain values and references only, and reject repeated keys."""
 
     def construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
         value: dict[Any, Any] = {}
@@ -50,7 +49,7 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
             key = loader.construct_object(key_node, deep=True)
             if not isinstance(key, str | int | float | bool) or key in value:
                 line = key_node.start_mark.line + 1
-                raise ConfigurationError(f"{where}:{line}: the key {key!r} stands twice, or is not a plain one")
+                raise ConfigurationError(f"{where}:{line}: the key {key!r} is repeated or not a scalar")
             value[key] = loader.construct_object(value_node, deep=True)
         return value
 
@@ -61,7 +60,7 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, ConfigurationError):
             raise
-        raise ConfigurationError(f"{where}: not YAML that can be used ({' '.join(str(error).split())})") from error
+        raise ConfigurationError(f"{where}: invalid YAML ({' '.join(str(error).split())})") from error
     if not isinstance(value, dict):
         raise ConfigurationError(f"{where}: expected a mapping, found {type(value).__name__}")
     try:
@@ -85,28 +84,28 @@ def _text_of(source: str | Path) -> tuple[str, str]:
 
 
 class _Resolver:
-    """Puts the values of root keys in the place of references to them."""
+    """Replaces references by the values of root keys."""
 
     def __init__(self, where: str, root: Mapping[str, Any]) -> None:
         self._where = where
         self._root = root
-        self._on_the_way: list[str] = []
+        self._resolving: list[str] = []
         self._count = 0
 
     def resolve(self, value: Any) -> Any:
-        # Aliases and references can make a few lines stand for more values than there is memory.
+        # Aliases and references can expand a few lines to more values than fit into memory.
         self._count += 1
         if self._count > _MAX_VALUES or (isinstance(value, str) and len(value) > _MAX_CHARACTERS):
             raise ConfigurationError(
-                f"{self._where}: aliases and references make more than {_MAX_VALUES:,} values or {_MAX_CHARACTERS:,} "
-                "characters of it; no recipe has as many"
+                f"{self._where}: aliases and references expand to more than {_MAX_VALUES:,} values or "
+                f"{_MAX_CHARACTERS:,} characters"
             )
         if isinstance(value, _Reference):
             return self._follow(value)
         if isinstance(value, dict):
-            return {key: self.resolve(part) for key, part in value.items()}
+            return {key: self.resolve(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.resolve(part) for part in value]
+            return [self.resolve(item) for item in value]
         return value
 
     def _follow(self, reference: _Reference) -> Any:
@@ -115,16 +114,16 @@ class _Resolver:
             raise ConfigurationError(f"{self._where}: '!ref {reference}' names no <key>")
         if _KEY.fullmatch(reference):
             return self._value(keys[0])
-        return self.resolve(_KEY.sub(lambda found: str(self._value(found[1])), reference))
+        return self.resolve(_KEY.sub(lambda match: str(self._value(match[1])), reference))
 
     def _value(self, key: str) -> Any:
         if key not in self._root:
             raise ConfigurationError(f"{self._where}: !ref <{key}>: no key of this name at the root")
-        if key in self._on_the_way:
-            circle = " → ".join([*self._on_the_way, key])
-            raise ConfigurationError(f"{self._where}: references go in a circle: {circle}")
-        self._on_the_way.append(key)
+        if key in self._resolving:
+            circle = " → ".join([*self._resolving, key])
+            raise ConfigurationError(f"{self._where}: circular references: {circle}")
+        self._resolving.append(key)
         try:
             return self.resolve(self._root[key])
         finally:
-            self._on_the_way.pop()
+            self._resolving.pop()

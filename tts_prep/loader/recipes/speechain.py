@@ -288,7 +288,7 @@ class FixedBatches(Sampler[list[int]]):
     Args:
         batches: lists of positions.
         shuffle: whether their order changes.
-        seed: from 0 on.
+        seed: a non-negative integer.
         batches_per_epoch: number of batches in an epoch. Each epoch continues where the one before it stopped, through
             one order of all batches after another. None takes all.
         rank: of this process.
@@ -351,7 +351,7 @@ class IteratorConfig:
         data_len: files of ``id length`` in the place of the features' own lengths.
         is_descending: sort by length, the longest first; False the shortest first; None keeps the files' order.
         shuffle: the order of batches; by default in the group ``train``.
-        seed: from 0 on.
+        seed: a non-negative integer.
         selection_mode: ``order``, ``rev_order`` or ``random``.
         selection_num: a share from 0 to 1, or a count as a negative integer.
         num_workers: threads that make batches.

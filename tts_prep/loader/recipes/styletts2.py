@@ -1,4 +1,4 @@
-"""StyleTTS2's loader, with its signature and its batches of eight, out of a store in the place of wav files."""
+"""StyleTTS2's loader, with its signature and its batches of eight fields, reading a store instead of wav files."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192
-"""Frames of a reference mel."""
+"""The maximum number of frames of a reference mel."""
 
 OOD_FILE = "Data/OOD_texts.txt"
-"""Where StyleTTS2 has its out-of-domain texts."""
+"""The path of StyleTTS2's out-of-domain texts."""
 
 
 class FilePathDataset(RandomExamples):
-    """The utterances of a file list, each with a reference sample of its speaker and an out-of-domain text.
+    """The utterances of a file list, each with a random reference utterance of its speaker and an out-of-domain text.
 
     An example is ``(speaker, mel [80, T], text [L], ref_text [M], ref_mel [80, up to 192], ref_speaker, path,
-    wave [samples])``. What is random is a pure function of seed, epoch and position.
+    wave [samples])``. Random choices are a pure function of seed, epoch and position.
 
     Args:
-        data_list: lines ``wav|phonemes|speaker``, the speaker optional (then 0); the wav's name without its ending
-            is the id in the store, and an empty phoneme field stands for the store's phonemes. None takes the whole
-            store.
+        data_list: lines ``wav|phonemes|speaker``; the speaker is optional and defaults to 0. The file name without
+            extension is the id in the store. If the phoneme field is empty, the phonemes of the store are used. None
+            uses all utterances of the store.
         root_path: the store.
-        OOD_data: out-of-domain texts: a text file, or texts, or arrays of ids. In a file whose first line's first
-            field names a .wav, the text is field 1 of every line, else field 0. None stands for those of the store,
-            and so does the default where there is no such file.
-        min_length: characters, or ids, that an out-of-domain text has at least.
-        validation: as in StyleTTS2; it changes nothing in the examples.
-        waveform: False gives None for every wave, for a store that keeps none.
-        seed: from 0 on.
-        sr: accepted, without effect, as in StyleTTS2, which resamples to 24,000 Hz whatever it says.
-        data_augmentation: likewise: StyleTTS2 reads it and augments nothing.
+        OOD_data: out-of-domain texts: a text file, a list of texts, or a list of arrays of ids. If the first field of
+            the file's first line names a .wav file, the text is field 1 of every line, else field 0. None uses the
+            texts of the store, and so does the default if the file does not exist.
+        min_length: the minimum length of an out-of-domain text, in characters or ids.
+        validation: has no effect on the examples, as in StyleTTS2.
+        waveform: False returns None for every wave, for a store without waveforms.
+        seed: a non-negative integer.
+        sr: ignored, as in StyleTTS2, which always resamples to 24,000 Hz.
+        data_augmentation: ignored, as in StyleTTS2, which does not augment.
 
     Raises:
-        ConfigurationError: a line is not of this form, names an utterance that the store has not, or has a symbol
-            that is not in its vocabulary; no out-of-domain text is long enough; the store keeps no waveforms.
+        ConfigurationError: a line is malformed, names an utterance that is not in the store, or has a symbol that is
+            not in the vocabulary; no out-of-domain text is long enough; the store has no waveforms.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class FilePathDataset(RandomExamples):
         self._draws = EpochDraws(check_seed(seed))
         if waveform and not self.store.has_waveform:
             raise ConfigurationError(
-                f"{self.store.path}: the store keeps no waveforms; make it with --waveform int16, or "
-                "pass dataset_config={'waveform': False} for None in their place"
+                f"{self.store.path}: the store has no waveforms; prepare it with --waveform int16, or "
+                "pass dataset_config={'waveform': False} to get None instead"
             )
         self._code = {symbol: code for code, symbol in enumerate(self.store.symbols)}
         self._read_list(data_list)
@@ -88,7 +88,7 @@ class FilePathDataset(RandomExamples):
             lines = [line.strip("\r\n") for line in data_list]
             lines = [line for line in lines if line.strip()]
         if not lines:
-            raise ConfigurationError("the file list has no line")
+            raise ConfigurationError("the file list is empty")
         row_of = {uid: row for row, uid in enumerate(self.store.id)}
         self.data_list: list[tuple[str, str, str]] = []
         rows: list[int] = []
@@ -100,11 +100,11 @@ class FilePathDataset(RandomExamples):
                 )
             path, text, speaker = (*fields, "0")[:3]
             name = PurePath(path)
-            found = next((row_of[uid] for uid in (path, name.name, name.stem) if uid in row_of), None)
-            if found is None:
+            row = next((row_of[uid] for uid in (path, name.name, name.stem) if uid in row_of), None)
+            if row is None:
                 raise ConfigurationError(f"file list, line {number}: '{path}' is not in {self.store.path}")
             self.data_list.append((path, text, speaker.strip()))
-            rows.append(found)
+            rows.append(row)
         self.utterances = self.store.select(rows)
         speakers = sorted({speaker for _, _, speaker in self.data_list})
         labels = {speaker: label for label, speaker in enumerate(speakers)}
@@ -122,7 +122,7 @@ class FilePathDataset(RandomExamples):
         if source is None or (source == OOD_FILE and stored is not None and not Path(source).exists()):
             where = f"{self.store.path}: out-of-domain texts"
             if stored is None:
-                raise ConfigurationError(f"{where}: the store has none; make it with --ood-texts, or pass OOD_data")
+                raise ConfigurationError(f"{where}: the store has none; prepare it with --ood-texts, or pass OOD_data")
             texts = [text.phonemes for text in stored]
         elif isinstance(source, str | Path):
             where = str(source)
@@ -135,19 +135,19 @@ class FilePathDataset(RandomExamples):
                 if line.count("|") < field:
                     raise ConfigurationError(f"{source}:{number}: expected a text after '|', found none")
             texts = [line.split("|")[field] for line in lines]
-        found = [
+        encoded = [
             self.encode(text, f"{where}, line {number}") if isinstance(text, str) else self._framed(np.asarray(text))
             for number, text in enumerate(texts, 1)
             if len(text) >= min_length
         ]
-        if not found:
+        if not encoded:
             raise ConfigurationError(
-                f"{where}: no text has the {min_length} characters of min_length; allow shorter ones or add longer"
+                f"{where}: all texts are shorter than min_length = {min_length}; decrease it, or add longer texts"
             )
-        return found
+        return encoded
 
     def encode(self, text: str, where: str) -> npt.NDArray[np.int64]:
-        """Return the ids of a text with the pad id at both ends.
+        """Return the ids of a text, with the pad id at both ends.
 
         Raises:
             ConfigurationError: a symbol is not in the store's vocabulary.
@@ -185,7 +185,7 @@ class FilePathDataset(RandomExamples):
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a loader's state is compared by."""
+        """A string that identifies the dataset in a loader's state."""
         return f"{self.utterances.fingerprint} {self._draws.seed}"
 
 
@@ -193,7 +193,7 @@ class Collater:
     """Pad examples of `FilePathDataset`, the longest mel first.
 
     Args:
-        return_wave: as in StyleTTS2, where the waves are returned in either case.
+        return_wave: ignored, as in StyleTTS2: waves are always returned.
         output: ``"torch"`` tensors, or ``"numpy"`` arrays.
     """
 
@@ -205,7 +205,7 @@ class Collater:
         self.output = output
 
     def __call__(self, batch: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Return the batch of eight.
+        """Return the batch of eight fields.
 
         ``(waves list, texts [B, L], input_lengths [B], ref_texts [B, M], ref_lengths [B], mels [B, 80, T],
         output_lengths [B], ref_mels [B, 80, 192])``
@@ -241,20 +241,20 @@ def build_dataloader(
     collate_config: Mapping[str, Any] | None = None,
     dataset_config: Mapping[str, Any] | None = None,
 ) -> DataLoader[Any]:
-    """Return the loader of StyleTTS2; unless for validation, it shuffles and drops a last, smaller batch.
+    """Return StyleTTS2's loader. In training, it shuffles and drops a last, smaller batch.
 
-    Where a process group of ``torch.distributed`` runs, each rank gets its share, so that nothing else may divide the
-    batches: ``accelerator.prepare`` leaves this loader as it is.
+    If a process group of ``torch.distributed`` is running, the batches are sharded among its ranks, so that nothing
+    else must shard them: ``accelerator.prepare`` leaves this loader unchanged.
 
     Args:
-        path_list: lines ``wav|phonemes|speaker``; None takes the whole store.
+        path_list: lines ``wav|phonemes|speaker``; None uses all utterances of the store.
         root_path: the store.
-        validation: in order, and with the last batch.
+        validation: keep the order, and the last batch.
         OOD_data: out-of-domain texts, see `FilePathDataset`.
-        min_length: of an out-of-domain text.
-        batch_size: utterances a batch.
-        num_workers: threads that make batches; 0 makes each when it is asked for.
-        device: batches come in the host's memory in any case.
+        min_length: the minimum length of an out-of-domain text.
+        batch_size: utterances per batch.
+        num_workers: the number of threads that make batches; 0 makes each batch on request.
+        device: ignored: batches are in host memory.
         collate_config: settings of `Collater`.
         dataset_config: settings of `FilePathDataset`.
 

@@ -1,7 +1,7 @@
-"""VITS' datasets, collate functions and bucket sampler, out of a store in the place of wav files.
+"""VITS' datasets, collate functions and bucket sampler, reading a store instead of wav files.
 
-In its ``train.py`` change ``from data_utils import TextAudioLoader, TextAudioCollate, DistributedBucketSampler`` to
-import from here, and let the folder that the file lists name (``DUMMY1``) be the store, or a link to it.
+In its ``train.py``, import ``TextAudioLoader``, ``TextAudioCollate`` and ``DistributedBucketSampler`` from this module
+instead of ``data_utils``, and make the folder in the file lists (``DUMMY1``) the store, or a link to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Float32Array = npt.NDArray[np.float32]
 
 
 def intersperse(ids: npt.ArrayLike, item: int = 0) -> npt.NDArray[np.int64]:
-    """Return ids with an item between all of them and at both ends, [2 · n + 1]; unchanged where it is there."""
+    """Insert an item between all ids and at both ends, [2 · n + 1]. Ids that already have it are unchanged."""
     inner = np.asarray(ids, np.int64)
     if len(inner) % 2 and (inner[::2] == item).all():
         return inner
@@ -43,15 +43,15 @@ def intersperse(ids: npt.ArrayLike, item: int = 0) -> npt.NDArray[np.int64]:
 
 
 def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
-    """Return the magnitudes that VITS reads, sqrt(|X|² + 1e-6), [n_fft / 2 + 1, ⌊N / hop⌋].
+    """Return the magnitude spectrogram of VITS, sqrt(|X|² + 1e-6), [n_fft / 2 + 1, ⌊N / hop⌋].
 
-    The waveform is padded by (n_fft − hop) / 2 reflected samples at both ends; a periodic Hann window of `win_length`
-    stands in the middle of `n_fft`.
+    The waveform is padded by (n_fft − hop) / 2 reflected samples at both ends. The window is a periodic Hann window of
+    `win_length` samples, centred in `n_fft`.
 
     Args:
-        audio: [N] samples from -1 to 1.
+        audio: [N] samples, -1 to 1.
         n_fft: samples.
-        hop_length: samples between two frames.
+        hop_length: samples between successive frames.
         win_length: samples, at most `n_fft`.
     """
     side = (n_fft - hop_length) // 2
@@ -66,11 +66,11 @@ def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_len
 
 
 class _Loader(DatasetMixin):
-    """What the loaders with and without speakers have in common.
+    """Base class of the datasets with and without speakers.
 
     Args:
-        path: of the file list.
-        n_fields: of a line.
+        path: the path of the file list.
+        n_fields: the number of fields of a line.
         hparams: VITS' ``hps.data``.
     """
 
@@ -89,7 +89,7 @@ class _Loader(DatasetMixin):
         self.filter_length, self.hop_length = hparams.filter_length, hparams.hop_length
         self.win_length = hparams.win_length
         samples = np.array([int(dataset.n_samples[row]) for dataset, row in self.utterances.places])
-        # VITS takes the size of the wav file, whose header counts as samples.
+        # VITS uses the size of the wav file, including its header.
         self.lengths = ((2 * samples + _WAV_HEADER) // (2 * self.hop_length)).tolist()
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class _Loader(DatasetMixin):
         return ids, self._spectrogram(i, audio), audio[np.newaxis]
 
     def _spectrogram(self, i: int, audio: Float32Array) -> Float32Array:
-        """Return the store's spectrogram where it is the one that VITS computes, else compute it."""
+        """Return the spectrogram of the store if it is equal to that of VITS, else compute it."""
         dataset, row = self.utterances.places[i]
         stored = dataset.arrays.get("spectrogram")
         recipe = dataset.metadata.audio_settings
@@ -118,17 +118,17 @@ class TextAudioLoader(_Loader):
     """Phoneme ids, linear spectrogram and waveform, as VITS' ``TextAudioLoader``.
 
     An example is ``(text [L] int64, spec [filter_length / 2 + 1, T] float32, wav [1, N] float32)``, tensors. The text
-    is the store's phonemes, so that no cleaner is needed; `add_blank` puts a 0 between all symbols and at both ends.
+    consists of the store's phonemes, without a cleaner; `add_blank` inserts a 0 between all symbols and at both ends.
 
     Args:
-        audiopaths_and_text: file list of ``STORE/ID.wav|text``. As in VITS, its order is shuffled once, and a text
-            whose length is not from ``min_text_len`` to ``max_text_len`` is left out.
+        audiopaths_and_text: a file list of ``STORE/ID.wav|text``. As in VITS, its order is shuffled once, and texts
+            whose length is not within ``min_text_len`` to ``max_text_len`` are dropped.
         hparams: VITS' ``hps.data``: ``sampling_rate``, ``filter_length``, ``hop_length``, ``win_length`` and
             ``add_blank``.
 
     Attributes:
-        lengths: of the spectrograms, in frames, as VITS estimates them for `DistributedBucketSampler`.
-        left_out: paths of the lines that are left out.
+        lengths: the lengths of spectrograms in frames, as VITS estimates them for `DistributedBucketSampler`.
+        left_out: the paths of dropped lines.
 
     Raises:
         ConfigurationError: the list cannot be read, or the store has other settings or no waveforms.
@@ -138,15 +138,15 @@ class TextAudioLoader(_Loader):
         super().__init__(audiopaths_and_text, 2, hparams)
 
     def get_example(self, i: int) -> Any:
-        """Return the example of three at a position."""
+        """Return the example at a position."""
         return to_tensors(self._arrays(i))
 
 
 class TextAudioSpeakerLoader(_Loader):
-    """The same with a speaker, as VITS' ``TextAudioSpeakerLoader``: ``(text, spec, wav, sid [1] int64)``.
+    """`TextAudioLoader` with a speaker, as VITS' ``TextAudioSpeakerLoader``: ``(text, spec, wav, sid [1] int64)``.
 
     Args:
-        audiopaths_sid_text: file list of ``STORE/ID.wav|sid|text``.
+        audiopaths_sid_text: a file list of ``STORE/ID.wav|sid|text``.
         hparams: see `TextAudioLoader`.
 
     Raises:
@@ -162,7 +162,7 @@ class TextAudioSpeakerLoader(_Loader):
                 )
 
     def get_example(self, i: int) -> Any:
-        """Return the example of four at a position."""
+        """Return the example at a position."""
         return to_tensors((*self._arrays(i), np.array([int(self.lines[i][1])], np.int64)))
 
 
@@ -173,7 +173,7 @@ class TextAudioCollate:
     wav [B, 1, N] float32, wav_lengths [B])``, tensors.
 
     Args:
-        return_ids: add the order: which example each row is, [B] int64.
+        return_ids: append the position of each row's example, [B] int64.
     """
 
     def __init__(self, return_ids: bool = False) -> None:
@@ -199,33 +199,33 @@ class TextAudioCollate:
 
 
 class TextAudioSpeakerCollate(TextAudioCollate):
-    """The same for examples of `TextAudioSpeakerLoader`, with ``sid [B] int64`` after ``wav_lengths``."""
+    """`TextAudioCollate` for `TextAudioSpeakerLoader`, with ``sid [B] int64`` after ``wav_lengths``."""
 
     def _speakers(self, rows: Sequence[tuple[Any, ...]]) -> list[npt.NDArray[np.int64]]:
         return [np.array([int(row[3][0]) for row in rows], np.int64)]
 
 
 class DistributedBucketSampler(Sampler[list[int]]):
-    """Batches of equal count within ranges of lengths, as VITS' ``DistributedBucketSampler``.
+    """Batches of equal size within ranges of lengths, as VITS' ``DistributedBucketSampler``.
 
-    A bucket has the lengths above one boundary up to the next; examples outside of all are left out. In each bucket
-    some examples come again so that every rank has as many full batches.
+    A bucket holds the lengths above one boundary up to the next; examples outside of the boundaries are dropped. In
+    each bucket, examples are repeated until every rank has the same number of full batches.
 
     Args:
-        dataset: with `lengths`.
-        batch_size: examples a batch.
+        dataset: a dataset with `lengths`.
+        batch_size: examples per batch.
         boundaries: ascending lengths.
-        num_replicas: the number of ranks; by default that of ``torch.distributed``.
-        rank: this one's; by default that of ``torch.distributed``.
-        shuffle: other batches every epoch.
-        seed: from 0 on, the same on every rank.
+        num_replicas: the number of ranks; defaults to that of ``torch.distributed``.
+        rank: the rank of this process; defaults to that of ``torch.distributed``.
+        shuffle: make new batches every epoch.
+        seed: a non-negative integer, the same on every rank.
 
     Attributes:
-        left_out: positions of examples outside of the boundaries.
+        left_out: the positions of dropped examples.
 
     Raises:
-        ConfigurationError: there is no such rank, or the batch size is below 1.
-        SamplingError: no example lies between two boundaries.
+        ConfigurationError: the rank is out of range, or the batch size is below 1.
+        SamplingError: no example is within the boundaries.
     """
 
     def __init__(
@@ -253,20 +253,20 @@ class DistributedBucketSampler(Sampler[list[int]]):
         buckets = [np.flatnonzero(np.array(numbers) == number) for number in range(last)]
         self.buckets = [bucket for bucket in buckets if len(bucket)]
         if not self.buckets:
-            raise SamplingError(f"no example has a length between the boundaries {self.boundaries}")
+            raise SamplingError(f"no example has a length within the boundaries {self.boundaries}")
 
     @property
     def size(self) -> int:
-        """The number of examples that positions are drawn from."""
+        """The number of examples that positions index into."""
         return len(self.lengths)
 
     def order(self, epoch: int) -> Iterator[list[int]]:
-        """Return the batches of an epoch, of all ranks in turn."""
+        """Iterate over the batches of an epoch, for all ranks."""
         batches: list[npt.NDArray[np.int64]] = []
         for number, bucket in enumerate(self.buckets):
             order = bucket[permutation(len(bucket), self._seed, epoch, number + 1)] if self._shuffle else bucket
             order = np.resize(order, -(-len(bucket) // self._step) * self._step)
-            # Every rank has every world_size-th example of the bucket.
+            # Each rank gets every world_size-th example of the bucket.
             batches += list(order.reshape(-1, self._size, self.world_size).transpose(0, 2, 1).reshape(-1, self._size))
         steps = np.arange(len(batches)).reshape(-1, self.world_size)
         if self._shuffle:
@@ -278,11 +278,11 @@ class DistributedBucketSampler(Sampler[list[int]]):
         return self._size * self.world_size
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many batches an epoch holds, for all ranks."""
+        """Return the number of batches of an epoch, for all ranks."""
         return sum(-(-len(bucket) // self._step) for bucket in self.buckets) * self.world_size
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {
             "lengths": digest(np.array(self.lengths)),
             "boundaries": self.boundaries,
@@ -294,12 +294,12 @@ class DistributedBucketSampler(Sampler[list[int]]):
 
 
 def slice_segments(x: Any, ids_str: Any, segment_size: int = 4) -> Any:
-    """Return a stretch of each row of a tensor.
+    """Return a segment of each row of a tensor.
 
     Args:
         x: [B, C, T].
-        ids_str: [B] where each stretch begins.
-        segment_size: its length.
+        ids_str: [B] the start of each segment.
+        segment_size: the length of a segment.
 
     Returns:
         [B, C, segment_size]
@@ -312,13 +312,13 @@ def slice_segments(x: Any, ids_str: Any, segment_size: int = 4) -> Any:
 def rand_slice_segments(
     x: Any, x_lengths: Any = None, segment_size: int = 4, *, generator: Any = None
 ) -> tuple[Any, Any]:
-    """Return a random stretch of each row of a tensor, and where it begins.
+    """Return a random segment of each row of a tensor, and its start.
 
     Args:
         x: [B, C, T].
-        x_lengths: [B], or T for all.
-        segment_size: the length of a stretch.
-        generator: torch's; None takes its global one, as VITS does.
+        x_lengths: [B] the lengths of rows; defaults to T.
+        segment_size: the length of a segment.
+        generator: a torch generator; None uses the global one, as VITS does.
 
     Returns:
         [B, C, segment_size] and [B] int64.

@@ -1,7 +1,7 @@
-"""Vocos' dataset, out of a store in the place of wav files: waveforms of random level, cut anywhere.
+"""Vocos' dataset, reading a store instead of wav files: waveforms of random level, cut at random samples.
 
-In its ``dataset.py`` or your own training script change ``from vocos.dataset import VocosDataset`` to import from here;
-the lines of the file list are ``STORE/ID.wav``.
+In its ``dataset.py`` or your own training script, import ``VocosDataset`` from here instead of ``vocos.dataset``. The
+lines of the file list are ``STORE/ID.wav``.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
 from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _LOUDEST, _RANGE = -1.0, 5.0
-"""Decibels: in training, peaks lie from −1 to −6."""
+"""Decibels: the peaks of training waveforms are −6 to −1."""
 
 _VALIDATION_GAIN = -3.0
 
 
 class VocosDataset(RandomExamples):
-    """Waveforms as Vocos' ``VocosDataset`` gives them: [num_samples] float32 tensors, which torch stacks to a batch.
+    """Waveforms as in Vocos' ``VocosDataset``: float32 tensors [num_samples], which torch stacks to a batch.
 
-    In training the peak of the recording is drawn from −1 to −6 dB, in steps of 0.01, and so is where the cut begins.
-    In validation the peak is −3 dB and the cut begins at 0. A recording that is too short is repeated.
+    In training, the peak of the recording is random from −6 to −1 dB, in steps of 0.01, and so is the start of the
+    segment. In validation, the peak is −3 dB and the segment starts at 0. A recording that is too short is repeated.
 
     Args:
-        cfg: with `filelist_path` (one ``STORE/ID.wav`` a line), `sampling_rate` and `num_samples`.
-        train: whether to draw.
-        seed: from 0 on.
+        cfg: settings with `filelist_path` (one ``STORE/ID.wav`` per line), `sampling_rate` and `num_samples`.
+        train: draw level and start at random.
+        seed: a non-negative integer.
 
     Raises:
         ConfigurationError: the store has another sample rate or no waveforms, or the list cannot be read.
@@ -47,7 +47,7 @@ class VocosDataset(RandomExamples):
         self.train = train
         self._draws = EpochDraws(check_seed(seed))
         if self.num_samples < 1:
-            raise ConfigurationError(f"num_samples: expected a number from 1 on, found {self.num_samples}")
+            raise ConfigurationError(f"num_samples: expected an integer >= 1, found {self.num_samples}")
 
     def __len__(self) -> int:
         return len(self.filelist)
@@ -67,7 +67,7 @@ class VocosDataset(RandomExamples):
         return to_tensors(audio)
 
     def draw(self, i: int, n_samples: int, epoch: int | None = None) -> tuple[float, int]:
-        """Return the level in dB and the first sample that are drawn for a waveform of so many samples."""
+        """Return random peak level in dB and start for a waveform of `n_samples`."""
         level, place = self._draws.words(2, i, epoch).tolist()
         gain = round(_LOUDEST - _RANGE * (level >> 11) / 2**53, 2)
         return gain, place % (max(0, n_samples - self.num_samples) + 1)

@@ -1,4 +1,4 @@
-"""Batches for a WaveNet vocoder: random clips of audio that begin at a frame, whole mels, and where the clips begin."""
+"""Batches for a WaveNet vocoder: random clips of audio that start at a frame, their starts, and full mels."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tts_prep.loader.randomness import check_seed
 
 
 class DataCollector:
-    """Batch utterances with clips of equal length, cut elsewhere every epoch.
+    """Batch utterances with random audio clips of equal length, which change every epoch.
 
-    Where a clip begins is a function of seed, epoch and audio; see `tts_prep.loader.epochs.EpochDraws` for what the
-    epoch is in torch's workers.
+    The start of a clip is a function of seed, epoch and audio; `tts_prep.loader.epochs.EpochDraws` says how the epoch
+    is determined in torch's workers.
 
     Args:
-        context_size: samples that a clip has before those that are trained on.
+        context_size: the number of samples of context before the samples to train on.
         sample_rate: Hz.
-        hop_length: samples a frame.
-        train_clip_seconds: length of what is trained on.
-        valid: keep the whole audio, padded, and begin at 0.
-        seed: from 0 on.
+        hop_length: samples per frame.
+        train_clip_seconds: the duration to train on, in seconds.
+        valid: use the full audio, padded, starting at 0.
+        seed: a non-negative integer.
 
     Raises:
         ConfigurationError: the seed is negative.
@@ -54,13 +54,13 @@ class DataCollector:
         self._draws = EpochDraws(check_seed(seed))
 
     def set_epoch(self, epoch: int) -> None:
-        """Cut elsewhere from now on, where positions do not carry an epoch."""
+        """Set the epoch for batches whose positions carry none."""
         self._draws.epoch = epoch
 
     def random_crop(
         self, sample: tuple[npt.NDArray[Any], npt.NDArray[Any]], epoch: int | None = None
     ) -> tuple[Any, Any, int]:
-        """Return a clip [hop_length · num_frames], the mel as it is, and the sample where the clip begins.
+        """Return a clip [hop_length · num_frames], the unchanged mel, and the first sample of the clip.
 
         Raises:
             ConfigurationError: the audio is shorter than a clip.
@@ -79,11 +79,11 @@ class DataCollector:
     def __call__(
         self, samples: UtteranceDataset | Sequence[Any]
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        """Return audios [B, samples] float32, mels [B, F, T] float32 and the clips' starts [B] int64, in samples.
+        """Return audios [B, samples] float32, mels [B, F, T] float32 and the starts of clips [B] int64, in samples.
 
         Args:
-            samples: utterances of a store that keeps waveforms, or pairs of audio [samples] and mel [F, T]. An
-                utterance's audio is brought to its whole frames: longer, it is cut; shorter, filled up with zeros.
+            samples: utterances of a store with waveforms, or pairs of audio [samples] and mel [F, T]. The audio of an
+                utterance is truncated or zero-padded to ``n_frames * hop_length`` samples.
         """
         pairs = [self._pair(sample) for sample in samples]
         epoch = getattr(samples, "batch_epoch", None)
@@ -102,11 +102,11 @@ class DataCollector:
             return audio, mel
         if sample.waveform is None:
             raise ConfigurationError(
-                f"utterance '{sample.id}': the store keeps no waveforms; make it with --waveform int16"
+                f"utterance '{sample.id}': the store has no waveforms; prepare it with --waveform int16"
             )
         if (sample.store.sample_rate, sample.store.hop_length) != (self.sample_rate, self.hop_length):
             raise ConfigurationError(
-                f"utterance '{sample.id}' has {sample.store.sample_rate} Hz and {sample.store.hop_length} samples a "
+                f"utterance '{sample.id}' has {sample.store.sample_rate} Hz and {sample.store.hop_length} samples per "
                 f"frame, the collector was made for {self.sample_rate} and {self.hop_length}"
             )
         audio = np.zeros(len(sample.mel) * self.hop_length, np.float32)

@@ -1,1 +1,1 @@
-"""Which rows make which batch of which epoch."""
+"""Samplers: which utterances an epoch visits, in which order and in which batches."""

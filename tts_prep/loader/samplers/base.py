@@ -1,4 +1,4 @@
-"""In which order an epoch visits the utterances."""
+"""The base class of all samplers, and the sequential, random and batch samplers."""
 
 from __future__ import annotations
 
@@ -11,66 +11,67 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.checksums import json_sha256
-from tts_prep.loader.randomness import check_seed, permutation_parts, random_words
+from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
 from tts_prep.loader.samplers.ranks import Rank, resolve_rank
 from tts_prep.loader.samplers.shapes import BatchPositions
 
 T = TypeVar("T")
-Progress: TypeAlias = "tuple[tuple[int, int], ...]"
-"""Steps made in an epoch: pairs of a number of ranks and how many steps it made, in order."""
+EpochProgress: TypeAlias = "tuple[tuple[int, int], ...]"
+"""The steps made in an epoch: pairs (world size, number of steps), in order."""
 
 _BLOCK = 1 << 20
-"""How many utterances are put into order at once, so that an epoch of more begins without a wait."""
+"""The number of utterances shuffled at a time; larger epochs start without waiting for a full permutation."""
 
 
 class Sampler(ABC, Generic[T]):
-    """What an epoch is made of: positions in a dataset, or lists of them.
+    """Base class: an iterable of the positions of an epoch, or of batches of positions.
 
-    Every iteration is one epoch. The first is epoch 0, and each one after that the next, unless `set_epoch` says
-    otherwise. What an epoch holds is a pure function of the sampler's settings and the epoch's number.
+    Each iteration is one epoch. The first iteration is epoch 0, the next epoch 1, and so on, unless `set_epoch` sets
+    another. The content of an epoch is a pure function of the sampler's settings and the epoch number.
 
-    An epoch is one list, `order`, the same on every rank. Each rank gets every ``world_size``-th element of it, and all
-    ranks the same number: where they do not divide the list, it is continued from its beginning. So the state of a run
-    is the number of steps that it has made, and any other number of ranks can go on from there.
+    An epoch is one list, `order`, the same on every rank. Each rank gets every ``world_size``-th element of it. All
+    ranks get the same number of elements: if the list's length is not divisible by ``world_size``, the list is
+    repeated from its beginning. So the state of a run is its number of steps, and a run can resume with another
+    number of ranks.
 
     Args:
-        rank: which share of an epoch this sampler gives, from 0 on; ``"auto"`` takes rank and number of ranks from
-            ``torch.distributed``, or 0 of 1 where no process group runs.
-        world_size: how many shares there are.
+        rank: the rank of this process, 0 to world_size - 1. ``"auto"`` takes rank and world size from
+            ``torch.distributed``, or 0 and 1 if no process group is initialized.
+        world_size: the number of ranks.
 
     Raises:
-        ConfigurationError: there is no such rank.
+        ConfigurationError: the rank is out of range.
     """
 
     def __init__(self, *, rank: Rank = 0, world_size: int = 1) -> None:
         self.rank, self.world_size = resolve_rank(rank, world_size)
         self._epoch = 0
         self._begun = False
-        self._done: Progress = ()
+        self._done: EpochProgress = ()
         self._given = 0
         self._turn = 0
 
     @property
     def epoch(self) -> int:
-        """The epoch of the last iteration that gave anything, or what `set_epoch` said since."""
+        """The epoch of the last iteration that yielded an element, or the one set by `set_epoch` since."""
         return self._epoch
 
     @property
     def begun(self) -> bool:
-        """Whether the current epoch has given anything since it was set or loaded."""
+        """Whether the current epoch has yielded an element since it was set or loaded."""
         return self._begun
 
     def set_epoch(self, epoch: int) -> None:
-        """Make the next iteration that of an epoch.
+        """Set the epoch of the next iteration.
 
-        Right after `load_state_dict`, the epoch that was loaded is still continued where it stopped.
+        Setting the epoch that `load_state_dict` has just loaded keeps the loaded position within it.
         """
         if operator.index(epoch) < 0:
-            raise ConfigurationError(f"epoch: expected a number from 0 on, found {epoch}")
+            raise ConfigurationError(f"epoch: expected an integer >= 0, found {epoch}")
         if self._begun or self._epoch != epoch:
             self._begin(operator.index(epoch), ())
 
-    def _begin(self, epoch: int, done: Progress) -> None:
+    def _begin(self, epoch: int, done: EpochProgress) -> None:
         self._epoch = epoch
         self._done = done
         self._begun = False
@@ -78,31 +79,31 @@ class Sampler(ABC, Generic[T]):
         self._turn += 1
 
     def __iter__(self) -> Iterator[T]:
-        # A generator: an epoch begins with its first element. torch's DataLoader with workers makes two iterators an
-        # epoch and uses one of them.
+        # A generator, so that an epoch begins with its first element: torch's DataLoader with workers makes two
+        # iterators per epoch and uses one of them.
         if self._begun:
             self._begin(self._epoch + 1, ())
         self._begun = True
         self._turn += 1
         turn = self._turn
         for element in self.rest(self._epoch, self._done):
-            # Of two iterations at once, the later one is the state's.
+            # If two iterators exist, the state follows the newer one.
             if turn == self._turn:
                 self._given += 1
             yield element
 
     def state_dict(self, steps: int | None = None) -> dict[str, Any]:
-        """Return where the epoch stands, as plain numbers and strings.
+        """Return the position in the epoch, as plain numbers and strings.
 
         Args:
-            steps: how many elements have been used since the epoch began, or since a state was loaded in it. By
-                default as many as were given out, which is more where something like torch's DataLoader with
-                workers takes some ahead. Ours has a ``state_dict`` of its own that knows.
+            steps: the number of elements used since the epoch began, or since a state was loaded in it. Defaults to
+                the number yielded, which is too large if the consumer prefetches, as torch's DataLoader with workers
+                does. `tts_prep.loader.DataLoader.state_dict` passes the right number.
         """
         count = self._given if steps is None else steps
         if count and self.ends_after(count):
             return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
-        done = [list(part) for part in self._done]
+        done = [list(steps_of_ranks) for steps_of_ranks in self._done]
         if count and done and done[-1][0] == self.world_size:
             done[-1][1] += count
         elif count:
@@ -110,38 +111,40 @@ class Sampler(ABC, Generic[T]):
         return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch, "done": done}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; rank and number of ranks may be others than those that it was made with.
+        """Resume from a state. The number of ranks may differ from that of the saved run.
 
         Raises:
-            ConfigurationError: it is no state, or one of a sampler with other settings or of another dataset.
+            ConfigurationError: the state is malformed, or belongs to a sampler with other settings or another dataset.
         """
         try:
             name, settings, epoch = str(state["sampler"]), str(state["settings"]), operator.index(state["epoch"])
             done = tuple((operator.index(world), operator.index(steps)) for world, steps in state["done"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigurationError(f"load_state_dict: expected what state_dict gave, found {error!r}") from error
+            raise ConfigurationError(
+                f"load_state_dict: expected the result of state_dict(), found {error!r}"
+            ) from error
         if name != type(self).__name__:
             raise ConfigurationError(f"load_state_dict: the state is of a {name}, this is a {type(self).__name__}")
         if settings != self.fingerprint:
             raise ConfigurationError(
                 f"load_state_dict: the state is of a {name} with other settings or another dataset; "
-                "make the sampler as it was made then"
+                "create the sampler with the settings of the saved run"
             )
         if epoch < 0 or any(world < 1 or steps < 0 for world, steps in done):
-            raise ConfigurationError(f"load_state_dict: epoch {epoch} and steps {list(done)} cannot be")
+            raise ConfigurationError(f"load_state_dict: epoch {epoch} and steps {list(done)} are impossible")
         self._begin(epoch, done)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all settings that decide what an epoch holds; rank and number of ranks are not among them."""
+        """SHA-256 of all settings that determine an epoch. Rank and world size are not included."""
         return json_sha256({"sampler": type(self).__name__, **self.settings()})
 
     def draw(self, epoch: int) -> Iterator[T]:
-        """Return what an epoch holds for this rank, without making it the current one."""
+        """Iterate over this rank's elements of an epoch, without changing the current epoch."""
         return self.rest(epoch, ())
 
-    def rest(self, epoch: int, done: Progress) -> Iterator[T]:
-        """Return what is left of an epoch for this rank after steps that were made in it."""
+    def rest(self, epoch: int, done: EpochProgress) -> Iterator[T]:
+        """Iterate over this rank's remaining elements of an epoch after the steps in `done`."""
         start = steps_made(done)
         left = islice(self.order(epoch), start, None)
         if self.world_size == 1:
@@ -152,44 +155,44 @@ class Sampler(ABC, Generic[T]):
         return islice(chain(left, again), self.rank, count, self.world_size)
 
     def count(self, epoch: int) -> int:
-        """Return how much an epoch holds for this rank."""
+        """Return the number of elements of an epoch for this rank."""
         return self.count_rest(epoch, ())
 
-    def count_rest(self, epoch: int, done: Progress) -> int:
-        """Return how much is left of an epoch for this rank after steps that were made in it."""
+    def count_rest(self, epoch: int, done: EpochProgress) -> int:
+        """Return the number of this rank's remaining elements of an epoch after the steps in `done`."""
         return -(-max(0, self.order_size(epoch) - steps_made(done)) // self.world_size)
 
     def __len__(self) -> int:
-        """Return how much the current epoch holds for this rank, however much of it has been given out."""
+        """Return the number of elements of the current epoch for this rank, including those already yielded."""
         return sum(steps for _, steps in self._done) + self.remaining
 
     @property
     def remaining(self) -> int:
-        """How much of the current epoch is left after the state that was loaded; all of it where none was."""
+        """The number of elements that follow the loaded state in the current epoch; all of them if none was loaded."""
         return self.count_rest(self._epoch, self._done)
 
     def ends_after(self, steps: int) -> bool:
-        """Return whether nothing is left of the current epoch after so many more steps."""
+        """Return whether the current epoch ends within this number of further steps."""
         return steps >= self.remaining
 
     @property
     def sampler(self) -> Sampler[T]:
-        """The sampler itself: Lightning calls ``set_epoch`` of the sampler of a batch sampler."""
+        """The sampler itself: Lightning calls ``batch_sampler.sampler.set_epoch``."""
         return self
 
     @property
     def batch_size(self) -> int | None:
-        """Utterances a batch, where all batches have as many; else None.
+        """The number of utterances per batch if it is constant, else None.
 
-        accelerate and Lightning ask for it when they share a batch sampler among ranks.
+        accelerate and Lightning read it when they shard a batch sampler.
 
         Raises:
-            ConfigurationError: the sampler is shared among ranks already, so that doing it again would lose batches.
+            ConfigurationError: the sampler is sharded already; sharding it again would lose batches.
         """
         if self.world_size > 1:
             raise ConfigurationError(
-                f"this {type(self).__name__} already gives rank {self.rank} of {self.world_size} its share; either "
-                "make it without rank and world_size, or let nothing else share its batches (accelerate: do not "
+                f"this {type(self).__name__} is already sharded: rank {self.rank} of {self.world_size}; either create "
+                "it without rank and world_size, or do not let the framework shard it again (accelerate: do not "
                 "prepare the loader; Lightning: use_distributed_sampler=False)"
             )
         return None
@@ -197,26 +200,26 @@ class Sampler(ABC, Generic[T]):
     @property
     @abstractmethod
     def size(self) -> int | None:
-        """The number of utterances that positions are drawn from; None where that is not known."""
+        """The number of utterances that positions index into; None if unknown."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch besides its number, as plain numbers and strings."""
+        """Return the settings that determine an epoch, as plain numbers and strings."""
 
     @abstractmethod
     def order(self, epoch: int) -> Iterator[T]:
-        """Return everything that an epoch holds, for all ranks."""
+        """Iterate over the elements of an epoch, for all ranks."""
 
     @abstractmethod
     def order_size(self, epoch: int) -> int:
-        """Return how much an epoch holds, for all ranks."""
+        """Return the number of elements of an epoch, for all ranks."""
 
 
 class SequentialSampler(Sampler[int]):
     """Visit every utterance in order.
 
     Args:
-        data_source: the dataset, or anything as long.
+        data_source: the dataset, or anything of the same length.
         rank: see `Sampler`.
         world_size: see `Sampler`.
     """
@@ -227,37 +230,37 @@ class SequentialSampler(Sampler[int]):
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return self._size
 
     def order(self, epoch: int) -> Iterator[int]:  # noqa: ARG002
-        """Return the positions in order, whatever the epoch."""
+        """Iterate over the positions in ascending order; all epochs are equal."""
         return iter(range(self._size))
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds."""
+        """Return the number of positions of an epoch."""
         return self._size
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {"size": self._size}
 
 
 class RandomSampler(Sampler[int]):
-    """Visit utterances in random order, another one every epoch.
+    """Visit utterances in random order, a new one every epoch.
 
     Args:
-        data_source: the dataset, or anything as long.
-        replacement: draw each one independently, so that some come twice and some not at all.
-        num_samples: how many an epoch; by default as many as there are. Without replacement, more than there are
-            means another order after the first, and so on.
-        seed: from 0 on.
+        data_source: the dataset, or anything of the same length.
+        replacement: draw each position independently, so that some come twice and some not at all.
+        num_samples: positions per epoch; defaults to the length of the dataset. If it is larger and `replacement` is
+            False, one permutation follows another.
+        seed: a non-negative integer.
         rank: see `Sampler`.
         world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: a setting is out of range.
-        SamplingError: samples are wanted of an empty dataset.
+        SamplingError: the dataset is empty, and `num_samples` is above 0.
     """
 
     def __init__(
@@ -276,19 +279,19 @@ class RandomSampler(Sampler[int]):
         self._count = self._size if num_samples is None else operator.index(num_samples)
         self._seed = check_seed(seed)
         if self._count < 0:
-            raise ConfigurationError(f"num_samples: expected a number from 0 on, found {num_samples}")
+            raise ConfigurationError(f"num_samples: expected an integer >= 0, found {num_samples}")
         if self._count and not self._size:
             raise SamplingError(f"cannot draw {self._count:,} samples of an empty dataset")
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return self._size
 
     def order(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch, for all ranks."""
+        """Iterate over the positions of an epoch, for all ranks."""
         if self._replacement:
-            # 64 random bits: the modulo prefers no position by more than size / 2**64.
+            # The bias of the modulo is at most size / 2**64.
             words = random_words(self._count, self._seed, epoch)
             return (int(word) % self._size for word in words)
         return islice(self._orders(epoch), self._count)
@@ -296,7 +299,7 @@ class RandomSampler(Sampler[int]):
     def _orders(self, epoch: int) -> Iterator[int]:
         turn = 0
         while True:
-            for block in permutation_parts(self._size, _BLOCK, self._seed, epoch, turn):
+            for block in permutation_blocks(self._size, _BLOCK, self._seed, epoch, turn):
                 yield from map(int, block)
             turn += 1
 
@@ -305,21 +308,21 @@ class RandomSampler(Sampler[int]):
         return self._count
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         settings = {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
-        # Of one block, whatever its size, an order is the same.
+        # The block size matters only if there is more than one block.
         return settings | ({"part": _BLOCK} if self._size > _BLOCK and not self._replacement else {})
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Cut what a sampler gives into batches of equal count.
+    """Group the positions of a sampler into batches of equal size.
 
-    Rank and number of ranks are those of the sampler.
+    Rank and world size are those of the sampler.
 
     Args:
-        sampler: of positions; its epoch follows this one's. Anything that can be iterated over again will do.
-        batch_size: utterances a batch.
-        drop_last: leave out a last batch that is smaller.
+        sampler: a sampler of positions, whose epoch follows this one's, or any re-iterable of positions.
+        batch_size: utterances per batch.
+        drop_last: drop the last batch if it is smaller.
 
     Raises:
         ConfigurationError: the batch size is below 1.
@@ -336,29 +339,29 @@ class BatchSampler(Sampler[list[int]]):
 
     @property
     def batch_size(self) -> int | None:
-        """Utterances a batch; see `Sampler.batch_size`."""
+        """The number of utterances per batch; see `Sampler.batch_size`."""
         return super().batch_size or self._batch_size
 
     @property
     def size(self) -> int | None:
-        """The number of utterances that positions are drawn from; None where that is not known."""
+        """The number of utterances that positions index into; None if unknown."""
         return self._sampler.size if isinstance(self._sampler, Sampler) else None
 
     def order(self, epoch: int) -> Iterator[list[int]]:
-        """Return the batches of an epoch. Of more than one rank, this rank's: each cuts its own positions."""
+        """Iterate over this rank's batches of an epoch: each rank groups its own positions."""
         return self.rest(epoch, ())
 
     def order_size(self, epoch: int) -> int:
-        """Return how many batches `order` gives."""
+        """Return the number of batches of `order`."""
         return self.count_rest(epoch, ())
 
-    def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
-        """Return this rank's batches that are left of an epoch after steps that were made in it."""
+    def rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+        """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
             return self._cut(self._sampler.rest(epoch, self._in_positions(done)), epoch)
         return self._cut(islice(iter(self._sampler), steps_made(done) * self._batch_size, None), epoch)
 
-    def _in_positions(self, done: Progress) -> Progress:
+    def _in_positions(self, done: EpochProgress) -> EpochProgress:
         return tuple((world_size, steps * self._batch_size) for world_size, steps in done)
 
     def _cut(self, positions: Iterator[int], epoch: int) -> Iterator[list[int]]:
@@ -366,8 +369,8 @@ class BatchSampler(Sampler[list[int]]):
             if len(batch) == self._batch_size or not self.drop_last:
                 yield batch
 
-    def count_rest(self, epoch: int, done: Progress) -> int:
-        """Return how many batches are left of an epoch for this rank after steps that were made in it."""
+    def count_rest(self, epoch: int, done: EpochProgress) -> int:
+        """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
             return self._batches(self._sampler.count_rest(epoch, self._in_positions(done)))
         return max(0, self._batches(self._length()) - steps_made(done))
@@ -381,23 +384,23 @@ class BatchSampler(Sampler[list[int]]):
         return len(self._sampler)
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
         return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
 
 
-def steps_made(done: Progress) -> int:
-    """Return how many elements of the common list of an epoch have been used."""
+def steps_made(done: EpochProgress) -> int:
+    """Return the number of elements of an epoch used by all ranks together."""
     return sum(world_size * steps for world_size, steps in done)
 
 
 def check_batch_size(batch_size: int) -> int:
-    """Return a batch size that can be used.
+    """Return a batch size as an int.
 
     Raises:
         ConfigurationError: it is below 1.
     """
     value = operator.index(batch_size)
     if value < 1:
-        raise ConfigurationError(f"batch_size: expected a number from 1 on, found {value}")
+        raise ConfigurationError(f"batch_size: expected an integer >= 1, found {value}")
     return value

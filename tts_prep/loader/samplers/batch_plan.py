@@ -1,4 +1,4 @@
-"""The batches of an epoch, or of a part of one, as arrays."""
+"""The batches of an epoch, or of a window of it, as arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.format.datasets import Array
-from tts_prep.loader.samplers.base import Progress, steps_made
+from tts_prep.loader.samplers.base import EpochProgress, steps_made
 from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 Int64Array = npt.NDArray[np.int64]
@@ -20,12 +20,12 @@ class BatchPlan:
     """The batches of an epoch, or of a window of it.
 
     Attributes:
-        positions: [n] int64, the utterances of all batches.
-        starts: [n_batches] int64, where a batch begins in `positions`, in the order of the epoch.
-        sizes: [n_batches] int64, how many utterances it has.
-        lengths: [size] of all utterances, as the sampler was given them.
-        shapes: the shapes that batches are padded to, where there are fixed ones.
-        shape_of: [n_batches] int64, which of the shapes a batch has; empty where there are none.
+        positions: [n] int64, the positions of all utterances, batch by batch.
+        starts: [n_batches] int64, the index in `positions` at which each batch begins, in the order of the epoch.
+        sizes: [n_batches] int64, the number of utterances of each batch.
+        lengths: [size], the lengths of all utterances, as passed to the sampler.
+        shapes: the fixed shapes that batches are padded to; empty if shapes are not fixed.
+        shape_of: [n_batches] int64, the index in `shapes` of each batch; empty if shapes are not fixed.
     """
 
     positions: Int64Array
@@ -39,20 +39,20 @@ class BatchPlan:
         return len(self.starts)
 
     def batch(self, number: int, epoch: int | None = None) -> BatchPositions:
-        """Return the positions of the utterances of a batch, and with them its epoch and its shape."""
+        """Return the positions of a batch, with its epoch and shape."""
         start = int(self.starts[number])
         batch: list[int] = self.positions[start : start + int(self.sizes[number])].tolist()
         return BatchPositions(batch, epoch, self.shapes[self.shape_of[number]] if self.shapes else None)
 
     def longest(self) -> Int64Array:
-        """Return the length of the longest utterance of every batch, [n_batches]."""
+        """Return the length of each batch's longest utterance, [n_batches]."""
         return self.longest_of(self.lengths)
 
     def longest_of(self, lengths: Array) -> Int64Array:
-        """Return the longest of every batch by other lengths [size], [n_batches]."""
+        """Return each batch's maximum of the given lengths [size], [n_batches]."""
         if not len(self):
             return np.empty(0, np.int64)
-        # Batches may be a part of all: from each start to the end of its batch, which is not the next start then.
+        # Batches may have been removed, so a batch need not end where the next one starts.
         bounds = np.stack([self.starts, self.starts + self.sizes], axis=1)
         by_start = np.argsort(self.starts)
         values = np.append(lengths[self.positions], 0)
@@ -61,7 +61,7 @@ class BatchPlan:
         return longest
 
     def padding(self) -> float:
-        """Return the share of the padded frames of the epoch that is padding, from 0 to 1."""
+        """Return the fraction of padded frames that is padding, 0 to 1."""
         if self.shapes:
             frames = np.array([shape.size * next(iter(shape.lengths.values())) for shape in self.shapes], np.int64)
             padded = int(frames[self.shape_of].sum())
@@ -71,15 +71,15 @@ class BatchPlan:
         return 1 - int((real[self.starts + self.sizes] - real[self.starts]).sum()) / padded if padded else 0.0
 
     def evened(self, world_size: int, multiple_of: int = 1, before: int = 0) -> BatchPlan:
-        """Return the plan with so many more batches that the ranks divide the epoch's.
+        """Return a plan whose number of batches, together with those before it, is divisible by the world size.
 
-        The largest batches are cut in two, so that every utterance still comes once. Only where too few batches can
-        be cut, the first ones are repeated.
+        The largest batches are split in two, so that every utterance still comes once. If too few batches can be
+        split, the first ones are repeated.
 
         Args:
             world_size: the number of ranks.
-            multiple_of: what sizes are multiples of, where they are large enough.
-            before: how many batches the epoch has before those of this plan.
+            multiple_of: sizes of at least this are multiples of it.
+            before: the number of batches of the epoch before this plan.
         """
         plan = self
         while missing := -(before + len(plan)) % world_size:
@@ -98,7 +98,7 @@ class BatchPlan:
         return plan
 
     def chosen(self, numbers: Int64Array | slice) -> BatchPlan:
-        """Return the plan of some of the batches."""
+        """Return a plan of the batches with these numbers."""
         return replace(
             self,
             starts=self.starts[numbers],
@@ -107,24 +107,24 @@ class BatchPlan:
         )
 
     def without(self, numbers: Int64Array) -> BatchPlan:
-        """Return the plan of all batches but some."""
+        """Return a plan without the batches with these numbers."""
         return self.chosen(np.delete(np.arange(len(self)), numbers)) if len(numbers) else self
 
     def utterances(self, numbers: Int64Array | slice) -> Int64Array:
-        """Return the utterances of some of the batches, batch after batch."""
+        """Return the positions of the batches with these numbers, batch by batch."""
         bounds = zip(self.starts[numbers].tolist(), self.sizes[numbers].tolist(), strict=True)
-        parts = [self.positions[start : start + size] for start, size in bounds]
-        return np.concatenate([np.empty(0, np.int64), *parts])
+        batches = [self.positions[start : start + size] for start, size in bounds]
+        return np.concatenate([np.empty(0, np.int64), *batches])
 
     def split_last(self) -> tuple[BatchPlan, BatchPlan]:
-        """Return all batches but the last, and the last, which does not hold on to the others' memory."""
+        """Return all batches but the last, and the last with its own copy of its positions."""
         last = self.chosen(slice(-1, None))
         last = replace(last, positions=self.utterances(slice(-1, None)), starts=np.zeros(len(last), np.int64))
         return self.chosen(slice(-1)), last
 
 
 def joined(plans: Sequence[BatchPlan]) -> BatchPlan:
-    """Return the plan of the batches of one or several plans, one after another."""
+    """Concatenate batch plans."""
     if len(plans) == 1:
         return plans[0]
     shifts = np.cumsum([0, *(len(plan.positions) for plan in plans)]).tolist()
@@ -138,21 +138,22 @@ def joined(plans: Sequence[BatchPlan]) -> BatchPlan:
 
 
 def shared(
-    windows: Iterable[tuple[BatchPlan, bool]], done: Progress, world_size: int, multiple_of: int
+    windows: Iterable[tuple[BatchPlan, bool]], done: EpochProgress, world_size: int, multiple_of: int
 ) -> Iterator[tuple[BatchPlan, bool]]:
-    """Return what is left of an epoch after steps that were made in it, as many batches for every rank.
+    """Yield the remaining batches of an epoch after the steps in `done`, the same number for every rank.
 
-    Only the last window is changed for the ranks, so that the ones before it can be used without it. It has at least
-    one batch, if the epoch has: each window's last one is held back for the next.
+    Only the last window is changed to make the numbers equal, so that earlier windows can be used before it is
+    planned. The last window has at least one batch if the epoch has any: each window's last batch is moved to the
+    next window.
 
     Args:
-        windows: the batches of the epoch, in order; with each window, whether it is the last.
-        done: the steps that were made.
-        world_size: the number of ranks that go on.
-        multiple_of: what sizes are multiples of, where they are large enough.
+        windows: pairs (batches of a window, whether it is the last), in order.
+        done: the steps made so far.
+        world_size: the number of ranks that continue.
+        multiple_of: sizes of at least this are multiples of it.
 
-    Returns:
-        Windows, and with each one whether it is the last.
+    Yields:
+        Pairs (batches of a window, whether it is the last).
     """
     before, held = 0, None
     for window, last in windows:

@@ -1,4 +1,4 @@
-"""Buckets: utterances of about the same length."""
+"""Buckets of utterances of similar length."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Int64Array = npt.NDArray[np.int64]
 
 
 def bucket_edges(shortest: int, longest: int, tolerance: float, phase: float) -> list[float]:
-    """Return where buckets begin, from about the shortest length to beyond the longest.
+    """Return the lower edges of buckets, from about the shortest length to beyond the longest.
 
     Args:
-        shortest: of all lengths.
-        longest: of all lengths.
-        tolerance: the width of a bucket as a share of its length, above 0.
-        phase: from 0 to 1, what share of a width the first bucket loses.
+        shortest: the minimum of all lengths.
+        longest: the maximum of all lengths.
+        tolerance: the relative width of a bucket, above 0.
+        phase: the shift of all edges as a fraction of a bucket's width, 0 to 1.
     """
-    # Products only: unlike logarithms, they have the same bits on every processor.
+    # Products only: unlike logarithms, they give the same bits on every processor.
     step = 1 + tolerance
     edges = [max(1, shortest) * (1 + tolerance * phase)]
     while edges[-1] <= longest:
@@ -32,14 +32,14 @@ def bucket_edges(shortest: int, longest: int, tolerance: float, phase: float) ->
 
 
 def number_buckets(lengths: Array, edges: Sequence[float]) -> tuple[Int64Array, Int64Array]:
-    """Return the number of each length's bucket, ascending with length, and the longest length of every bucket.
+    """Return the bucket of each length, and the longest length of each bucket.
 
     Args:
         lengths: [n], at least one.
-        edges: where buckets begin; without any, every length is a bucket of its own.
+        edges: the lower edges of buckets; if empty, every distinct length is a bucket.
 
     Returns:
-        [n] the numbers, and [n_buckets] the longest. There are no empty buckets.
+        [n] bucket numbers, ascending with length, and [n_buckets] the longest lengths. No bucket is empty.
     """
     values, _ = histogram(lengths)
     numbers = np.searchsorted(edges, values, side="right") if len(edges) else np.arange(len(values))
@@ -48,7 +48,7 @@ def number_buckets(lengths: Array, edges: Sequence[float]) -> tuple[Int64Array, 
 
 
 def number_shapes(lengths: Array, padded: Int64Array) -> Int64Array:
-    """Return which of the padded lengths, ascending, is the shortest that holds each length, [n]."""
+    """Return for each length the index of the smallest padded length that is not below it, [n]. `padded` ascends."""
     values, _ = histogram(lengths)
     return _look_up(lengths, values, np.searchsorted(padded, values, side="left"))
 
@@ -56,7 +56,7 @@ def number_shapes(lengths: Array, padded: Int64Array) -> Int64Array:
 def _look_up(lengths: Array, values: Int64Array, numbers: Int64Array) -> Int64Array:
     longest = int(values[-1])
     if longest < max(len(lengths), _LARGEST_TABLE):
-        # A look into a table of all possible lengths: ten times faster than a search for a large dataset.
+        # A lookup table of all possible lengths: ten times faster than a search on large datasets.
         table = np.zeros(longest + 1, np.int64)
         table[values] = numbers
         return table[lengths]
@@ -64,7 +64,7 @@ def _look_up(lengths: Array, values: Int64Array, numbers: Int64Array) -> Int64Ar
 
 
 def histogram(lengths: Array) -> tuple[Int64Array, Int64Array]:
-    """Return the different lengths, ascending, and how many utterances have each."""
+    """Return the distinct lengths, ascending, and their counts."""
     if int(lengths.max()) < max(len(lengths), _LARGEST_TABLE):
         counts = np.bincount(lengths)
         values = np.flatnonzero(counts)
@@ -74,7 +74,7 @@ def histogram(lengths: Array) -> tuple[Int64Array, Int64Array]:
 
 
 def histogram_of_blocks(blocks: Iterable[Array]) -> tuple[Int64Array, Int64Array]:
-    """Return the different lengths of all blocks, ascending, and how many utterances have each."""
+    """Return the distinct lengths of all blocks, ascending, and their counts."""
     values, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     for block in blocks:
         if len(block):

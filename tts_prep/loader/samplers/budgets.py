@@ -1,4 +1,4 @@
-"""How large a batch may be, and which utterances no batch can hold."""
+"""Limits on the size of a batch, and utterances that exceed them."""
 
 from __future__ import annotations
 
@@ -16,91 +16,89 @@ from tts_prep.format.datasets import Array
 
 @dataclass(frozen=True)
 class Budget:
-    """How large a batch may be: count × longest ** power, of one field, is at most the limit.
+    """A limit on the padded size of a batch in one field: count × longest ** power <= limit.
 
     Attributes:
-        field: the name that the sampler has the lengths under.
+        field: the name of the lengths in the sampler.
         limit: the largest padded size.
-        power: 1 counts padded elements; 2 is what attention costs.
+        power: 1 limits padded elements; 2 limits the cost of self-attention.
     """
 
     field: str
     limit: int
     power: Literal[1, 2] = 1
 
-    def most(self, longest: int) -> int:
-        """Return how many utterances a batch may have whose longest is so long; 0 where none fits."""
+    def max_utterances(self, longest: int) -> int:
+        """Return the maximum size of a batch for the length of its longest utterance; 0 if that exceeds the limit."""
         cost: int = max(1, longest) ** self.power
         return self.limit // cost
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Everything that bounds a batch.
+    """All limits on a batch.
 
     Attributes:
-        count: utterances, where no budget allows fewer.
-        budgets: all of them hold.
-        multiple_of: sizes are multiples of this, where they are large enough.
+        count: the maximum number of utterances.
+        budgets: limits on padded sizes; every batch respects all of them.
+        multiple_of: sizes of at least this are multiples of it.
     """
 
     count: int
     budgets: tuple[Budget, ...]
     multiple_of: int
 
-    def most(self, longest: Mapping[str, int]) -> int:
-        """Return how many utterances a batch may have whose longest are so long, at least one."""
-        allowed = [budget.most(longest[budget.field]) for budget in self.budgets if budget.field in longest]
+    def max_utterances(self, longest: Mapping[str, int]) -> int:
+        """Return the maximum number of utterances of a batch for the longest of each field, at least 1."""
+        allowed = [budget.max_utterances(longest[budget.field]) for budget in self.budgets if budget.field in longest]
         return self.rounded(max(1, min([self.count, *allowed])))
 
     def rounded(self, size: int) -> int:
-        """Return the largest size up to this one that batches have."""
+        """Return the size rounded down to a multiple of `multiple_of`, if it is at least that."""
         return size - size % self.multiple_of if size >= self.multiple_of else size
 
 
 def check_budgets(
     budgets: Sequence[Budget], max_frames: int | None, main: str, fields: Mapping[str, Array]
 ) -> tuple[Budget, ...]:
-    """Return all budgets.
+    """Return the budget of `max_frames` and all other budgets.
 
     Raises:
-        ConfigurationError: one is of a field that there is not, or of another power than 1 and 2.
+        ConfigurationError: a budget has an unknown field, or a power other than 1 and 2.
     """
-    found = (*(() if max_frames is None else (Budget(main, max_frames),)), *budgets)
-    for budget in found:
+    checked = (*(() if max_frames is None else (Budget(main, max_frames),)), *budgets)
+    for budget in checked:
         if budget.field not in fields:
-            raise ConfigurationError(
-                f"budgets: no lengths are given for '{budget.field}'; there are {', '.join(fields)}"
-            )
+            raise ConfigurationError(f"budgets: no lengths for '{budget.field}'; given are {', '.join(fields)}")
         if budget.power not in (1, 2):
             raise ConfigurationError(f"budgets: expected the power 1 or 2, found {budget.power}")
-    return found
+    return checked
 
 
 def find_over_budget(
     fields: Mapping[str, Array], budgets: Sequence[Budget], max_frames: int | None, main: str, *, drop: bool
 ) -> npt.NDArray[np.int64]:
-    """Return the positions of utterances that no batch can hold, and that are to be left out.
+    """Return the positions of utterances that exceed a budget by themselves.
 
     Raises:
-        SamplingError: there are some, and they are not to be left out.
+        SamplingError: there are such utterances, and `drop` is False.
     """
     over = np.empty(0, np.int64)
     for budget in budgets:
         lengths = fields[budget.field]
-        most = budget.limit if budget.power == 1 else math.isqrt(budget.limit)
-        if int(lengths.max()) <= max(most, 0):
+        max_length = budget.limit if budget.power == 1 else math.isqrt(budget.limit)
+        if int(lengths.max()) <= max(max_length, 0):
             continue
-        found = np.flatnonzero(lengths > most)
+        longer = np.flatnonzero(lengths > max_length)
         if not drop:
-            i = int(found[np.argmax(lengths[found])])
+            i = int(longer[np.argmax(lengths[longer])])
             name = "frames" if budget.field == "n_frames" else budget.field
             limit = "max_frames" if budget.limit == max_frames and budget.field == main else "its budget"
-            what = f"{limit} = {budget.limit:,}" if budget.power == 1 else f"the {most:,} that {limit} allows"
+            what = f"{limit} = {budget.limit:,}" if budget.power == 1 else f"the {max_length:,} that {limit} allows"
             raise SamplingError(
                 f"utterance {i} alone has {lengths[i]:,} {name}, more than {what}"
-                f"{f', and {len(found) - 1:,} more are over it' if len(found) > 1 else ''}; filter them out or "
+                f"{f', and {len(longer) - 1:,} more are over it' if len(longer) > 1 else ''}; filter them out or "
                 "allow more"
             )
-        over = np.union1d(over, found)
+        over = np.union1d(over, longer)
     return over

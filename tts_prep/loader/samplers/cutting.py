@@ -1,4 +1,4 @@
-"""Utterances in order of length, cut into batches that are as large as they may be."""
+"""Cut utterances sorted by length into batches as large as the limits allow."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Cutter:
     """Cuts sorted utterances into batches.
 
     Attributes:
-        fields: lengths of all utterances by name; the first one is what they are sorted by.
-        limits: what bounds a batch.
-        shapes: the shapes that batches are padded to, where there are fixed ones; each is a bucket.
+        fields: the lengths of all utterances by name; utterances are sorted by the first.
+        limits: the limits on a batch.
+        shapes: the fixed shapes that batches are padded to, each of which is a bucket; empty if shapes are not fixed.
     """
 
     fields: Mapping[str, Array]
@@ -38,17 +38,17 @@ class Cutter:
     def cut(
         self, positions: Int64Array, counts: Int64Array, longest: Int64Array, word: int | None = None
     ) -> tuple[BatchPlan, Int64Array]:
-        """Cut utterances in order into batches.
+        """Cut sorted utterances into batches.
 
         Args:
-            positions: [n] the longest bucket first.
-            counts: [n_buckets] how many utterances each bucket has, in that order.
+            positions: [n] the positions of utterances, the longest bucket first.
+            counts: [n_buckets] the number of utterances of each bucket, in that order.
             longest: [n_buckets] the longest length of each bucket, in that order.
-            word: a random number that says which batch is the small one where all others have one size; None for
-                the last.
+            word: a random number that selects the small batch if all others have the same size; None selects
+                the last one.
 
         Returns:
-            The batches, and the numbers of those that are small for want of utterances.
+            The batches, and the numbers of those that are small because utterances ran out.
         """
         if self.shapes:
             return self._cut_to_shapes(positions, counts)
@@ -62,7 +62,7 @@ class Cutter:
         return plan, np.array([] if short is None else [short], np.int64)
 
     def _cut_by_count(self, n: int, word: int | None) -> tuple[Int64Array, int | None]:
-        """Return the bounds of batches, and which one is small for want of utterances."""
+        """Return the bounds of batches, and the number of the small one, if any."""
         size = self.limits.count
         bounds = np.append(np.arange(0, n, size), n)
         missing = -n % size
@@ -70,28 +70,28 @@ class Cutter:
             return bounds, None
         short = len(bounds) - 2
         if word is not None:
-            # Anywhere, lest it is always the shortest utterances that come in a small batch or in none.
+            # At a random place: otherwise the small batch would always have the shortest utterances.
             short = word % (short + 1)
         bounds[short + 1 : -1] -= missing
         return bounds, short
 
     def _cut_by_frames(self, counts: Int64Array, longest: Int64Array) -> tuple[Int64Array, int | None]:
-        """Return the bounds of batches, and which one is small for want of utterances."""
-        parts: list[Int64Array] = [np.empty(0, np.int64)]
+        """Return the bounds of batches, and the number of the small one, if any."""
+        starts: list[Int64Array] = [np.empty(0, np.int64)]
         start = end = 0
         for count, limit in zip(counts.tolist(), longest.tolist(), strict=True):
             end += count
             if start < end:
-                size = self.limits.most({self.main: limit})
-                parts.append(np.arange(start, end, size))
-                start += len(parts[-1]) * size
-        bounds = np.concatenate([*parts, [end]])
+                size = self.limits.max_utterances({self.main: limit})
+                starts.append(np.arange(start, end, size))
+                start += len(starts[-1]) * size
+        bounds = np.concatenate([*starts, [end]])
         return bounds, len(bounds) - 2 if start > end else None
 
     def _cut_by_all(
         self, positions: Int64Array, counts: Int64Array, longest: Int64Array
     ) -> tuple[Int64Array, int | None]:
-        """Return the bounds of batches that keep the budgets of several fields, and which one is small."""
+        """Return the bounds of batches that respect budgets of several fields, and the number of the small one."""
         ends = np.cumsum(counts)
         n = len(positions)
         others = [budget for budget in self.limits.budgets if budget.field != self.main]
@@ -99,7 +99,7 @@ class Cutter:
         while bounds[-1] < n:
             start = bounds[-1]
             limit = int(longest[np.searchsorted(ends, start, side="right")])
-            size = self.limits.most({self.main: limit})
+            size = self.limits.max_utterances({self.main: limit})
             window = positions[start : start + size]
             numbers = np.arange(1, len(window) + 1)
             for budget in others:
@@ -126,5 +126,5 @@ class Cutter:
         plan = BatchPlan(
             positions, np.concatenate(starts), np.concatenate(sizes), self.fields[self.main], self.shapes, shapes
         )
-        most = np.array([shape.size for shape in self.shapes], np.int64)
-        return plan, np.flatnonzero(plan.sizes < most[shapes])
+        full = np.array([shape.size for shape in self.shapes], np.int64)
+        return plan, np.flatnonzero(plan.sizes < full[shapes])

@@ -1,4 +1,4 @@
-"""One epoch of positions, shared among ranks, by the names that torch and Parakeet have for it."""
+"""Positions of an epoch sharded among ranks, under the names that torch and Parakeet use."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tts_prep.loader.samplers.base import Sampler
 
 
 class DistributedSampler(Sampler[int]):
-    """Give each rank every ``num_trainers``-th position of one order, the same number to every rank.
+    """Give each rank every ``num_trainers``-th position of a common order, the same number to every rank.
 
-    Where the ranks do not divide the positions, the order is continued from its beginning.
+    If the dataset size is not divisible by ``num_trainers``, the order is repeated from its beginning.
 
     Args:
-        dataset_size: how many positions there are.
+        dataset_size: the number of positions.
         num_trainers: the number of ranks.
-        rank: this one's, from 0 on.
-        shuffle: another random order every epoch; False keeps the dataset's.
-        seed: from 0 on, the same on every rank.
+        rank: the rank of this process, 0 to num_trainers - 1.
+        shuffle: use a new random order every epoch; False keeps the order of the dataset.
+        seed: a non-negative integer, the same on every rank.
 
     Raises:
-        ConfigurationError: there is no such rank, or the seed is negative.
+        ConfigurationError: the rank is out of range, or the seed is negative.
         SamplingError: the dataset is empty.
     """
 
@@ -40,17 +40,17 @@ class DistributedSampler(Sampler[int]):
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return self._size
 
     def order(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch, for all ranks."""
+        """Iterate over the positions of an epoch, for all ranks."""
         return map(int, permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size))
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds, for all ranks."""
+        """Return the number of positions of an epoch, for all ranks."""
         return self._size
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {"size": self._size, "shuffle": self._shuffle, "seed": self._seed}

@@ -1,4 +1,4 @@
-"""Batches of utterances of about the same length, which need little padding."""
+"""Batches of utterances of similar length, which need little padding."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.datasets import Array
-from tts_prep.loader.randomness import RandomParts, check_seed, digest, permutation, random_words, sort_order
-from tts_prep.loader.samplers.base import Progress, Sampler, check_batch_size
+from tts_prep.loader.randomness import BlockedPermutation, check_seed, digest, permutation, random_words, sort_order
+from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size
 from tts_prep.loader.samplers.batch_plan import BatchPlan, joined, shared
 from tts_prep.loader.samplers.buckets import bucket_edges, histogram_of_blocks, number_buckets, number_shapes
 from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget
@@ -31,53 +31,55 @@ Int64Array = npt.NDArray[np.int64]
 
 
 class LengthBucketBatchSampler(Sampler[list[int]]):
-    """Batch utterances of about the same length, differently in every epoch.
+    """Batch utterances of similar length, with new batches every epoch.
 
-    Lengths are grouped into buckets that are a few percent wide and begin elsewhere every epoch. Utterances are in
-    random order within a bucket; from the longest bucket to the shortest they are cut into batches as large as the
-    limits allow; the batches then come in random order. Padding is about half of the tolerance, and no batch stays
-    together from one epoch to the next. An epoch is a pure function of lengths, settings, seed and epoch.
+    Lengths are grouped into buckets a few percent wide, whose edges move every epoch. Utterances are shuffled within
+    a bucket. From the longest bucket to the shortest, they are cut into batches as large as the limits allow. Then the
+    batches are shuffled. Padding is about half of `tolerance`, and the composition of batches changes every epoch. An
+    epoch is a pure function of lengths, settings, seed and epoch number.
 
-    More utterances than a window are planned in parts of about that size, each a random draw of all that are left,
-    so that the first batch waits for one part only. What makes no whole batch in one part is cut with the next.
+    An epoch of more than `window` utterances is planned in windows of about that size. Each window is a random sample
+    of the remaining utterances, so that the first batch waits for one window only. Utterances that do not fill a batch
+    move to the next window.
 
-    Ranks take the batches of one list in turn. Every rank gets the same number: where the ranks do not divide the
-    batches, the largest ones are cut in two. `state_dict` and `load_state_dict` go on in mid-epoch, also with
-    another number of ranks; every utterance that is left still comes once. Only `len`, `count` and `plan` go through
-    the whole epoch.
+    Each rank takes every ``world_size``-th batch of a common list. All ranks get the same number of batches: if
+    necessary, the largest ones are split in two. `state_dict` and `load_state_dict` resume within an epoch, also with
+    another number of ranks; every remaining utterance still comes once. Only `len`, `count` and `plan` plan a complete
+    epoch.
 
     Args:
         lengths: [n] integers, the length of each utterance of the dataset: ``dataset.n_frames``. Or several fields by
-            name, of which the first one makes the buckets: ``{"n_frames": …, "n_phonemes": …}``.
-        batch_size: utterances a batch, at most.
-        max_frames: padded frames a batch, at most: its count times the longest of the first field.
-        seed: from 0 on, the same on every rank.
-        shuffle: False gives the same batches every epoch, exactly sorted, the longest first, planned all at once.
-        drop_last: leave out the one batch of an epoch that is smaller for want of utterances. With `batch_size`
-            alone it is a random one; with `max_frames`, where most sizes differ, the one of the shortest utterances.
-        tolerance: the width of a bucket as a share of its length; 0 shuffles only utterances of equal length.
-        budgets: more limits, all of which every batch keeps: of other fields, or of a quadratic cost.
-        over_budget: of an utterance that is over a budget by itself: ``"error"`` refuses it, ``"drop"`` leaves it
-            out (`dropped` lists them), ``"alone"`` makes it a batch of its own.
-        longest_first: begin each epoch with the batches of the longest utterances, one a rank, so that a
-            batch that does not fit into memory is found at once. Of more than one window, these are exactly sorted.
-        multiple_of: batch sizes are multiples of this wherever a budget allows as many and utterances are left.
+            name, the first of which defines the buckets: ``{"n_frames": …, "n_phonemes": …}``.
+        batch_size: the maximum number of utterances per batch.
+        max_frames: the maximum number of padded frames per batch: its count times the longest of the first field.
+        seed: a non-negative integer, the same on every rank.
+        shuffle: False gives the same batches every epoch, strictly sorted, the longest first, planned in one window.
+        drop_last: drop the one batch of an epoch that is smaller because utterances ran out. With `batch_size` alone
+            it is a random batch; with `max_frames`, where most sizes differ, the batch of the shortest utterances.
+        tolerance: the relative width of a bucket; 0 shuffles only utterances of equal length.
+        budgets: further limits, on other fields or on a quadratic cost; every batch respects all of them.
+        over_budget: how to treat an utterance that exceeds a budget by itself: ``"error"`` raises, ``"drop"`` leaves
+            it out (`dropped` lists the positions), ``"alone"`` puts it into a batch of one.
+        longest_first: begin each epoch with the batches of the longest utterances, one per rank, so that a batch that
+            does not fit into memory fails in the first step. With several windows, these batches are strictly sorted.
+        multiple_of: batch sizes are multiples of this, if a budget allows that many and enough utterances remain.
         n_shapes: pad every batch to one of at most this many shapes: a number of utterances, and a length for each
-            field of `lengths`. Give ``n_phonemes`` and ``n_samples`` as fields to have phonemes and waveforms of fixed
-            shape too. Of all choices of that many lengths of the first field, this one has the fewest padded elements
-            of that field. Buckets and `tolerance` play no part then. `collate` adds empty utterances to a batch that
-            has fewer than its shape. Not with `drop_last` or `over_budget="alone"`.
-        sampler: of positions: which utterances an epoch has; by default each one once. `MixingSampler` mixes corpora or
-            speakers in batches of like lengths. It is not shared among ranks itself. Such an epoch is planned all at
-            once, whatever the window; the shapes of `n_shapes` are those for each utterance once.
-        window: about how many utterances are planned at once.
-        rank: which share of the batches this sampler gives, from 0 on; or ``"auto"``, see `Sampler`.
-        world_size: how many shares there are.
+            field of `lengths`. Pass ``n_phonemes`` and ``n_samples`` as fields to fix the shapes of phonemes and
+            waveforms too. The chosen lengths minimize the padded elements of the first field. `tolerance` is ignored.
+            `collate` adds empty utterances to a batch that has fewer than its shape. Excludes `drop_last` and
+            `over_budget="alone"`.
+        sampler: a sampler of the positions of an epoch; by default every utterance comes once. `MixingSampler` mixes
+            corpora or speakers in batches of similar length. It must not be sharded itself. Such an epoch is planned in
+            one window; `n_shapes` optimizes for every utterance once.
+        window: the approximate number of utterances planned at a time.
+        rank: the rank of this process, or ``"auto"``; see `Sampler`.
+        world_size: the number of ranks.
 
     Raises:
-        ConfigurationError: a setting is out of range, neither limit is given, or settings exclude each other.
-        SamplingError: there are no lengths, they are not integers from 0 on, fields differ in length, or an
-            utterance is over a budget.
+        ConfigurationError: a setting is out of range, both `batch_size` and `max_frames` are missing, or settings
+            exclude each other.
+        SamplingError: there are no lengths, they are not non-negative integers, fields differ in length, or an
+            utterance exceeds a budget.
     """
 
     def __init__(
@@ -106,7 +108,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         if over_budget not in ("error", "drop", "alone"):
             raise ConfigurationError(f"over_budget: expected 'error', 'drop' or 'alone', found {over_budget!r}")
         if window < 1:
-            raise ConfigurationError(f"window: expected a number from 1 on, found {window}")
+            raise ConfigurationError(f"window: expected an integer >= 1, found {window}")
         self._fields = _check_fields(lengths)
         self._main = next(iter(self._fields))
         self._lengths = self._fields[self._main]
@@ -117,8 +119,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._multiple_of = multiple_of
         if multiple_of < 1 or (batch_size or 0) % multiple_of:
             raise ConfigurationError(
-                f"multiple_of: expected a number from 1 on that divides the batch size {batch_size}, "
-                f"found {multiple_of}"
+                f"multiple_of: expected an integer >= 1 that divides the batch size {batch_size}, found {multiple_of}"
             )
         self._seed = check_seed(seed)
         self._shuffle = shuffle
@@ -128,76 +129,79 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._longest_first = longest_first
         self._n_shapes = n_shapes
         if n_shapes is not None and (drop_last or over_budget == "alone"):
-            raise ConfigurationError("n_shapes: not with drop_last or over_budget='alone', which make other shapes")
+            raise ConfigurationError("n_shapes: cannot be combined with drop_last or over_budget='alone'")
         bounding = () if over_budget == "alone" else self._budgets
         self.dropped = find_over_budget(self._fields, bounding, max_frames, self._main, drop=over_budget == "drop")
         n_kept = self.size - len(self.dropped)
         if not n_kept:
-            raise SamplingError(f"all {self.size:,} utterances are over the budget, so nothing is left; allow more")
+            raise SamplingError(f"all {self.size:,} utterances are over the budget; raise max_frames or budgets")
         self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
         self._window = window
         self._n_windows = -(-n_kept // window) if shuffle and sampler is None else 1
         self._sampler = sampler
         if sampler is not None:
             self._check_sampler(sampler)
-        self._planned: tuple[tuple[int, Progress], BatchPlan] | None = None
-        # How many batches are left of an epoch, and how many of them have been planned.
-        self._counted: tuple[tuple[int, Progress], int] = (-1, ()), 0
-        self._certain: tuple[tuple[int, Progress], int] = (-1, ()), 0
+        self._planned: tuple[tuple[int, EpochProgress], BatchPlan] | None = None
+        # The number of batches of an epoch, and of those planned so far, by (epoch, steps done).
+        self._counted: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
+        self._certain: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
 
     def _check_sampler(self, sampler: Sampler[int]) -> None:
         if sampler.world_size > 1:
             raise ConfigurationError(
-                "sampler: it is shared among ranks already; give rank and world_size to LengthBucketBatchSampler alone"
+                "sampler: it is sharded already; pass rank and world_size to LengthBucketBatchSampler only"
             )
         if sampler.size not in (None, self.size):
             raise SamplingError(f"sampler: made for {sampler.size:,} utterances, there are {self.size:,} lengths")
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return len(self._lengths)
 
     @cached_property
     def shapes(self) -> tuple[BatchShape, ...]:
-        """The fixed shapes, from the shortest to the longest; none without `n_shapes`."""
+        """The fixed shapes, ascending by length; empty without `n_shapes`."""
         if self._n_shapes is None:
             return ()
         values, counts = self._histogram
-        # The longest of every field so far: a bound for any bucket that ends there.
+        # For each length of the first field, the longest of the other fields among utterances up to that length.
         longest = {name: values if name == self._main else np.zeros(len(values), np.int64) for name in self._fields}
         for block in self._blocks() if len(longest) > 1 else ():
             numbers = np.searchsorted(values, self._lengths[block])
-            for name, found in longest.items():
+            for name, maxima in longest.items():
                 if name != self._main:
-                    np.maximum.at(found, numbers, self._fields[name][block])
-        longest = {name: np.maximum.accumulate(found) for name, found in longest.items()}
+                    np.maximum.at(maxima, numbers, self._fields[name][block])
+        longest = {name: np.maximum.accumulate(maxima) for name, maxima in longest.items()}
         limits = self._limits
         rows = np.array(
-            [limits.most({name: int(found[i]) for name, found in longest.items()}) for i in range(len(values))],
+            [
+                limits.max_utterances({name: int(maxima[i]) for name, maxima in longest.items()})
+                for i in range(len(values))
+            ],
             np.int64,
         )
         chosen = np.searchsorted(values, best_lengths(values, counts, rows, self._n_shapes))
         return tuple(
-            BatchShape(int(rows[i]), {name: max(1, int(found[i])) for name, found in longest.items()}) for i in chosen
+            BatchShape(int(rows[i]), {name: max(1, int(maxima[i])) for name, maxima in longest.items()}) for i in chosen
         )
 
     def order(self, epoch: int) -> Iterator[list[int]]:
-        """Return the batches of an epoch, of all ranks in turn."""
+        """Iterate over the batches of an epoch, for all ranks."""
         for plan, _ in self._remaining(epoch, ()):
             yield from (plan.batch(number, epoch) for number in range(len(plan)))
 
     def order_size(self, epoch: int) -> int:
-        """Return the number of batches of an epoch, of all ranks; with `max_frames` it varies between epochs."""
+        """Return the number of batches of an epoch, for all ranks; with `max_frames` it varies between epochs."""
         return self.count(epoch) * self.world_size
 
-    def rest(self, epoch: int, done: Progress) -> Iterator[list[int]]:
-        """Return this rank's remaining batches of an epoch after a number of steps."""
+    def rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+        """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
         number = self.rank
         planned = 0
         for plan, last in self._remaining(epoch, done):
             planned += len(plan)
-            # Of the current epoch only: a look at another one should not make the next state plan all of this one.
+            # Only for the current epoch: `draw` of another one must not discard what is known about this one.
             if (epoch, done) == (self._epoch, self._done):
                 self._certain = (epoch, done), planned
                 if last:
@@ -206,22 +210,22 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
                 yield plan.batch(i, epoch)
             number = (number - len(plan)) % self.world_size
 
-    def count_rest(self, epoch: int, done: Progress) -> int:
-        """Return the number of this rank's remaining batches of an epoch after a number of steps."""
+    def count_rest(self, epoch: int, done: EpochProgress) -> int:
+        """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
         if self._counted[0] != (epoch, done):
             self._counted = (epoch, done), sum(len(plan) for plan, _ in self._remaining(epoch, done))
         return self._counted[1] // self.world_size
 
     def ends_after(self, steps: int) -> bool:
-        """Return whether the current epoch has ended after a number of steps."""
+        """Return whether the current epoch ends within this number of further steps."""
         key, certain = self._certain
         if key == (self._epoch, self._done) and steps * self.world_size < certain:
-            # A state in mid-epoch should not wait for the plan of the rest.
+            # `state_dict` within an epoch must not wait for the rest of it to be planned.
             return False
         return super().ends_after(steps)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that an epoch depends on."""
+        """Return the settings that determine an epoch."""
         return {
             "lengths": {name: digest(lengths) for name, lengths in self._fields.items()},
             "first": self._main,
@@ -235,35 +239,35 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             "longest_first": self._longest_first,
             "multiple_of": self._multiple_of,
             "n_shapes": self._n_shapes,
-            # Of one window, whatever its size, an epoch is the same.
+            # The window matters only if there is more than one.
             **({"window": self._window} if self._n_windows > 1 else {}),
             **({"sampler": self._sampler.fingerprint} if self._sampler else {}),
         }
 
-    def plan(self, epoch: int, done: Progress = ()) -> BatchPlan:
-        """Return the batches of an epoch, of all ranks in turn. The last plan of one window is cached."""
+    def plan(self, epoch: int, done: EpochProgress = ()) -> BatchPlan:
+        """Return the batches of an epoch, for all ranks. The last plan of a single window is cached."""
         return joined([plan for plan, _ in self._remaining(epoch, done)])
 
-    def _remaining(self, epoch: int, done: Progress) -> Iterator[tuple[BatchPlan, bool]]:
-        """Yield the remaining batches of an epoch, of all ranks in turn, by window, and whether it is the last."""
+    def _remaining(self, epoch: int, done: EpochProgress) -> Iterator[tuple[BatchPlan, bool]]:
+        """Yield the remaining batches of an epoch, for all ranks, by window, and whether the window is the last."""
         drawn = epoch if self._shuffle else 0
-        # Which batches come first for being the longest depends on who began the epoch, not on who goes on.
+        # The number of batches moved to the front is the world size with which the epoch began.
         leaders = (done[0][0] if done else self.world_size) if self._longest_first else 0
         if self._n_windows > 1:
             yield from shared(self._windows(drawn, leaders), done, self.world_size, self._multiple_of)
             return
         if self._planned is None or self._planned[0] != (drawn, done):
-            whole = [(self._whole(drawn, leaders), True)]
-            ((plan, _),) = shared(whole, done, self.world_size, self._multiple_of)
+            window = [(self._single_window(drawn, leaders), True)]
+            ((plan, _),) = shared(window, done, self.world_size, self._multiple_of)
             self._planned = (drawn, done), plan
         yield self._planned[1], True
 
-    def _whole(self, epoch: int, leaders: int) -> BatchPlan:
-        """Return the batches of an epoch from one sort of all utterances.
+    def _single_window(self, epoch: int, leaders: int) -> BatchPlan:
+        """Return the batches of an epoch, planned by one sort of all utterances.
 
         Args:
-            epoch: its number.
-            leaders: how many batches come first for being the longest.
+            epoch: the epoch number.
+            leaders: the number of batches of the longest utterances to move to the front.
         """
         kept = self._chosen(epoch)
         if kept is not None and not len(kept):
@@ -290,37 +294,37 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return plan
 
     def _chosen(self, epoch: int) -> Int64Array | None:
-        """Return the utterances of an epoch in any order; None for all."""
+        """Return the positions of the utterances of an epoch in any order; None if it has all of them."""
         left_out = self._left_out
         if self._sampler is None:
             return None if left_out is None else np.flatnonzero(~left_out)
         drawn = np.fromiter(self._sampler.order(epoch), np.int64)
         if len(drawn) and not 0 <= int(drawn.min()) <= int(drawn.max()) < self.size:
-            raise SamplingError(f"sampler: a position is not one of {self.size:,}")
+            raise SamplingError(f"sampler: positions are out of range for {self.size:,} utterances")
         return drawn if left_out is None else drawn[~left_out[drawn]]
 
     def _windows(self, epoch: int, leaders: int) -> Iterator[tuple[BatchPlan, bool]]:
-        """Yield the batches of an epoch by window, and whether a window is the last.
+        """Yield the batches of an epoch by window, and whether the window is the last.
 
         Args:
-            epoch: its number.
-            leaders: how many batches come first for being the longest.
+            epoch: the epoch number.
+            leaders: the number of batches of the longest utterances to move to the front.
         """
         waiting = np.empty(0, np.int64)
         left_out = self._left_out
         if leaders:
             longest = self._longest(leaders)
             if longest is None:
-                yield self._whole(epoch, leaders), True
+                yield self._single_window(epoch, leaders), True
                 return
             left_out = _mask(self.size, longest) if left_out is None else left_out | _mask(self.size, longest)
             plan, _ = self._cut(longest)
             waiting = plan.utterances(slice(leaders, None))
             yield plan.chosen(slice(leaders)), False
-        draws = RandomParts(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
+        windows = BlockedPermutation(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
         for number in range(self._n_windows):
             last = number == self._n_windows - 1
-            drawn = draws.part(number)
+            drawn = windows.block(number)
             if left_out is not None:
                 drawn = drawn[~left_out[drawn]]
             word = self._random_word(epoch, _REMAINDER) if last else None
@@ -335,25 +339,25 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     def _cut(
         self, positions: Int64Array, epoch: int | None = None, word: int | None = None
     ) -> tuple[BatchPlan, Int64Array]:
-        """Cut utterances in random order into batches, the longest first; return also which batches are small.
+        """Cut shuffled utterances into batches, the longest first. Return also the numbers of the small batches.
 
         Args:
-            positions: of the utterances.
-            epoch: whose buckets to use; None for one of each length.
+            positions: the positions of the utterances.
+            epoch: the epoch whose buckets to use; None makes every distinct length a bucket.
             word: see `Cutter.cut`.
         """
         if not len(positions):
             return BatchPlan(positions, positions, positions, self._lengths, self.shapes), positions
         keys, longest = self._buckets(self._lengths[positions], epoch)
         counts = np.bincount(keys, minlength=len(longest))
-        # numpy sorts 16 bits by radix. A stable sort keeps the random order within a bucket.
+        # numpy uses radix sort for 16 bits. A stable sort keeps the random order within a bucket.
         order = np.argsort(keys.astype(np.uint16) if len(longest) <= 1 << 16 else keys, kind="stable")
         return self._cutter.cut(positions[order], counts, longest, word)
 
     def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Int64Array, Int64Array]:
-        """Return the bucket of each length, and the greatest length of every bucket, in descending order.
+        """Return the bucket of each length, and the longest length of each bucket, in descending order.
 
-        In that order, the first utterance of a batch bounds all of it.
+        In descending order, the bucket of a batch's first utterance bounds the length of the batch.
         """
         if self.shapes:
             longest = np.array([shape.lengths[self._main] for shape in self.shapes], np.int64)
@@ -370,7 +374,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     @cached_property
     def _range(self) -> tuple[int, int]:
-        """The least and the greatest length that is used."""
+        """The minimum and the maximum length of the utterances that are used."""
         if self._left_out is None:
             return int(self._lengths.min()), int(self._lengths.max())
         values, _ = self._histogram
@@ -395,18 +399,18 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return Cutter(self._fields, self._limits, self.shapes)
 
     def _longest(self, n_batches: int) -> Int64Array | None:
-        """Return the longest utterances that a number of batches can hold, longest first; None if all fit."""
+        """Return the longest utterances, enough to fill `n_batches`, longest first; None if there are too few."""
         values, counts = self._histogram
         for value, n in zip(values[::-1].tolist(), np.cumsum(counts[::-1]).tolist(), strict=True):
-            # The longer a batch, the fewer utterances it has: none of these batches has more than the last one.
-            wanted = n_batches * self._limits.most({self._main: value})
+            # The longer the utterances, the smaller the batch: none of these batches is larger than one at `value`.
+            wanted = n_batches * self._limits.max_utterances({self._main: value})
             if n >= wanted:
                 break
         else:
             return None
-        longer, equal = (np.flatnonzero(found) for found in (self._lengths > value, self._lengths == value))
+        longer, equal = np.flatnonzero(self._lengths > value), np.flatnonzero(self._lengths == value)
         if self._left_out is not None:
-            longer, equal = (found[~self._left_out[found]] for found in (longer, equal))
+            longer, equal = (positions[~self._left_out[positions]] for positions in (longer, equal))
         by_length = np.argsort(-self._lengths[longer].astype(np.int64), kind="stable")
         return np.concatenate([longer[by_length], equal])[:wanted]
 
@@ -427,18 +431,18 @@ def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[
     checked = {name: _check_lengths(name, values) for name, values in fields.items()}
     sizes = {name: len(values) for name, values in checked.items()}
     if len(set(sizes.values())) > 1:
-        found = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
-        raise SamplingError(f"lengths: expected fields of one length; {found}")
+        counts = ", ".join(f"{name}: {size:,}" for name, size in sizes.items())
+        raise SamplingError(f"lengths: expected fields of equal length, found {counts}")
     return checked
 
 
 def _check_lengths(name: str, lengths: npt.ArrayLike) -> Array:
     array = np.asarray(lengths)
     if array.size == 0:
-        raise SamplingError("there are no lengths to make batches of; did a filter leave an empty dataset?")
+        raise SamplingError("there are no lengths; did a filter remove all utterances?")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise SamplingError(f"lengths: expected integers [n], found {array.dtype} of shape {list(array.shape)}")
     if int(array.min()) < 0:
         i = int(array.argmin())
-        raise SamplingError(f"utterance {i} has the length {array[i]} as {name}; expected numbers from 0 on")
+        raise SamplingError(f"utterance {i} has the length {array[i]} as {name}; expected non-negative integers")
     return array

@@ -1,4 +1,4 @@
-"""One epoch out of several corpora, or of speakers who have more to say than others, in given proportions."""
+"""A sampler that mixes corpora or speakers in given proportions."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _ORDER, _FIRST_PASS = range(2)
 
 
 class MixingSampler(Sampler[int]):
-    """Visit groups of utterances in proportions, each group through all of its utterances before one comes again.
+    """Visit groups of utterances in given proportions.
 
-    A group is a corpus of a `ChainDataset`, or a speaker. How many utterances of each group an epoch has is its
-    share, rounded; they come in random order. Each epoch continues where the one before it stopped: of a group of 100
-    of which an epoch visits 30, every utterance has come after four epochs.
+    A group is a corpus of a `ChainDataset`, or a speaker. An epoch has each group's share of utterances, rounded, in
+    random order. Within a group, every utterance is visited once before any is visited again, across epochs: if an
+    epoch visits 30 of a group of 100, every utterance has been visited after four epochs.
 
     ``MixingSampler(groups_of([a, b]), weights=[0.7, 0.3])`` over ``ChainDataset(a, b)``;
-    ``MixingSampler(dataset.speaker.codes, temperature=3)``. As `LengthBucketBatchSampler`'s ``sampler`` it mixes within
-    batches of like lengths.
+    ``MixingSampler(dataset.speaker.codes, temperature=3)``. As the ``sampler`` of `LengthBucketBatchSampler` it mixes
+    within batches of similar length.
 
     Args:
-        groups: [n] integers from 0 on, the group of each utterance; see `groups_of` for datasets.
-        weights: [n_groups] numbers from 0 on, need not sum to 1; None takes the sizes of the groups.
-        temperature: shares are in proportion to weight ** (1 / temperature): 1 keeps them, more evens them out.
-        num_samples: how many utterances an epoch; by default as many as there are.
-        seed: from 0 on.
+        groups: [n] non-negative integers, the group of each utterance; see `groups_of` for datasets.
+        weights: [n_groups] non-negative numbers, which need not sum to 1; defaults to the sizes of the groups.
+        temperature: shares are proportional to weight ** (1 / temperature); above 1 they become more even.
+        num_samples: utterances per epoch; defaults to the number of all utterances.
+        seed: a non-negative integer.
         rank: see `Sampler`.
         world_size: see `Sampler`.
 
     Raises:
-        ConfigurationError: a setting is out of range, or there are fewer weights than groups.
-        SamplingError: there is no utterance, or one with a weight has none.
+        ConfigurationError: a setting is out of range, or the number of weights is not that of the groups.
+        SamplingError: there are no utterances, or a group with a weight above 0 has none.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class MixingSampler(Sampler[int]):
         if self._groups.ndim != 1 or self._groups.dtype.kind not in "iu" or not len(self._groups):
             raise SamplingError("groups: expected the group of each utterance, integers [n]; is the dataset empty?")
         if int(self._groups.min()) < 0:
-            raise ConfigurationError(f"groups: expected numbers from 0 on, found {int(self._groups.min())}")
+            raise ConfigurationError(f"groups: expected non-negative integers, found {int(self._groups.min())}")
         if not temperature > 0:
             raise ConfigurationError(f"temperature: expected a number above 0, found {temperature}")
         self._count = len(self._groups) if num_samples is None else operator.index(num_samples)
         if self._count < 0:
-            raise ConfigurationError(f"num_samples: expected a number from 0 on, found {num_samples}")
+            raise ConfigurationError(f"num_samples: expected an integer >= 0, found {num_samples}")
         self._seed = check_seed(seed)
         sizes = np.bincount(self._groups)
         self._shares = _shares(sizes, weights, temperature)
@@ -74,39 +74,39 @@ class MixingSampler(Sampler[int]):
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return len(self._groups)
 
     def order(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch, for all ranks."""
-        stretches = []
+        """Iterate over the positions of an epoch, for all ranks."""
+        visits = []
         for group, members in enumerate(self._members):
             first, last = self._visited(group, epoch), self._visited(group, epoch + 1)
-            stretches.append(self._stretch(members, group, first, last))
-        drawn = np.concatenate(stretches)
+            visits.append(self._visits(members, group, first, last))
+        drawn = np.concatenate(visits)
         return map(int, drawn[permutation(len(drawn), self._seed, epoch, _ORDER)])
 
     def _visited(self, group: int, epoch: int) -> int:
-        """Return how many of a group come before an epoch."""
+        """Return the number of visits to a group before an epoch."""
         return math.floor(float(self._shares[group]) * epoch * self._count + 0.5)
 
-    def _stretch(self, members: Array, group: int, first: int, last: int) -> Array:
-        """Return what lies from one place to another in one random order of the members after another."""
+    def _visits(self, members: Array, group: int, first: int, last: int) -> Array:
+        """Return visits `first` to `last` of the endless sequence of random permutations of the members."""
         if last == first:
             return members[:0]
         passes = range(first // len(members), -(-last // len(members)))
         orders = [members[permutation(len(members), self._seed, turn, _FIRST_PASS + group)] for turn in passes]
         start = first - passes[0] * len(members)
-        found: Array = np.concatenate(orders)[start : start + last - first]
-        return found
+        visits: Array = np.concatenate(orders)[start : start + last - first]
+        return visits
 
     def order_size(self, epoch: int) -> int:
-        """Return how many positions an epoch holds, for all ranks; epochs differ by at most one a group."""
+        """Return the number of positions of an epoch, for all ranks; epochs differ by at most one per group."""
         n = len(self._members)
         return sum(self._visited(group, epoch + 1) - self._visited(group, epoch) for group in range(n))
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {
             "groups": digest(self._groups),
             "shares": self._shares.tolist(),
@@ -116,7 +116,7 @@ class MixingSampler(Sampler[int]):
 
 
 def groups_of(datasets: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return [n]: of each example of a `ChainDataset` of these, which of the datasets it is from."""
+    """Return for each example of a `ChainDataset` of these datasets the index of its dataset, [n]."""
     return np.repeat(np.arange(len(datasets)), [len(dataset) for dataset in datasets])
 
 
@@ -125,9 +125,11 @@ def _shares(sizes: Array, weights: npt.ArrayLike | None, temperature: float) -> 
     if given.shape != sizes.shape:
         raise ConfigurationError(f"weights: expected one for each of {len(sizes)} groups, found {list(given.shape)}")
     if not (np.isfinite(given).all() and (given >= 0).all() and given.any()):
-        raise ConfigurationError(f"weights: expected numbers from 0 on, at least one above, found {given.tolist()}")
+        raise ConfigurationError(
+            f"weights: expected non-negative numbers, at least one above 0, found {given.tolist()}"
+        )
     for group in np.flatnonzero((given > 0) & (sizes == 0)).tolist():
-        raise SamplingError(f"group {group} has the weight {given[group]} and no utterance")
+        raise SamplingError(f"group {group} has the weight {given[group]} but no utterances")
     tempered = np.where(given > 0, given, 1) ** (1 / temperature) * (given > 0)
     shares: npt.NDArray[np.float64] = tempered / tempered.sum()
     return shares

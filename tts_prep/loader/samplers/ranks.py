@@ -1,4 +1,4 @@
-"""Which share of an epoch a process gets."""
+"""The rank of a process and the number of ranks."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ Rank: TypeAlias = int | Literal["auto"]
 
 
 def resolve_rank(rank: Rank, world_size: int) -> tuple[int, int]:
-    """Return rank and number of ranks.
+    """Return rank and world size.
 
     Args:
-        rank: from 0 on, or ``"auto"``: of the process group of ``torch.distributed``, 0 of 1 where none runs.
-        world_size: the number of ranks; not with ``"auto"``.
+        rank: 0 to world_size - 1, or ``"auto"``: that of ``torch.distributed``, or 0 without a process group.
+        world_size: the number of ranks; must be 1 if the rank is ``"auto"``.
 
     Raises:
-        ConfigurationError: there is no such rank; ``"auto"`` is given a number of ranks, or the process was started
-            as one of several and its process group does not run yet.
+        ConfigurationError: the rank is out of range; a world size is given with ``"auto"``; or the process was started
+            as one of several and its process group is not initialized yet.
     """
     if rank != "auto":
         check_rank(rank, world_size)
         return rank, world_size
     if world_size != 1:
-        raise ConfigurationError(f"rank='auto' takes the number of ranks from torch.distributed; found {world_size=}")
+        raise ConfigurationError(f"rank='auto' takes the world size from torch.distributed, found {world_size=}")
     group = process_group()
     if group is None:
         started = os.environ.get("WORLD_SIZE", "1")
         if started not in ("", "1"):
             raise ConfigurationError(
-                f"rank='auto': this process is one of {started}, but torch.distributed has no process group yet; make "
-                "the sampler after init_process_group"
+                f"rank='auto': this process is one of {started}, but torch.distributed has no process group yet; "
+                "create the sampler after init_process_group"
             )
         return 0, 1
     return group
 
 
 def process_group() -> tuple[int, int] | None:
-    """Return rank and number of ranks of torch's process group; None where none runs. Does not import torch."""
+    """Return rank and world size of torch's process group; None if there is none. Does not import torch."""
     distributed: Any = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
@@ -48,12 +48,12 @@ def process_group() -> tuple[int, int] | None:
 
 
 def check_rank(rank: int, world_size: int) -> None:
-    """Make sure that there is such a rank.
+    """Check that a rank is in range.
 
     Raises:
-        ConfigurationError: there is not.
+        ConfigurationError: it is not.
     """
     if not isinstance(rank, int) or world_size < 1 or not 0 <= rank < world_size:
         raise ConfigurationError(
-            f"rank {rank!r} of {world_size}: expected a world size from 1 on, and a rank below it or 'auto'"
+            f"rank {rank!r} of {world_size}: expected a world size >= 1, and a rank below it or 'auto'"
         )

@@ -1,4 +1,4 @@
-"""A few fixed shapes for all batches, for training that compiles one program a shape."""
+"""A few fixed shapes for all batches, for frameworks that compile one program per shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 
-_MOST_CANDIDATES = 4096
+_MAX_CANDIDATES = 4096
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class BatchShape:
     """The shape that a batch is padded to.
 
     Attributes:
-        size: utterances; where a batch has fewer, `collate` adds empty ones.
-        lengths: index column of a length (``n_frames``, ``n_phonemes``, ``n_samples``) → padded length.
+        size: the number of utterances; `collate` adds empty ones to a batch that has fewer.
+        lengths: padded length by the name of the lengths (``n_frames``, ``n_phonemes``, ``n_samples``).
     """
 
     size: int
@@ -28,14 +28,14 @@ class BatchShape:
 
 
 class BatchPositions(list[int]):
-    """The positions of a batch, with what whoever makes the batch has to know besides.
+    """The positions of a batch, with its epoch and its shape.
 
-    It goes wherever the list goes, also into torch's worker processes: a dataset hands it on to the datasets
-    underneath, and with the examples to the collate function (see `carry`).
+    Both travel with the list, also into torch's worker processes: a dataset passes them to the datasets it wraps, and
+    with the examples to the collate function (see `carry`).
 
     Attributes:
-        epoch: whose batch this is; None where that is not known.
-        shape: what the batch is to be padded to; None as large as needed.
+        epoch: the epoch of the batch; None if unknown.
+        shape: the shape to pad the batch to; None pads to the longest utterance.
     """
 
     def __init__(self, positions: Iterable[int], epoch: int | None = None, shape: BatchShape | None = None) -> None:
@@ -48,7 +48,7 @@ class BatchPositions(list[int]):
 
 
 class BatchExamples(list[Any]):
-    """The examples of a batch, with the epoch and the shape that came with their positions."""
+    """The examples of a batch, with the epoch and the shape of its positions."""
 
     def __init__(
         self, examples: Iterable[Any], batch_epoch: int | None = None, batch_shape: BatchShape | None = None
@@ -61,11 +61,11 @@ class BatchExamples(list[Any]):
         return BatchExamples, (list(self), self.batch_epoch, self.batch_shape)
 
 
-def moved(positions: Any, wanted: Iterable[int]) -> Any:
-    """Return other positions with the epoch and the shape of the given ones."""
-    if isinstance(positions, BatchPositions):
-        return BatchPositions(wanted, positions.epoch, positions.shape)
-    return wanted
+def with_positions(batch: Any, positions: Iterable[int]) -> Any:
+    """Return other positions with the epoch and the shape of a batch."""
+    if isinstance(batch, BatchPositions):
+        return BatchPositions(positions, batch.epoch, batch.shape)
+    return positions
 
 
 def carry(examples: Iterable[Any], positions: Any) -> Any:
@@ -81,31 +81,31 @@ def best_lengths(
     rows: npt.NDArray[np.int64],
     n_shapes: int,
 ) -> npt.NDArray[np.int64]:
-    """Choose the padded lengths for which an epoch has the fewest padded elements.
+    """Choose the padded lengths that minimize the padded elements of an epoch.
 
     Dynamic programming over the sorted lengths: the best way to cover the first j values with k shapes ends with one
     shape for the values from some i to j, whose batches, the last one filled up with empty rows, cost
-    ``ceil(utterances / rows[j]) · rows[j] · values[j]``. Where there are more than 4,096 different lengths, the
-    padded lengths are chosen among 4,096 of them, evenly spaced.
+    ``ceil(utterances / rows[j]) · rows[j] · values[j]``. If there are more than 4,096 distinct lengths, the padded
+    lengths are chosen among 4,096 of them, evenly spaced.
 
     Args:
-        values: [m] the different lengths, ascending, at least one.
-        counts: [m] how many utterances have each.
-        rows: [m] how many utterances a batch has that is padded to each.
-        n_shapes: how many padded lengths there may be.
+        values: [m] the distinct lengths, ascending, at least one.
+        counts: [m] the number of utterances of each length.
+        rows: [m] the number of utterances of a batch padded to each length.
+        n_shapes: the maximum number of padded lengths.
 
     Returns:
         The chosen lengths, ascending, at most `n_shapes`; the last one is ``values[-1]``.
 
     Raises:
-        ConfigurationError: no shape is allowed.
+        ConfigurationError: `n_shapes` is below 1.
     """
     if n_shapes < 1:
-        raise ConfigurationError(f"n_shapes: expected a number from 1 on, found {n_shapes}")
+        raise ConfigurationError(f"n_shapes: expected an integer >= 1, found {n_shapes}")
     total = np.concatenate(([0], np.cumsum(counts)))
     ends = np.arange(len(values))
-    if len(ends) > _MOST_CANDIDATES:
-        ends = np.unique(np.linspace(0, len(values) - 1, _MOST_CANDIDATES).round().astype(np.int64))
+    if len(ends) > _MAX_CANDIDATES:
+        ends = np.unique(np.linspace(0, len(values) - 1, _MAX_CANDIDATES).round().astype(np.int64))
     before = np.concatenate(([0], total[ends + 1]))
     m = len(ends)
     costs = np.full(m + 1, np.inf)

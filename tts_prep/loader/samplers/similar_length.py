@@ -19,27 +19,27 @@ _BATCHES_A_GROUP = 32
 
 
 class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
-    """Visit utterances of similar length in turn, for a `BatchSampler` of the same size to cut into batches.
+    """Visit utterances of similar length one after another, for a `BatchSampler` of the same batch size.
 
-    Utterances are sorted by length, shuffled within groups of several batches, and then whole batches are put into
-    random order; a last, smaller batch stays last. `LengthBucketBatchSampler` does the same job with less padding.
+    Utterances are sorted by length, shuffled within groups of several batches, and then the batches are put into
+    random order; a last, smaller batch stays last. `LengthBucketBatchSampler` gives less padding.
 
-    Shared among ranks, utterances that are neighbours go to different ranks, so that each rank's batches are of similar
-    length too. What stays together is then as many batches as there are ranks, so a state is refused by another number
-    of ranks.
+    With several ranks, neighbouring utterances go to different ranks, so that each rank's batches are of similar length
+    too. The units of the random order are then ``world_size`` batches, so a state cannot be loaded with another world
+    size.
 
     Args:
         lengths: [n] the length of each utterance.
-        batch_size: of the batches that stay together.
-        batch_group_size: how many utterances of the sorted order are shuffled among each other, a multiple of the
-            batch size; by default 32 batches.
-        permutate: whether the batches are put into random order; False keeps the shortest first.
-        seed: from 0 on.
+        batch_size: utterances per batch.
+        batch_group_size: the number of neighbouring utterances that are shuffled among each other, a multiple of the
+            batch size; defaults to 32 batches.
+        permutate: put the batches into random order; False keeps the shortest first.
+        seed: a non-negative integer.
         rank: see `Sampler`.
         world_size: see `Sampler`.
 
     Raises:
-        ConfigurationError: a setting is out of range, or the lengths are not numbers [n].
+        ConfigurationError: a setting is out of range, or the lengths are not a vector of numbers.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return len(self._lengths)
 
     def order(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch, for all ranks."""
+        """Iterate over the positions of an epoch, for all ranks."""
         order = np.argsort(self._lengths, kind="stable")
         group_size = self._group_size * self.world_size
         for number, start in enumerate(range(0, len(order), group_size)):
@@ -86,11 +86,11 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
         return map(int, order)
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds, for all ranks."""
+        """Return the number of positions of an epoch, for all ranks."""
         return len(self._lengths)
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {
             "lengths": digest(self._lengths),
             "batch_size": self._batch_size,
@@ -102,4 +102,4 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
 
 
 PartialyRandomizedSimilarTimeLengthSampler = PartiallyRandomizedSimilarTimeLengthSampler
-"""The name as Parakeet's first versions spell it."""
+"""The spelling of Parakeet's first versions."""

@@ -1,4 +1,4 @@
-"""Samplers that visit some utterances more often than others, or only some of them."""
+"""Samplers with a weight per utterance, and of a subset."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tts_prep.loader.samplers.ranks import Rank
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Draw positions with probabilities in proportion to weights.
+    """Draw positions with probabilities proportional to weights.
 
     Args:
-        weights: [n] numbers from 0 on, one a position; they need not sum to 1.
-        num_samples: how many positions an epoch.
-        replacement: False draws no position twice: each one is drawn in proportion to the weights of those that are
-            left (Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006).
-        seed: from 0 on.
+        weights: [n] non-negative numbers, one per position; they need not sum to 1.
+        num_samples: positions per epoch.
+        replacement: False draws no position twice: each draw is proportional to the weights of the remaining positions
+            (Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006).
+        seed: a non-negative integer.
         rank: see `Sampler`.
         world_size: see `Sampler`.
 
     Raises:
         ConfigurationError: a weight is negative or not a number, or a setting is out of range.
-        SamplingError: no weight is above 0, or, without replacement, fewer are than samples are wanted.
+        SamplingError: no weight is above 0; or, without replacement, fewer weights than `num_samples` are.
     """
 
     def __init__(
@@ -53,9 +53,11 @@ class WeightedRandomSampler(Sampler[int]):
         bad = ~((self._weights >= 0) & np.isfinite(self._weights))
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
-            raise ConfigurationError(f"weights: expected numbers from 0 on, found {self._weights[i]} at position {i}")
+            raise ConfigurationError(
+                f"weights: expected non-negative numbers, found {self._weights[i]} at position {i}"
+            )
         if self._count < 0:
-            raise ConfigurationError(f"num_samples: expected a number from 0 on, found {num_samples}")
+            raise ConfigurationError(f"num_samples: expected an integer >= 0, found {num_samples}")
         positive = int(np.count_nonzero(self._weights))
         if self._count and not positive:
             raise SamplingError("weights: expected at least one above 0, found none")
@@ -66,33 +68,33 @@ class WeightedRandomSampler(Sampler[int]):
 
     @property
     def size(self) -> int:
-        """The number of utterances that positions are drawn from."""
+        """The number of utterances that positions index into."""
         return len(self._weights)
 
     def order(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch, for all ranks."""
+        """Iterate over the positions of an epoch, for all ranks."""
         return map(int, self._drawn(epoch))
 
     def _drawn(self, epoch: int) -> Array:
         if self._replacement:
             uniform = (random_words(self._count, self._seed, epoch) >> np.uint64(11)) / 2**53
             bounds = np.cumsum(self._weights)
-            # A position without weight has no room between its bounds; rounding must not put one at the end.
+            # A position of weight 0 has an empty interval; rounding must not draw one beyond the last interval.
             last = int(np.flatnonzero(self._weights)[-1]) if self._count else 0
-            found: Array = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
-            return found
+            drawn: Array = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
+            return drawn
         uniform = ((random_words(self.size, self._seed, epoch) >> np.uint64(11)) + 0.5) / 2**53
         with np.errstate(divide="ignore"):
             keys = np.log(uniform) / self._weights
-        best: Array = np.argsort(-keys, kind="stable")[: self._count]
-        return best
+        first: Array = np.argsort(-keys, kind="stable")[: self._count]
+        return first
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds, for all ranks."""
+        """Return the number of positions of an epoch, for all ranks."""
         return self._count
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {
             "weights": digest(self._weights),
             "count": self._count,
@@ -102,16 +104,16 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Visit some positions, each once an epoch, in random order.
+    """Visit a subset of positions, each once per epoch, in random order.
 
     Args:
         indices: [n] the positions.
-        seed: from 0 on.
+        seed: a non-negative integer.
         rank: see `Sampler`.
         world_size: see `Sampler`.
 
     Raises:
-        ConfigurationError: they are not integers from 0 on, or the seed is negative.
+        ConfigurationError: `indices` are not non-negative integers, or the seed is negative.
     """
 
     def __init__(self, indices: npt.ArrayLike, *, seed: int = 0, rank: Rank = 0, world_size: int = 1) -> None:
@@ -119,21 +121,21 @@ class SubsetRandomSampler(Sampler[int]):
         self._indices = np.asarray(indices) if np.size(indices) else np.empty(0, np.int64)
         self._seed = check_seed(seed)
         if self._indices.ndim != 1 or self._indices.dtype.kind not in "iu" or (self._indices < 0).any():
-            raise ConfigurationError("indices: expected integers from 0 on, [n]")
+            raise ConfigurationError("indices: expected non-negative integers, [n]")
 
     @property
     def size(self) -> int | None:
-        """None: how many utterances there are besides the chosen ones is not known here."""
+        """None: the size of the dataset is unknown."""
         return None
 
     def order(self, epoch: int) -> Iterator[int]:
-        """Return the positions of an epoch, for all ranks."""
+        """Iterate over the positions of an epoch, for all ranks."""
         return map(int, self._indices[permutation(len(self._indices), self._seed, epoch)])
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds, for all ranks."""
+        """Return the number of positions of an epoch, for all ranks."""
         return len(self._indices)
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         return {"indices": digest(self._indices), "seed": self._seed}

@@ -32,9 +32,7 @@ class SpectrogramConfig:
         if self.dtype not in ("float32", "float16"):
             raise ConfigurationError(f"spectrogram: dtype: expected float32 or float16, found {self.dtype!r}")
         if self.power_offset is not None and not 0 <= self.power_offset < float("inf"):
-            raise ConfigurationError(
-                f"spectrogram: power_offset: expected a number from 0 on, found {self.power_offset}"
-            )
+            raise ConfigurationError(f"spectrogram: power_offset: expected a number >= 0, found {self.power_offset}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class ShardRows:
         if axis not in (FRAME, PHONEME, SAMPLE):
             return None
         if axis not in self.lengths:
-            raise FeatureError("the store keeps no waveforms, which the axis 'sample' follows; make it with --waveform")
+            raise FeatureError("the store has no waveforms, which the axis 'sample' follows; make it with --waveform")
         return self.lengths[axis]
 
 
@@ -84,7 +84,7 @@ def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, in
             raise FeatureError(f"array '{spec.name}': the feature gave none")
         if spec.axis == SAMPLE and SAMPLE not in lengths:
             raise FeatureError(
-                f"array '{spec.name}': the store keeps no waveforms, which the axis 'sample' follows; make it with "
+                f"array '{spec.name}': the store has no waveforms, which the axis 'sample' follows; make it with "
                 "--waveform int16"
             )
         checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
@@ -296,6 +296,6 @@ class _Kept:
 
     def __call__(self) -> Array:
         if self.waveform is None:
-            raise FeatureError("the store keeps no waveforms; make it with --waveform int16")
+            raise FeatureError("the store has no waveforms; prepare it with --waveform int16")
         scale = np.float32(1 / 32768) if self.waveform.dtype == np.int16 else np.float32(1)
         return np.asarray(self.waveform * scale, np.float32)
