@@ -271,7 +271,7 @@ def test_texts_of_a_styletts2_list_are_its_second_field_and_a_file_without_any_i
     assert [text.text for text in UtteranceDataset(tmp_path / "store").ood_texts] == ["First.", "Second."]
     write_text(tmp_path / "ood.txt", "...\n")
     status, _, err = run(capsys, *arguments, "--ood-texts", tmp_path / "ood.txt")
-    assert (status, "no line can be used; the first: ood.txt:1: nothing to speak" in err) == (2, True)
+    assert (status, "no line has a usable text; the first: ood.txt:1: nothing to speak" in err) == (2, True)
     status, _, err = run(capsys, *arguments, "--ood-texts", tmp_path / "none.txt")
     assert (status, "cannot be read (No such file or directory)" in err) == (2, True)
 

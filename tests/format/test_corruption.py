@@ -196,7 +196,7 @@ def test_repair_from_another_corpus_is_refused_and_changes_nothing(copy: Path, t
     other = write_ljspeech(tmp_path / "other", ("One.", "Two."))
     (copy / "shards/00001.h5").unlink()
     before = contents(copy)
-    with pytest.raises(StoreError, match="made from other rows or recordings than"):
+    with pytest.raises(StoreError, match="not made from the rows and recordings of"):
         repair_store(copy, other)
     assert contents(copy) == before
 

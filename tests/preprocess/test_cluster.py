@@ -149,5 +149,5 @@ def test_a_scheduler_that_is_not_there_is_an_error(
 
 
 def test_a_scheduler_without_the_backend_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="only the backend 'dask' has one"):
+    with pytest.raises(ConfigurationError, match="requires the backend 'dask'"):
         Backend("loky", "tcp://127.0.0.1:8786")

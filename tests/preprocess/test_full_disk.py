@@ -160,10 +160,10 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
     found = {
         "longer": f"{len(whole) + 2:,} bytes now, {len(whole):,} bytes when",
         "shorter": f"{len(whole) - 2:,} bytes now, {len(whole):,} bytes when",
-        "gone": f"gone now, {len(whole):,} bytes when",
-        "there": f"{len(whole):,} bytes now, gone when",
+        "gone": f"missing now, {len(whole):,} bytes when",
+        "there": f"{len(whole):,} bytes now, missing when",
     }[change]
-    with pytest.raises(CorpusChangedError, match=f"S-0005.wav: {found} the run was planned; leave the corpus alone"):
+    with pytest.raises(CorpusChangedError, match=f"S-0005.wav: {found} the run was planned; do not modify the corpus"):
         run(root, tmp_path / "store", jobs=jobs)
     monkeypatch.undo()
     path.write_bytes(whole)

@@ -217,9 +217,9 @@ def test_every_bad_row_costs_itself_and_is_listed_with_its_reason(
         ("words", 12, "audio", "cannot be read as audio"),
         ("silent", 13, "audio", "digital silence"),
         ("short", 14, "audio", "too short: 441 samples"),
-        ("S-0003", 15, "corpus", "already stands in metadata.csv:4"),
+        ("S-0003", 15, "corpus", "already used in metadata.csv:4"),
         ("ok", 16, "text", "the text is empty"),
-        ("ok", 17, "corpus", "already stands in metadata.csv:16"),
+        ("ok", 17, "corpus", "already used in metadata.csv:16"),
     ]
     assert len(found) == len(expected)
     for (identifier, where, stage, reason), (*key, line, kind, part) in zip(found, expected, strict=True):
@@ -253,7 +253,7 @@ def test_too_many_failures_end_the_run_with_the_first_reason_and_the_list(own_co
 
 def test_a_corpus_of_nothing_but_failures_is_an_error(tmp_path: Path) -> None:
     root = write_ljspeech(tmp_path / "lj", ("...",))
-    with pytest.raises(TooManyFailuresError, match="all 1 rows failed, and a store has at least one utterance"):
+    with pytest.raises(TooManyFailuresError, match="all 1 rows failed, but a store needs at least one utterance"):
         run(root, tmp_path / "store", max_failures="100%")
     assert not (tmp_path / "store/manifest.json").exists()
 

@@ -198,7 +198,7 @@ def test_without_the_root_that_it_was_made_with_a_store_is_left_as_it_is(
         (store / "manifest.json").unlink()
     before = contents(store)
     status, _, err = run(capsys, "verify", store, "--repair", command[1])
-    assert (status, "made from other rows or recordings than" in err) == (1, True)
+    assert (status, "not made from the rows and recordings of" in err) == (1, True)
     assert contents(store) == before
 
 

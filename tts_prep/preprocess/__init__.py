@@ -1,1 +1,1 @@
-"""Everything slow, done once and in parallel: read, resample, mel spectrogram, phoneme ids, shards."""
+"""Prepare a corpus, once and in parallel: read and resample audio, compute mels and phoneme ids, write shards."""

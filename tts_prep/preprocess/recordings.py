@@ -1,4 +1,4 @@
-"""Where a recording is: a file, a range of a file's bytes, or a cell of a parquet or arrow file."""
+"""Locations of recordings: a file, a byte range of a file, or a cell of a parquet or arrow file."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tts_prep.format.regular_files import open_regular
 
 
 def byte_range(offset: int, size: int) -> str:
-    """Return the place of a recording that is a range of a file's bytes, such as a member of a tar archive."""
+    """Return the location of a recording that is a byte range of a file, such as a member of a tar archive."""
     return f"bytes {offset} {size}"
 
 
 def table_cell(group: int, row: int, column: str, size: int) -> str:
-    """Return the place of a recording that is a cell of a parquet or arrow file.
+    """Return the location of a recording that is a cell of a parquet or arrow file.
 
     Args:
         group: the row group of a parquet file, or the record batch of an arrow file.
-        row: within the group.
-        column: its name; that of a field in a struct after a dot.
-        size: of the recording, in bytes, about.
+        row: the row in the group.
+        column: the name of the column; the field of a struct follows after a dot.
+        size: the approximate size of the recording in bytes.
     """
     return f"cell {group} {row} {size} {column}"
 
@@ -36,11 +36,11 @@ def size_inside(inside: str) -> int:
 
 
 def open_recording(path: Path, inside: str) -> FileIO:
-    """Open a recording that lies inside a file, as a file of its own without a name.
+    """Extract a recording from inside a file into an unnamed temporary file.
 
     Raises:
         OSError: the file cannot be read.
-        AudioError: nothing lies there.
+        AudioError: there is no recording at this location.
     """
     kind, rest = inside.split(" ", 1)
     if kind == "bytes":
@@ -53,7 +53,7 @@ def open_recording(path: Path, inside: str) -> FileIO:
     else:
         group, row, _, column = rest.split(" ", 3)
         data = _cell(path, int(group), int(row), column)
-    # A file of its own, because decoders and checks want a descriptor.
+    # Decoders and checks need a file descriptor.
     recording = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the caller closes it
     recording.write(data)
     recording.seek(0)
@@ -66,16 +66,16 @@ def _cell(path: Path, group: int, row: int, column: str) -> bytes:
         raise AudioError(f"{path.name}: row group {group} has {len(values):,} rows, expected more than {row:,}")
     value = values[row].as_py()
     if not isinstance(value, bytes):
-        raise AudioError(f"{path.name}: column '{column}' of row {row:,} of group {group} holds no recording")
+        raise AudioError(f"{path.name}: column '{column}' of row {row:,} of group {group} is not a recording")
     return value
 
 
 @lru_cache(maxsize=1)
 def _column(path: Path, _version: int, group: int, column: str) -> Any:
-    """Return the column of a row group; kept, because rows of one group follow each other."""
+    """Return a column of a row group. It is cached, because rows of one group follow each other."""
     name, _, field = column.partition(".")
-    found = _record_batch(path, group).column(name) if is_arrow(path) else _row_group(path, group, name)
-    return found.field(field) if field and hasattr(found, "field") else found
+    values = _record_batch(path, group).column(name) if is_arrow(path) else _row_group(path, group, name)
+    return values.field(field) if field and hasattr(values, "field") else values
 
 
 def _row_group(path: Path, group: int, name: str) -> Any:
@@ -90,7 +90,7 @@ def _record_batch(path: Path, group: int) -> Any:
 
 @lru_cache(maxsize=1)
 def arrow_batches(path: Path) -> list[Any]:
-    """Return the record batches of an arrow stream or file. Their memory is the mapped file's."""
+    """Return the record batches of an arrow stream or file, which share the memory of the mapped file."""
     pyarrow = import_pyarrow("")
     source = pyarrow.memory_map(str(path))
     try:
@@ -101,7 +101,7 @@ def arrow_batches(path: Path) -> list[Any]:
 
 
 def is_arrow(path: Path) -> bool:
-    """Return whether a path is that of an arrow file."""
+    """Return whether a path has the extension of arrow files."""
     return path.suffix == ".arrow"
 
 
@@ -109,7 +109,7 @@ def import_pyarrow(module: str) -> Any:
     """Import pyarrow, or a module of it.
 
     Raises:
-        MissingPackageError: it is not installed.
+        MissingPackageError: pyarrow is not installed.
     """
     import importlib
 

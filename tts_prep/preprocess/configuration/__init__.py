@@ -1,1 +1,1 @@
-"""The settings of a run: their records, and how they are read from presets, files and options."""
+"""The settings of a run, and reading them from presets, files and options."""

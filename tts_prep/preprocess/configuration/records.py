@@ -1,4 +1,4 @@
-"""Every setting that the contents of a store depend on."""
+"""The settings that determine the contents of a store."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 @dataclass(frozen=True)
 class TextConfig:
-    """How text becomes phoneme ids.
+    """The settings of the text frontend.
 
     Attributes:
-        frontend: a name out of `tts_prep.preprocess.text.FRONTENDS`, or several by language; None for the language's.
-        language: as the frontend names languages; a corpus may name another one for an utterance.
-        normalize: put written English into words, where the corpus does not say that it has been done.
-        symbols: the name of a table, or one of the user's own, where the position is the id; None for the frontend's.
-            ``"auto"`` stands for a table that is still to be collected from the corpus.
-        unknown: what becomes of a symbol that is not in the vocabulary: ``error``, ``unk`` or ``drop``.
-        punctuation: ``attached`` or ``separate``, None as the frontend has it.
-        ends: put the table's start and end symbols around the ids of every text; None as the table's system does.
-        blanks: put blanks into the ids: ``between`` symbols, or ``around`` them too; ``none``.
+        frontend: a name in `tts_prep.preprocess.text.FRONTENDS`, or several by language; None selects by language.
+        language: the language, in the frontend's terms; a corpus can set another language per utterance.
+        normalize: normalize texts that the corpus does not mark as normalized.
+        symbols: the name of a table, or the symbols themselves in the order of ids; None uses the frontend's table.
+            ``"auto"`` means that the table is to be collected from the corpus.
+        unknown: the treatment of symbols that are not in the vocabulary: ``error``, ``unk`` or ``drop``.
+        punctuation: ``attached`` or ``separate``; None uses the frontend's default.
+        ends: add the table's start and end symbols to every text; None does so if the table's system does.
+        blanks: insert blanks into the ids: ``between`` symbols, ``around`` (also at both ends), or ``none``.
     """
 
     frontend: str | None = None
@@ -50,15 +50,15 @@ class TextConfig:
 
     @property
     def frontend_name(self) -> str:
-        """The frontend that is used: the one that was asked for, or that of the language."""
+        """The name of the frontend: the configured one, or the default of the language."""
         return self.frontend or default_frontend(self.language)
 
 
 def make_frontend(config: TextConfig) -> Frontend:
-    """Return a frontend of these settings.
+    """Return the frontend for these settings.
 
     Raises:
-        ConfigurationError: there is no frontend of that name, or it cannot have these settings.
+        ConfigurationError: the frontend does not exist, or does not support these settings.
     """
     return get_frontend(
         config.frontend_name,
@@ -73,17 +73,17 @@ def make_frontend(config: TextConfig) -> Frontend:
 
 @dataclass(frozen=True)
 class OodConfig:
-    """A file of out-of-domain texts: the store depends on its bytes, not on where it lies."""
+    """A file of out-of-domain texts. Only its bytes, not its path, affect the store."""
 
     path: Path
     sha256: str
 
     @classmethod
     def of(cls, path: Path) -> OodConfig:
-        """Return a file with the checksum of its bytes.
+        """Return the path with the checksum of the file.
 
         Raises:
-            ConfigurationError: it cannot be read.
+            ConfigurationError: the file cannot be read.
         """
         try:
             return cls(path, file_sha256(path))
@@ -93,13 +93,13 @@ class OodConfig:
 
 @dataclass(frozen=True)
 class StoreConfig:
-    """How the arrays are stored.
+    """The settings of stored arrays and shards.
 
     Attributes:
         mel_dtype: ``float32`` or ``float16``.
-        waveform_dtype: ``int16`` or ``float32`` to keep the waveform beside the mel, None to keep none.
-        shard_utterances: most utterances in a shard.
-        shard_bytes: a shard is closed once its recordings have this many bytes: it bounds a worker's memory.
+        waveform_dtype: ``int16`` or ``float32`` to store waveforms; None stores none.
+        shard_utterances: the maximum number of utterances in a shard.
+        shard_bytes: a shard ends when its recordings have this many bytes, which bounds the memory of a worker.
     """
 
     mel_dtype: str = "float32"
@@ -117,22 +117,22 @@ class StoreConfig:
                 f"waveform_dtype: expected one of {', '.join(ARRAYS['waveform'].dtypes)}, found {self.waveform_dtype!r}"
             )
         if self.shard_utterances < 1 or self.shard_bytes < 1:
-            raise ConfigurationError("shard_utterances, shard_bytes: expected numbers over 0")
+            raise ConfigurationError("shard_utterances, shard_bytes: expected integers >= 1")
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The whole of it; frozen in every shard and in the manifest.
+    """All settings of a store, recorded in every shard and in the manifest.
 
     Attributes:
-        corpus: name of the reader.
-        limit: only the first so many utterances, None for all.
-        options: of the reader, where it was given any: name → value.
-        ood_texts: out-of-domain texts to phonemize into the store, None for none.
-        splits: name of a split → the SHA-256 of its list of ids, where the corpus was given any.
-        preset: name of the preset that the settings began with, None for none.
-        alignments: settings of `tts_prep.preprocess.features.alignments.alignment.AlignmentConfig`, where alignments
-            give the phonemes, or cut recordings or mels; None where they change nothing in the shards.
+        corpus: the name of the corpus reader.
+        limit: the maximum number of rows to read; None reads all.
+        options: the options of the reader by name.
+        ood_texts: out-of-domain texts to phonemize into the store, or None.
+        splits: the SHA-256 of each split's list of ids by name.
+        preset: the name of the preset, or None.
+        alignments: settings of `tts_prep.preprocess.features.alignments.alignment.AlignmentConfig`, if alignments
+            define the phonemes, or cut recordings or mels; None if they do not change shards.
     """
 
     corpus: str = "ljspeech"
@@ -148,7 +148,7 @@ class Configuration:
     alignments: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the configuration as it stands in the manifest."""
+        """Return the configuration as in the manifest."""
         return {
             "preset": self.preset,
             "corpus": {
@@ -170,7 +170,7 @@ class Configuration:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield what differs between two configurations, one phrase a setting."""
+    """Yield a phrase for each setting that differs between two configurations."""
     for key in sorted({*old, *new}):
         a, b = old.get(key), new.get(key)
         if isinstance(a, Mapping) and isinstance(b, Mapping):

@@ -1,4 +1,4 @@
-"""A configuration out of a preset, a file and single settings, each over the one before."""
+"""Build a configuration from a preset, a file and single settings, in increasing priority."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TEXT_FILES = ("ood_texts",)
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
-    """Read a TOML file: ``preset``, and the tables ``audio``, ``audio.compression``, ``text`` and ``store``.
+    """Read a TOML file with ``preset`` and the tables ``audio``, ``audio.compression``, ``text`` and ``store``.
 
     Raises:
         ConfigurationError: the file cannot be read or is not TOML.
@@ -41,18 +41,18 @@ def read_config_file(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise ConfigurationError(f"{path}: not TOML: nested too deeply") from error
     except ValueError as error:
-        # Beside TOML's and UTF-8's own errors, numbers of thousands of digits.
+        # Errors of TOML and of UTF-8, and integers of thousands of digits.
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
 
 
 def read_vocoder_config(path: Path) -> MelConfig:
-    """Return the recipe of a HiFi-GAN or BigVGAN vocoder, from the ``config.json`` beside its checkpoint.
+    """Return the mel settings of a HiFi-GAN or BigVGAN vocoder, from the ``config.json`` of its checkpoint.
 
-    Both compute their mels alike: reflect-padded without centring, sqrt(|X|² + 1e-9), ln max(x, 1e-5), the recording at
-    a peak of 0.95. An fmax of null is half the sample rate.
+    Both compute mels in the same way: reflect padding without centring, sqrt(|X|² + 1e-9), ln max(x, 1e-5), recordings
+    scaled to a peak of 0.95. An fmax of null is half of the sample rate.
 
     Raises:
-        ConfigurationError: it is not such a file.
+        ConfigurationError: the file is not such a configuration.
     """
     try:
         value = json.loads(read_regular(path).decode("utf-8"))
@@ -96,20 +96,21 @@ def configure(
     """Return the configuration of a run.
 
     Args:
-        corpus: name of the reader.
-        limit: only the first so many rows.
-        preset: a named recipe; the default is that of ``file``, or ``parakeet``. It may carry settings of its own for
-            ``reading`` and ``text``.
-        vocoder: a vocoder's ``config.json``, instead of a preset.
-        file: TOML settings, over the recipe.
-        settings: ``audio``, ``text`` and ``store`` → setting → value, over the file. ``text.symbols`` is
-            the name of a table, ``"auto"`` or a path, ``text.ood_texts`` a path; in a file, relative to its folder.
-        options: of the reader.
-        splits: name of a split → a file of its ids.
+        corpus: the name of the corpus reader.
+        limit: the maximum number of rows to read; None reads all.
+        preset: the name of a preset; defaults to that in ``file``, or to ``parakeet``. A preset can also have settings
+            of ``reading`` and ``text``.
+        vocoder: the ``config.json`` of a vocoder, instead of a preset.
+        file: a TOML file of settings, which override the preset.
+        settings: settings by table (``audio``, ``text``, ``store``) and name, which override the file. ``text.symbols``
+            is the name of a table, ``"auto"`` or a path; ``text.ood_texts`` is a path. Paths in a file are relative to
+            its folder.
+        options: the options of the reader.
+        splits: a file of ids for each split, by name.
 
     Raises:
-        ConfigurationError: a setting does not exist or cannot have its value, a file cannot be read, or two recipes
-            are named.
+        ConfigurationError: a setting does not exist or has an invalid value, a file cannot be read, or both a preset
+            and a vocoder are given.
     """
     layers: list[tuple[str, Mapping[str, Any], Path]] = []
     if file is not None:
@@ -119,7 +120,7 @@ def configure(
             raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {named!r}")
         if preset and named and preset != named:
             raise ConfigurationError(
-                f"{file}: preset: the file says {named!r}, the option {preset!r}; leave out one of the two"
+                f"{file}: preset: {named!r} in the file, {preset!r} in the option; drop one of the two"
             )
         preset = preset or (None if vocoder else named)
         layers.append((f"{file}: ", tables, file.parent))
@@ -161,7 +162,7 @@ def configure(
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:
-    """Return a path that a setting gives, relative to a folder; ``"none"`` is none."""
+    """Return the path in a setting, relative to a folder; None for ``"none"``."""
     if value == "none":
         return None
     if not isinstance(value, str | Path):
@@ -170,14 +171,14 @@ def _file(where: str, value: object, folder: Path) -> Path | None:
 
 
 def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] | None:
-    """Return the table that a setting gives: a name, or the symbols of a file; ``"none"`` is none."""
+    """Return the table in a setting: a name, or the symbols of a file; None for ``"none"``."""
     if not isinstance(value, str | Path):
         raise ConfigurationError(f"{where}: expected the name of a table or a path, found {value!r}")
     return None if value == "none" else choose_symbols(str(value), folder)
 
 
 def _shown(value: object) -> str:
-    """Return a value that may be of any size and depth, for a message."""
+    """Return a value of any size and depth as text for a message."""
     return repr(value) if isinstance(value, bool | float | str) else f"a value of type {type(value).__name__}"
 
 
@@ -192,16 +193,16 @@ def _table(where: str, tables: Mapping[str, Any], name: str) -> Mapping[str, Any
     return table
 
 
-def _check_names(where: str, what: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for name in found:
+def _check_names(where: str, what: str, names: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
-            raise ConfigurationError(f"{where}{name}: there is no such {what}; {hint}")
+            hint = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(known)}"
+            raise ConfigurationError(f"{where}{name}: unknown {what}; {hint}")
 
 
 def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
-    """Return a configuration with settings changed; ``"none"`` unsets what may be unset."""
+    """Return a configuration with changed settings; ``"none"`` sets an optional setting to None."""
     if not settings:
         return config
     kinds = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(type(config)).items()}
@@ -216,7 +217,7 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
         if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
             raise ConfigurationError(f"{where}{name}: expected {kind.__name__}, found {_shown(value)}")
         if isinstance(value, int) and abs(value) >= 1 << 63:
-            raise ConfigurationError(f"{where}{name}: no setting has a number of {value.bit_length()} bits")
+            raise ConfigurationError(f"{where}{name}: a number of {value.bit_length()} bits is too large")
         values[name] = float(value) if kind is float else value
     try:
         return replace(config, **values)

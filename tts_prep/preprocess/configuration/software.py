@@ -1,4 +1,4 @@
-"""What the data comes from besides the settings: versions of libraries, and what the processor does differently."""
+"""Inputs of the data other than settings: versions of libraries, and differences of processors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import h5py
 
 from tts_prep import __version__
 
-# What reads, resamples and transforms; numba compiles the kernels.
+# The libraries that read, resample and transform audio; numba compiles the kernels.
 _PACKAGES = ("numpy", "scipy", "librosa", "numba", "soundfile", "soxr")
 
 FUSED_MULTIPLY_ADD = "fused multiply-add"
 
 
 def fused_multiply_add() -> str:
-    """Return ``yes`` where the mel kernel is compiled for a processor that rounds a·b + c once, ``no`` where twice.
+    """Return ``yes`` if the mel kernel is compiled with fused multiply-add (a·b + c with one rounding), else ``no``.
 
-    Mels differ by it: one value in ten or so, by up to 1e-6. The environment variables are those by which numba is told
-    to compile for another processor.
+    It changes about one mel value in ten, by up to 1e-6. The environment variables below make numba compile for another
+    processor.
     """
     features, name = os.environ.get("NUMBA_CPU_FEATURES"), os.environ.get("NUMBA_CPU_NAME")
     if platform.machine().lower() in ("aarch64", "arm64"):
@@ -35,7 +35,7 @@ def fused_multiply_add() -> str:
 
 
 def software_versions() -> dict[str, str]:
-    """Return name → version of this package and of the libraries that compute audio and write files."""
+    """Return the versions of this package and of the libraries that compute audio and write files, by name."""
     import soundfile
 
     versions = {name: importlib.metadata.version(name) for name in _PACKAGES}

@@ -1,1 +1,1 @@
-"""The life of a store: plan the shards, make them, finish, repair."""
+"""Runs: plan the shards of a store, make them, finish the store, repair it, add arrays."""

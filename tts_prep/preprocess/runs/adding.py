@@ -1,4 +1,4 @@
-"""Adding arrays to a whole store: its shards are not touched, and it stays whole at every instant."""
+"""Add arrays to a complete store. Its shards do not change, and the store is complete at any time."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where the rows and recordings of a store lie.
+    """The rows and recordings that a store was made from.
 
     Attributes:
-        items: from the corpus reader that the store was made with.
-        root: what relative audio paths are relative to.
+        items: the rows, from the corpus reader of the store.
+        root: the folder of relative audio paths.
     """
 
     items: Iterable[Utterance | Failure] = field(repr=False)
@@ -66,32 +66,31 @@ def add_features(
     backend: Backend = Backend(),
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Manifest:
-    """Add the arrays of features to a whole store; return its new manifest.
+    """Add the arrays of features to a complete store; return its new manifest.
 
-    The bytes are those that a run would have made that had the features from the beginning. An interrupted call leaves
-    the store as it was; the next one goes on with the shards that are missing. Broken files of an array that the store
-    has already are made again.
+    The bytes are the same as if the store had been prepared with the features. After an interruption the store is
+    unchanged; the next call resumes with the missing shards. Broken files of an existing array are rebuilt.
 
     Args:
-        corpus: what the store was made from; None where the features need no recordings.
-        alignments: where the store was made with alignments that change its shards, and features need recordings.
-        jobs: worker processes.
-        backend: where they run.
-        progress: called with the number of shards that are done, and of all.
+        corpus: the rows and recordings of the store; None if the features need no recordings.
+        alignments: the alignments of the store, if they change its shards and the features need recordings.
+        jobs: the number of worker processes.
+        backend: where the workers run.
+        progress: called with the number of finished shards and of all shards.
 
     Raises:
-        StoreError: the store is not whole, was made from another corpus, or has an array of that name that was made
-            with other settings; or a feature of an utterance cannot be computed. The store is as it was.
+        StoreError: the store is incomplete, was made from another corpus, or has an array of that name with other
+            settings; or a feature of an utterance cannot be computed. The store is unchanged.
     """
     specs = specs_of(features)
     if not (store / MANIFEST).exists():
-        raise StoreError(f"{store}: no whole store, there is no {MANIFEST}; expected one to add arrays to")
+        raise StoreError(f"{store}: incomplete store without {MANIFEST}; arrays can be added to complete stores only")
     with locked_folder(store), scratch_folder(store) as scratch:
         manifest = read_manifest(store)
         for name in specs.keys() & manifest.specs.keys():
             check_same(store, manifest.specs[name], specs[name])
-        whole = {name for name in specs.keys() & manifest.array_files.keys() if _is_whole(store, manifest, name)}
-        missing = tuple(feature for feature in features if not all(spec.name in whole for spec in feature.specs))
+        intact = {name for name in specs.keys() & manifest.array_files.keys() if _is_intact(store, manifest, name)}
+        missing = tuple(feature for feature in features if not all(spec.name in intact for spec in feature.specs))
         if not missing:
             return manifest
         config = configuration_of(store, dict(manifest.configuration))
@@ -104,8 +103,8 @@ def add_features(
         purpose = json_sha256(["add", manifest.fingerprint, manifest.plan, sorted(specs)])
         with beside(store, purpose) as folder:
             for entry in manifest.files:
-                there = (store / entry.file).is_file() and not (folder / entry.file).exists()
-                if there and entry.file not in (INDEX, FAILURES, PLAN):
+                is_missing = (store / entry.file).is_file() and not (folder / entry.file).exists()
+                if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
                     take_over(store, folder, entry.file)
             add = partial(_add, folder.absolute(), missing, recipe or MelExtractor(config.mel))
             with worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool:
@@ -114,8 +113,8 @@ def add_features(
             return assemble_store(folder, _headers(folder, manifest), arrays)
 
 
-def _is_whole(store: Path, manifest: Manifest, name: str) -> bool:
-    """Return whether the files of an array are as the manifest says."""
+def _is_intact(store: Path, manifest: Manifest, name: str) -> bool:
+    """Return whether the files of an array match their checksums in the manifest."""
     for entry in manifest.array_files[name]:
         path = store / entry.file
         if not path.is_file() or file_sha256(path) != entry.sha256:
@@ -129,7 +128,7 @@ def _run(
     todo: Sequence[_Job],
     progress: Callable[[int, int], None],
 ) -> dict[str, tuple[FileEntry, ...]]:
-    """Return name of each new array → its file of every shard, in order."""
+    """Make the array files of all shards. Return the files of each new array, one per shard, in order."""
     made: dict[int, Mapping[str, FileEntry]] = {}
     progress(0, len(todo))
     with contextlib.closing(pool.run(add, todo, _text)) as results:
@@ -152,25 +151,25 @@ def add_array(
     jobs: int = 1,
     backend: Backend = Backend(),
 ) -> Manifest:
-    """Add an array that a function computes from each utterance as the store has it; return the new manifest.
+    """Add an array that a function computes from each stored utterance; return the new manifest.
 
-    It is made in parallel. An interrupted call can be repeated, and resumes. The store changes only when the array is
-    complete.
+    The array is computed in parallel. After an interruption, the next call resumes. The store changes only when the
+    array is complete.
 
     Args:
-        name: of the array: lower-case letters, digits and underscores.
-        function: of an utterance, with ``id``, ``speaker``, ``text``, ``phonemes`` and ``mel``, and ``waveform`` where
-            the store keeps it; returns [rows, *row_shape], or [*row_shape] with the axis ``utterance``. With several
-            jobs it has to be a function of a module, not a lambda.
-        dtype, row_shape: of the array.
+        name: the name of the array: lower-case letters, digits and underscores.
+        function: takes an utterance with ``id``, ``speaker``, ``text``, ``phonemes`` and ``mel``, and ``waveform`` if
+            stored; returns [rows, *row_shape], or [*row_shape] with the axis ``utterance``. With several jobs it must
+            be picklable: a function of a module, not a lambda.
+        dtype, row_shape: the dtype and the row shape of the array.
         axis: ``frame``, ``phoneme``, ``sample``, ``utterance`` or ``own``.
-        rate: with the axis ``own``, rows for each second.
-        settings: JSON: what the values depend on; kept in the manifest.
-        jobs: worker processes.
+        rate: rows per second, with the axis ``own``.
+        settings: the settings that determine the values, as JSON; stored in the manifest.
+        jobs: the number of worker processes.
 
     Raises:
         StoreError: see `add_features`.
-        ConfigurationError: a store cannot have such an array.
+        ConfigurationError: the array is not valid.
     """
     spec = ArraySpec(name, dtype, tuple(row_shape), axis, rate=rate, settings=dict(settings or {}))
     return add_features(Path(store), [_FunctionFeature(spec.checked(), function)], jobs=jobs, backend=backend)
@@ -178,7 +177,7 @@ def add_array(
 
 @dataclass(frozen=True, eq=False)
 class _FunctionFeature:
-    """A feature that a function of the user's computes."""
+    """A feature computed by a user's function."""
 
     spec: ArraySpec
     function: Callable[[FeatureInput], Array]
@@ -188,7 +187,7 @@ class _FunctionFeature:
         return (self.spec,)
 
     def source(self, utterance_id: str, speaker: str) -> None:
-        """Return None: the settings say what the values depend on."""
+        """Return None: the settings determine the values."""
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         return FeatureValues({self.spec.name: np.asarray(self.function(utterance))})
@@ -206,7 +205,7 @@ def _text(job: _Job) -> str:
 
 def _recipe(store: Path, config: Configuration, manifest: Manifest, root: Path) -> ShardRecipe:
     recipe = recipe_of(config, root.absolute())
-    # Keys and values are those of the versions that made the store; others could make other values.
+    # Other versions of the libraries could compute other values.
     differing = {
         name: (made, now)
         for name, made in manifest.software.items()
@@ -215,7 +214,7 @@ def _recipe(store: Path, config: Configuration, manifest: Manifest, root: Path) 
     if differing:
         name, (made, now) = min(differing.items())
         raise StoreError(
-            f"{store}: made with {name} {made}, here is {now or 'none'}; install that, or make the store again"
+            f"{store}: made with {name} {made}, found {now or 'none'}; install it, or make the store again"
         )
     return recipe
 
@@ -225,7 +224,7 @@ def _needed(config: Configuration, alignments: Alignments | None) -> Alignments 
         return None
     if alignments is None:
         raise ConfigurationError(
-            "alignments: the store was made with alignments that change its recordings; give the same with --alignments"
+            "alignments: the store was made with alignments that change its shards; pass the same with --alignments"
         )
     if alignments.settings.as_dict() != config.alignments:
         raise ConfigurationError(
@@ -242,8 +241,8 @@ def _plans(
     plans = make_plan(first_rows(items, config.limit), corpus.root, config.store)
     if plan_sha256(recipe.key(plan) for plan in plans) != manifest.plan:
         raise StoreError(
-            f"{store}: made from other rows or recordings than the corpus has now, with audio paths relative to "
-            f"{corpus.root}; give what it was made from"
+            f"{store}: not made from the rows and recordings of this corpus, with audio paths relative to "
+            f"{corpus.root}; pass the corpus that it was made from"
         )
     return plans
 
@@ -255,7 +254,7 @@ def _add(
     job: _Job,
     report: Callable[[int], None] = lambda _: None,
 ) -> tuple[int, Mapping[str, FileEntry]]:
-    """Make the array files of one shard, from its recordings where there is a plan, else from what the shard holds."""
+    """Make the array files of one shard, from its recordings if it has a plan, else from its stored arrays."""
     shard = inspect_shard(stored_file(folder, shard_name(job.number)), job.number, read_locations)
     if isinstance(source, MelExtractor):
         return job.number, complete_array_files(folder, shard, features, StoredInputs(source))
@@ -264,7 +263,7 @@ def _add(
 
 
 def _headers(store: Path, manifest: Manifest) -> list[tuple[FileEntry, ShardHeader]]:
-    """Return the shards of a whole store, with headers in little memory."""
+    """Return entries and headers of all shards, without statistics, to save memory."""
     shards: list[tuple[FileEntry, ShardHeader]] = []
     for entry in manifest.shards:
         header = read_shard_header(stored_file(store, entry.file), read_locations)

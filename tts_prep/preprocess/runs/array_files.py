@@ -1,4 +1,4 @@
-"""The array files of one shard: made with the shard, or later out of its rows."""
+"""The array files of one shard, made together with the shard or later."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class ShardRows:
-    """What array files need to know of the utterances of a finished shard, in order.
+    """Ids, speakers and lengths of the utterances of a finished shard, in order.
 
     Attributes:
-        number, key: of the shard.
-        ids, speakers: one an utterance.
-        lengths: axis → rows of each utterance.
+        number, key: the number and the key of the shard.
+        ids, speakers: the id and the speaker of each utterance.
+        lengths: the number of rows of each utterance by axis.
     """
 
     number: int
@@ -41,8 +41,8 @@ class ShardRows:
     speakers: Sequence[str]
     lengths: Mapping[str, Sequence[int]]
 
-    def due(self, axis: str) -> Sequence[int] | None:
-        """Return the rows that each utterance's array has to have; None where it is free, or one.
+    def expected_lengths(self, axis: str) -> Sequence[int] | None:
+        """Return the required number of rows of each utterance; None with the axes ``own`` and ``utterance``.
 
         Raises:
             FeatureError: the shard has no array of this axis.
@@ -50,41 +50,41 @@ class ShardRows:
         if axis not in (FRAME, PHONEME, SAMPLE):
             return None
         if axis not in self.lengths:
-            raise FeatureError("the store has no waveforms, which the axis 'sample' follows; make it with --waveform")
+            raise FeatureError("the axis 'sample' needs waveforms, but the store has none; prepare it with --waveform")
         return self.lengths[axis]
 
 
 def specs_of(features: Sequence[Feature]) -> dict[str, ArraySpec]:
-    """Return the arrays of features by name.
+    """Return the specifications of the arrays of features by name.
 
     Raises:
-        ConfigurationError: two features make an array of the same name.
+        ConfigurationError: two features have an array of the same name.
     """
     specs: dict[str, ArraySpec] = {}
     for feature in features:
         for spec in feature.specs:
             if spec.name in specs:
-                raise ConfigurationError(f"two features make the array '{spec.name}'; leave one out")
+                raise ConfigurationError(f"two features have an array '{spec.name}'; drop one of them")
             specs[spec.name] = spec.checked()
     return specs
 
 
 def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int]) -> FeatureValues:
-    """Return the arrays that a feature makes of an utterance, checked against its specs.
+    """Compute a feature of an utterance, and check its arrays against their specifications.
 
     Args:
-        lengths: axis → rows of the utterance.
+        lengths: the number of rows of the utterance by axis.
 
     Raises:
-        UtteranceError: the feature cannot be computed, or its arrays do not fit the utterance.
+        UtteranceError: the feature cannot be computed, or its arrays do not match the utterance.
     """
     values = feature.compute(utterance)
     for spec in feature.specs:
         if spec.name not in values.arrays:
-            raise FeatureError(f"array '{spec.name}': the feature gave none")
+            raise FeatureError(f"array '{spec.name}': the feature returned none")
         if spec.axis == SAMPLE and SAMPLE not in lengths:
             raise FeatureError(
-                f"array '{spec.name}': the store has no waveforms, which the axis 'sample' follows; make it with "
+                f"array '{spec.name}': the axis 'sample' needs waveforms, but the store has none; prepare it with "
                 "--waveform int16"
             )
         checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
@@ -94,23 +94,23 @@ def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, in
 def write_array_files(
     store: Path, rows: ShardRows, feature: Feature, values: Sequence[FeatureValues]
 ) -> dict[str, FileEntry]:
-    """Write the array files of one feature and one shard; return array name → its entry for the manifest."""
+    """Write the array files of one feature and one shard; return their manifest entries by array name."""
     remarks = Remarks()
-    for uid, found in zip(rows.ids, values, strict=True):
-        for kind, what in found.remarks:
+    for uid, of_utterance in zip(rows.ids, values, strict=True):
+        for kind, what in of_utterance.remarks:
             remarks.add(kind, what, uid)
     entries = {}
     for spec in feature.specs:
-        counted = [found.counted.get(spec.name) for found in values]
+        counted = [of_utterance.counted.get(spec.name) for of_utterance in values]
         entries[spec.name] = write_array_file(
             store,
             spec,
             rows.number,
             rows.key,
             _key(rows, feature, spec),
-            [found.arrays[spec.name] for found in values],
+            [of_utterance.arrays[spec.name] for of_utterance in values],
             speakers=rows.speakers,
-            lengths=rows.due(spec.axis),
+            lengths=rows.expected_lengths(spec.axis),
             counted=None if any(mask is None for mask in counted) else [mask for mask in counted if mask is not None],
             remarks=remarks.as_dict() if spec.name == feature.specs[0].name else None,
         )
@@ -118,18 +118,18 @@ def write_array_files(
 
 
 def existing_array_files(store: Path, rows: ShardRows, feature: Feature, shard: CheckedShard) -> dict[str, FileEntry]:
-    """Return the entries of those array files of a feature that are there, whole, and made from the same."""
+    """Return the entries of a feature's array files that exist, are intact and have the expected key."""
     entries = {}
     for spec in feature.specs:
         name = array_file_name(spec.name, rows.number)
         if not (store / name).exists():
             continue
         try:
-            found = inspect_array_file(store / name, spec.name, rows.number, rows.key, shard.lengths())
+            checked = inspect_array_file(store / name, spec.name, rows.number, rows.key, shard.lengths())
         except CorruptStoreError:
             continue
-        if found.header.key == _key(rows, feature, spec):
-            entries[spec.name] = FileEntry(name, found.digest.size, found.header.rows, found.digest.sha256)
+        if checked.header.key == _key(rows, feature, spec):
+            entries[spec.name] = FileEntry(name, checked.digest.size, checked.header.rows, checked.digest.sha256)
     return entries
 
 
@@ -139,13 +139,13 @@ def complete_array_files(
     features: Sequence[Feature],
     inputs: Callable[[StoredRows], Iterator[FeatureInput]],
 ) -> dict[str, FileEntry]:
-    """Make the array files of a finished shard that are not there yet; return the entries of all.
+    """Make the missing array files of a finished shard; return the entries of all of them.
 
     Args:
-        inputs: yields what features are computed from, for each utterance of the shard in order.
+        inputs: yields the input of features for each utterance of the shard, in order.
 
     Raises:
-        StoreError: a feature of an utterance cannot be computed; the message names the first ones.
+        StoreError: a feature of an utterance cannot be computed; the message names the first such utterances.
     """
     if not features:
         return {}
@@ -153,16 +153,16 @@ def complete_array_files(
     entries: dict[str, FileEntry] = {}
     missing = []
     for feature in features:
-        found = existing_array_files(store, stored.rows, feature, shard)
-        entries.update(found)
-        if len(found) < len(feature.specs):
+        existing = existing_array_files(store, stored.rows, feature, shard)
+        entries.update(existing)
+        if len(existing) < len(feature.specs):
             missing.append(feature)
     if not missing:
         return entries
     values: list[list[FeatureValues]] = [[] for _ in missing]
     failures: list[str] = []
     for position, utterance in enumerate(inputs(stored)):
-        lengths = {axis: found[position] for axis, found in stored.rows.lengths.items()}
+        lengths = {axis: of_axis[position] for axis, of_axis in stored.rows.lengths.items()}
         for feature, results in zip(missing, values, strict=True):
             if (fault := _try(feature, utterance, lengths, results)) is not None:
                 failures.append(f"{utterance.id}: {fault}")
@@ -171,7 +171,7 @@ def complete_array_files(
         more = f"; and {len(failures) - _SHOWN:,} more in this shard" if len(failures) > _SHOWN else ""
         raise StoreError(
             f"{store}: {names} cannot be added, {len(failures):,} of the {len(stored.rows.ids):,} utterances of "
-            f"{shard_name(shard.header.number)} fail: {'; '.join(failures[:_SHOWN])}{more}; nothing is changed: mend "
+            f"{shard_name(shard.header.number)} fail: {'; '.join(failures[:_SHOWN])}{more}; nothing was changed: fix "
             "them, or make another store without them"
         )
     for feature, results in zip(missing, values, strict=True):
@@ -182,7 +182,7 @@ def complete_array_files(
 def _try(
     feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int], results: list[FeatureValues]
 ) -> UtteranceError | None:
-    """Append what a feature makes of an utterance to the results, or return why it cannot."""
+    """Compute a feature of an utterance and append it to the results; return the error if it fails."""
     try:
         results.append(computed(feature, utterance, lengths))
     except UtteranceError as error:
@@ -191,11 +191,11 @@ def _try(
 
 
 class StoredRows:
-    """The rows of a finished shard, as its file has them.
+    """The stored rows of a finished shard.
 
     Args:
-        path: of the shard.
-        shard: what was found when it was checked.
+        path: the path of the shard.
+        shard: the checked shard.
     """
 
     def __init__(self, path: Path, shard: CheckedShard) -> None:
@@ -217,7 +217,7 @@ class StoredRows:
         return map_dataset(self._path, self._columns[name][""])
 
     def array(self, name: str, axis: str) -> list[Array]:
-        """Return views of one of the shard's own arrays, one an utterance."""
+        """Return an array stored in the shard, as one view per utterance."""
         columns = AXES[axis]
         assert columns is not None
         values = map_dataset(self._path, dataset_at(self._path, self._shard.locations, name))
@@ -226,23 +226,25 @@ class StoredRows:
 
 
 def check_arrays_of(store: Path, manifest: Manifest, features: Sequence[Feature]) -> None:
-    """Make sure that a whole store has the arrays of features.
+    """Check that a complete store has the arrays of features.
 
     Raises:
-        StoreError: it lacks one, or has it with other settings.
+        StoreError: an array is missing, or has other settings.
     """
     for name, spec in specs_of(features).items():
-        found = manifest.specs.get(name)
-        if found is None:
-            raise StoreError(f"{store}: a whole store without the array '{name}'; add it with 'tts-prep add {store}'")
-        check_same(store, found, spec)
+        existing = manifest.specs.get(name)
+        if existing is None:
+            raise StoreError(
+                f"{store}: a complete store without the array '{name}'; add it with 'tts-prep add {store}'"
+            )
+        check_same(store, existing, spec)
 
 
 def check_same(store: Path, found: ArraySpec, spec: ArraySpec) -> None:
-    """Make sure that an array of a store is the one that is asked for.
+    """Check that an array of a store has the expected specification.
 
     Raises:
-        StoreError: it has another dtype, shape, axis, or other settings.
+        StoreError: its dtype, row shape, axis or settings differ.
     """
     if found != spec:
         old, new = found.as_dict(), spec.as_dict()
@@ -266,12 +268,12 @@ def _key(rows: ShardRows, feature: Feature, spec: ArraySpec) -> str:
 
 @dataclass(frozen=True)
 class StoredInputs:
-    """Yields utterances as the store has them; no recording is read."""
+    """Yields the inputs of features from stored arrays, without reading recordings."""
 
     extractor: MelExtractor
 
     def __call__(self, stored: StoredRows) -> Iterator[FeatureInput]:
-        """Yield what features are computed from."""
+        """Yield the input of features for each utterance."""
         rows = stored.rows
         phonemes, mels = stored.array("phonemes", PHONEME), stored.array("mel", FRAME)
         texts, phoneme_texts = stored.texts("text"), stored.texts("phoneme_text")
@@ -290,7 +292,7 @@ class StoredInputs:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """Returns the waveform that a store keeps."""
+    """Returns the stored waveform as float32."""
 
     waveform: Array | None
 

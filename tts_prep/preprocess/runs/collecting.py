@@ -1,4 +1,4 @@
-"""The symbols of a corpus, collected before its store is begun: ``--symbols auto``."""
+"""Collect the symbols of a corpus before its store is made: ``--symbols auto``."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from tts_prep.preprocess.workers.processes import worker_pool
 from tts_prep.quantities import count_text
 
 _CHUNK = 1000
-"""Utterances that one job phonemizes."""
+"""The number of utterances per job."""
 
 
 def with_collected_symbols(
     config: Configuration, items: Iterable[Utterance | Failure], *, jobs: int = 1, backend: Backend = Backend()
 ) -> Configuration:
-    """Return a configuration whose symbols are those of the corpus, where it asks for ``"auto"``; else as it is.
+    """Return the configuration with the symbols of the corpus, if its symbols are ``"auto"``; else unchanged.
 
-    The table is ``<pad>``, ``<unk>``, ``<s>``, ``</s>``, and then the symbols in the order of their code points. It
-    depends on the texts and the frontend only, so every part of a store (``--part``) gets the same one.
+    The table is ``<pad>``, ``<unk>``, ``<s>``, ``</s>``, followed by the symbols sorted by code point. It depends only
+    on the texts and the frontend, so that every part of a store (``--part``) gets the same one.
 
     Args:
-        items: from a corpus reader; all of them are read.
-        jobs: worker processes.
-        backend: where they run.
+        items: rows from a corpus reader; all of them are read.
+        jobs: the number of worker processes.
+        backend: where the workers run.
 
     Raises:
-        ConfigurationError: no row has a text that gives symbols.
+        ConfigurationError: the corpus has no symbols.
     """
     if config.text.symbols != AUTO:
         return config
@@ -49,20 +49,20 @@ def with_collected_symbols(
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
     with worker_pool(min(jobs, len(chunks)) or 1, backend, None) as pool:
         collect = partial(_collect, config=config.text)
-        found = set(itertools.chain(*pool.run(collect, chunks, lambda chunk: f"{len(chunk)} texts")))
-    if not found:
+        symbols = set(itertools.chain(*pool.run(collect, chunks, lambda chunk: f"{len(chunk)} texts")))
+    if not symbols:
         raise ConfigurationError(
             f"symbols: 'auto' found none in {count_text(len(texts), 'text')}; is the corpus empty or the frontend wrong"
         )
     specials = (PADDING, UNKNOWN, START, END)
-    return replace(config, text=replace(config.text, symbols=(*specials, *sorted(found.difference(specials)))))
+    return replace(config, text=replace(config.text, symbols=(*specials, *sorted(symbols.difference(specials)))))
 
 
 def _collect(texts: Sequence[tuple[str, str | None, bool]], config: TextConfig) -> set[str]:
     frontend = frontend_of(config)
-    found: set[str] = set()
+    symbols: set[str] = set()
     for text, language, normalized in texts:
-        # The shard of such a row says what is wrong with it.
+        # The error is reported when the shard of this row is made.
         with contextlib.suppress(TextError):
-            found.update(frontend.split(phoneticize(text, config, language=language, normalized=normalized)[1]))
-    return found
+            symbols.update(frontend.split(phoneticize(text, config, language=language, normalized=normalized)[1]))
+    return symbols

@@ -1,4 +1,4 @@
-"""How many rows may fail before a run gives up."""
+"""The maximum number of rows that may fail before a run stops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.format.shard import ShardHeader
 
 @dataclass(frozen=True)
 class FailureLimit:
-    """The most rows that may fail: a number, or a share of all."""
+    """The maximum number of rows that may fail, or their maximum share of all rows."""
 
     text: str
     number: float
@@ -22,7 +22,7 @@ class FailureLimit:
 
     @classmethod
     def parse(cls, value: str | int) -> FailureLimit:
-        """Read ``"20"`` or ``"1%"``.
+        """Parse ``"20"`` or ``"1%"``.
 
         Raises:
             ConfigurationError: it is neither.
@@ -40,7 +40,7 @@ class FailureLimit:
         return cls(text, number, is_share)
 
     def of(self, total: int) -> int:
-        """Return the number of rows, a share rounded down: of two rows, 1 % allows none to fail."""
+        """Return the limit as a number of rows. A share is rounded down: 1 % of two rows is none."""
         return int(self.number * total // 100) if self.is_share else int(self.number)
 
 
@@ -49,11 +49,11 @@ def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: Fa
     failures = write_failures(store, headers)
     first = failures[0]
     if len(failures) <= allowed.of(total):
-        why = f"all {total} rows failed, and a store has at least one utterance"
+        why = f"all {total} rows failed, but a store needs at least one utterance"
     else:
         why = f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows"
     raise TooManyFailuresError(
         f"{why}; the first is "
         f"{first['id'] or 'without an id'} ({first['stage']}): {first['reason']}; all are in {store / FAILURES}; "
-        "what was done is kept"
+        "finished shards are kept"
     )

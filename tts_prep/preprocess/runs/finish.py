@@ -1,4 +1,4 @@
-"""Finishing a store whose shards were made in parts."""
+"""Finish a store whose shards were made in parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 
 
 def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
-    """Look that every shard of every part is there, and write failure list, index and manifest.
+    """Check that all shards exist, and write failure list, index and manifest.
 
     Raises:
-        StoreError: a part is missing; the message says which.
-        TooManyFailuresError: more rows of the whole failed than are allowed.
+        StoreError: shards are missing; the message says which part makes them.
+        TooManyFailuresError: more rows failed than allowed.
     """
     allowed = FailureLimit.parse(max_failures)
     if (store / MANIFEST).exists():
@@ -27,7 +27,7 @@ def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
             return read_manifest(store)
     plan = read_plan(store)
     if plan is None:
-        raise StoreError(f"{store}: no part of a store; make parts with a corpus command and --part K/N first")
+        raise StoreError(f"{store}: no parts of a store; make parts with a corpus command and --part K/N first")
     with locked_folder(store) as lock, scratch_folder(store), in_place(store, lock):
         missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
         if missing:
@@ -37,7 +37,7 @@ def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
             )
         shards, arrays = checked_store(store, len(plan.shards))
         if plan_sha256(header.key for _, header in shards) != plan.sha256:
-            raise CorruptStoreError(f"{store}: its shards are not those of the plan; run all parts again")
+            raise CorruptStoreError(f"{store}: its shards do not match the plan; run all parts again")
         total = sum(header.rows + len(header.failures) for _, header in shards)
         if sum(len(header.failures) for _, header in shards) > allowed.of(total):
             give_up(store, [header for _, header in shards], total, allowed)

@@ -1,4 +1,4 @@
-"""The store's folder before a run: new, begun, whole, of other settings, or something else altogether."""
+"""The folder of a store: create it, lock it, check its contents, and replace it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.runs.shards import existing_header
 
 _PURPOSE = ".purpose"
-"""What a store is made for that is to replace another; a file in its folder until it does."""
+"""The file that identifies an unfinished replacement of a store; see `beside`."""
 
 _FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
@@ -47,15 +47,15 @@ _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 @contextmanager
 def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
-    """Make a store's folder where there is none, and hold its lock.
+    """Create the folder of a store if necessary, and hold its lock.
 
     Args:
-        shared: hold it beside others who share it: processes that make parts of one store.
+        shared: hold a shared lock, as processes that make parts of one store do.
 
-    Nothing is ever deleted from, or written to, a folder that holds anything but a store.
+    A folder with other contents than a store is never modified.
 
     Raises:
-        StoreError: the folder holds something else, cannot be written, or another process is making the store.
+        StoreError: the folder has other contents, cannot be written, or is in use by another process.
     """
     if "\0" in str(store):
         raise StoreError(f"{str(store)!r}: not a path; give the path of a new folder")
@@ -63,7 +63,7 @@ def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
         recover_store(store)
         if store.exists() and not store.is_dir():
             raise StoreError(f"{store}: not a folder; give a path for a new store")
-        _refuse_strangers(store)
+        _refuse_foreign_files(store)
         made = not store.exists()
         store.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -75,18 +75,18 @@ def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     finally:
         if made:
             with contextlib.suppress(OSError):
-                store.rmdir()  # nothing was begun
+                store.rmdir()  # if it is still empty
 
 
 @contextmanager
 def in_place(store: Path, lock: Lock, *, shared: bool = False) -> Iterator[Path]:
-    """Yield the folder of a store that is new or begun, for the run to make the store in.
+    """Yield the folder of a new or unfinished store, in which the run makes the store.
 
     Args:
-        shared: other processes make shards in it at the same time, so that unfinished files may be theirs.
+        shared: other processes make shards in it at the same time, so that temporary files may be theirs.
 
     Raises:
-        StoreError: its shards would lie elsewhere.
+        StoreError: its folder of shards is a link.
     """
     if (store / SHARDS).is_symlink():
         raise StoreError(
@@ -105,21 +105,21 @@ def in_place(store: Path, lock: Lock, *, shared: bool = False) -> Iterator[Path]
 
 @contextmanager
 def beside(store: Path, purpose: str) -> Iterator[Path]:
-    """Yield a folder beside a store in which to make another one, which then replaces the store at one instant.
+    """Yield a folder beside a store in which to make its replacement, which then replaces the store atomically.
 
-    Where the block ends in an error, the store is as it was, and the folder stays if it holds a shard: a later run with
-    the same purpose gets it as it is, and one with another purpose gets an empty one.
+    If the block raises, the store is unchanged. The folder is kept if it holds a shard: a later run with the same
+    purpose continues with it, and a run with another purpose gets an empty folder.
 
     Args:
-        purpose: all that the new store depends on, such as a checksum of it.
+        purpose: identifies the inputs of the replacement, such as a checksum of them.
 
     Raises:
         StoreError: the store cannot be replaced, or another process is replacing it.
     """
     folder = replacement_folder(store)
     if folder.is_symlink():
-        raise StoreError(f"{folder}: a link, expected no such file; remove it")
-    _refuse_strangers(folder)
+        raise StoreError(f"{folder}: unexpected link; remove it")
+    _refuse_foreign_files(folder)
     try:
         if (folder / MANIFEST).exists() or _purpose(folder) != purpose:
             remove_folder(folder)
@@ -127,10 +127,10 @@ def beside(store: Path, purpose: str) -> Iterator[Path]:
         (folder / _PURPOSE).write_text(purpose, encoding="utf-8")
         if folder.stat().st_dev != store.stat().st_dev:
             remove_folder(folder)
-            raise StoreError(f"{store}: lies on a file system of its own and cannot be replaced; give another path")
+            raise StoreError(f"{store}: is a mount point and cannot be replaced; give another path")
     except OSError as error:
         raise WriteError(
-            f"{folder}: cannot be written ({error.strerror}); a store is replaced by one made beside it"
+            f"{folder}: cannot be written ({error.strerror}); the replacement of a store is made in this folder"
         ) from error
     try:
         with locked(folder) as lock, in_place(folder, lock):
@@ -152,7 +152,7 @@ def _purpose(folder: Path) -> str | None:
 
 
 def made_with(store: Path) -> Mapping[str, Any] | None:
-    """Return the settings that a store was begun with, with the key ``configuration`` among others; None for none."""
+    """Return the settings of an unfinished store, from the header of a shard; None if it has no intact shard."""
     for _, path in shard_files(store):
         header = existing_header(path)
         if header is not None:
@@ -161,37 +161,37 @@ def made_with(store: Path) -> Mapping[str, Any] | None:
 
 
 def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], what_to_do: str) -> None:
-    """Make sure that a store was made with the settings of this run.
+    """Check that a store was made with the settings of this run.
 
     Args:
-        old, new: with the keys ``configuration`` and ``software``.
-        what_to_do: the end of the message.
+        old, new: settings with the keys ``configuration`` and ``software``.
+        what_to_do: the end of the error message.
 
     Raises:
-        StoreError: it was not; the message says which settings differ.
+        StoreError: settings differ; the message lists them.
     """
     settings = list(_compare("configuration", old, new))
-    # Of another preset, every setting of the audio differs.
+    # With another preset, most settings of audio differ; name the preset instead.
     audio = [difference for difference in settings if difference.startswith("audio.")]
     preset = [difference for difference in settings if difference.startswith("preset ")]
     if preset and audio:
         rest = [difference for difference in settings if difference not in (*audio, *preset)]
         settings = [f"{preset[0]} ({len(audio)} settings of audio)", *rest]
-    found = settings + list(_compare("software", old, new))
-    if found:
-        raise StoreError(f"{store}: made with other settings: {'; '.join(found)}; {what_to_do}")
+    differing = settings + list(_compare("software", old, new))
+    if differing:
+        raise StoreError(f"{store}: made with other settings: {'; '.join(differing)}; {what_to_do}")
 
 
 @contextmanager
 def _tidied(store: Path) -> Iterator[None]:
-    """Make the folder of the shards, and keep it free of unfinished files: those of a run before, and of this one."""
+    """Create the folder of shards, and remove temporary files before and after the block."""
     with writing(store):
         (store / SHARDS).mkdir(exist_ok=True)
     _remove_leftovers(store)
     try:
         yield
     finally:
-        # What a worker was killed at. Where it cannot be removed, there is a greater trouble to report.
+        # Remains of killed workers. If they cannot be removed, the block's own exception is more important.
         with contextlib.suppress(StoreError):
             _remove_leftovers(store)
 
@@ -204,7 +204,7 @@ def _remove_leftovers(store: Path) -> None:
 
 
 def remove_extra_shards(store: Path, count: int) -> None:
-    """Remove shards beyond the last planned one: an earlier run had a longer corpus."""
+    """Remove shards beyond the last planned one, from an earlier run with a longer corpus."""
     with writing(store):
         for number, path in list(shard_files(store)):
             if number >= count:
@@ -216,8 +216,8 @@ def _compare(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[
     return list(differences(old[name], new[name], prefix))
 
 
-def _strangers(store: Path) -> list[str]:
-    """Return what a folder holds that no store would."""
+def _foreign_files(store: Path) -> list[str]:
+    """Return the paths in a folder that do not belong to a store."""
     if not store.is_dir():
         return []
     folders = (SHARDS, ADDED_ARRAYS)
@@ -230,15 +230,15 @@ def _strangers(store: Path) -> list[str]:
 
 
 def _is_data_file(name: str) -> bool:
-    """Return whether a path is that of a shard or of an added array's file, finished or not."""
+    """Return whether a path is that of a shard or an array file, finished or temporary."""
     match = _DATA_FILE.fullmatch(name)
     return match is not None and (
         shard_number(match["name"]) is not None or array_file_number(match["name"]) is not None
     )
 
 
-def _refuse_strangers(store: Path) -> None:
-    found = _strangers(store)
+def _refuse_foreign_files(store: Path) -> None:
+    found = _foreign_files(store)
     if found:
         raise StoreError(
             f"{store}: not a store, it holds '{found[0]}'{f' and {len(found) - 1} more' if len(found) > 1 else ''}; "

@@ -1,4 +1,4 @@
-"""Out-of-domain texts: a file of sentences without recordings, phonemized once into the store."""
+"""Out-of-domain texts: sentences without recordings, phonemized into the store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tts_prep.preprocess.runs.shards import take_over
 from tts_prep.preprocess.workers.processes import WorkerPool
 
 _CHUNK = 1000
-"""Lines that one job phonemizes."""
+"""The number of lines per job."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ def make_ood_texts(
     pool: WorkerPool[Any, Any],
     source: Path | None = None,
 ) -> None:
-    """Phonemize a file of texts into ``ood.h5``, unless it is there already, made from the same with the same settings.
+    """Phonemize a file of texts into ``ood.h5``, unless that file exists and is up to date.
 
-    A text is a line; where the first line's first field (of those that ``|`` separates) names a .wav file, as in
-    StyleTTS2's lists, it is the second field of each line, else the first.
+    The text of a line is its first field of those separated by ``|``. If the first field of the first line names a .wav
+    file, as in StyleTTS2's lists, it is the second field.
 
     Args:
-        settings: the parts of the header that are the same in every shard.
-        pool: of worker processes.
-        source: another store, whose texts are taken over where they are the same.
+        settings: the settings of the run, as in the headers of shards.
+        pool: the worker processes.
+        source: another store, whose texts are reused if they are up to date.
 
     Raises:
-        ConfigurationError: no line can be used.
+        ConfigurationError: no line has a usable text.
         StoreError: the file cannot be written.
     """
     path = store / OOD_TEXTS
@@ -72,11 +72,13 @@ def make_ood_texts(
     chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
     make = partial(_phonemize, config=text)
     done = pool.run(make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines")
-    found = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
-    texts = [item for item in found if isinstance(item, _Text)]
-    failures = [{"where": item.where, "reason": item.reason} for item in found if isinstance(item, Failure)]
+    results = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
+    texts = [item for item in results if isinstance(item, _Text)]
+    failures = [{"where": item.where, "reason": item.reason} for item in results if isinstance(item, Failure)]
     if not texts:
-        raise ConfigurationError(f"ood-texts: {ood.path}: no line can be used; the first: {failures[0]['reason']}")
+        raise ConfigurationError(
+            f"ood-texts: {ood.path}: no line has a usable text; the first: {failures[0]['reason']}"
+        )
     write_ood_texts(
         path,
         key,
@@ -88,7 +90,7 @@ def make_ood_texts(
 
 
 def existing_ood_header(path: Path) -> OodHeader | None:
-    """Return the header of the texts that an earlier run finished, None where there are none or they are broken."""
+    """Return the header of finished texts; None if there are none or they are broken."""
     try:
         return check_ood_texts(path, read_locations) if path.exists() else None
     except CorruptStoreError:
@@ -113,15 +115,15 @@ def _read(path: Path) -> Iterator[tuple[str, str | Failure]]:
 def _phonemize(
     chunk: tuple[int, list[tuple[str, str | Failure]]], config: TextConfig
 ) -> tuple[int, list[_Text | Failure]]:
-    """Return the number of a chunk of lines and what became of them."""
+    """Phonemize a chunk of lines; return its number, and a text or a failure for each line."""
     number, lines = chunk
-    found: list[_Text | Failure] = []
+    results: list[_Text | Failure] = []
     for where, line in lines:
         if isinstance(line, Failure):
-            found.append(line)
+            results.append(line)
             continue
         try:
-            found.append(_Text(line, *phonemize(line, where, config, Remarks())))
+            results.append(_Text(line, *phonemize(line, where, config, Remarks())))
         except TextError as error:
-            found.append(Failure("", where, "text", f"{where}: {error}"))
-    return number, found
+            results.append(Failure("", where, "text", f"{where}: {error}"))
+    return number, results

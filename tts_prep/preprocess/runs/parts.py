@@ -1,6 +1,6 @@
-"""Making a store in parts that know nothing of each other: one command a part, in any order, then one that finishes.
+"""Make a store in independent parts: one command per part, in any order, then one command that finishes the store.
 
-For batch systems without a running cluster. A part is every n-th shard of the same plan.
+This is for batch systems without a running cluster. A part is every n-th shard of a common plan.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Part:
 
     @classmethod
     def parse(cls, text: str) -> Part:
-        """Read ``"3/16"``.
+        """Parse ``"3/16"``.
 
         Raises:
-            ConfigurationError: it is no such thing.
+            ConfigurationError: the text is malformed.
         """
         number, slash, count = text.partition("/")
         digits = number.isascii() and number.isdecimal() and count.isascii() and count.isdecimal() and len(text) < 20

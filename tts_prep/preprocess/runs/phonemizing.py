@@ -1,4 +1,4 @@
-"""One text through the frontend: the phonemes, their ids, and what is to be noted."""
+"""Convert one text to phonemes and ids, with the frontend of this process."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def phonemize(
     language: str | None = None,
     normalized: bool = False,
 ) -> tuple[str, npt.NDArray[np.int32]]:
-    """Return the phonemes of a text in their text form, and their ids, [n_phonemes] int32.
+    """Return the phonemes of a text as text and as ids, [n_phonemes] int32.
 
     Args:
-        identifier: of the utterance, for the remarks.
-        remarks: where unknown symbols and the like are counted, also those of a text that fails for them.
-        language: of this text, None for the frontend's own.
-        normalized: the text is as it is spoken.
+        identifier: the id of the utterance, for remarks.
+        remarks: counts unknown symbols and other remarks, also if the text fails.
+        language: the language of this text; None uses that of the frontend.
+        normalized: the text is already normalized.
 
     Raises:
-        TextError: there is nothing to speak, a symbol is not in the vocabulary and that is an error, or the frontend
-            raised anything that is not an error of tts-prep's own.
+        TextError: there is nothing to speak, a symbol is not in the vocabulary (and unknown symbols are errors), or the
+            frontend raised an unexpected exception.
     """
     frontend = frontend_of(config)
     with _text_errors(config, text):
@@ -45,10 +45,10 @@ def phonemize(
 
 
 def phoneticize(text: str, config: TextConfig, *, language: str | None, normalized: bool) -> tuple[str, str]:
-    """Return a text as it is spoken, and its phonemes in their text form.
+    """Return the normalized text, and its phonemes as text.
 
     Raises:
-        TextError: there is nothing to speak, or the frontend raised anything that is not an error of tts-prep's own.
+        TextError: there is nothing to speak, or the frontend raised an unexpected exception.
     """
     frontend = frontend_of(config)
     with _text_errors(config, text):
@@ -59,12 +59,12 @@ def phoneticize(text: str, config: TextConfig, *, language: str | None, normaliz
 def encode_labels(
     labels: Sequence[str], identifier: str, config: TextConfig, remarks: Remarks
 ) -> tuple[str, npt.NDArray[np.int32]]:
-    """Return an aligner's labels as phonemes in their text form, and their ids, [n_phonemes] int32.
+    """Return an aligner's labels as phonemes, as text and as ids, [n_phonemes] int32.
 
-    Where the table writes phones with ``@`` in front, as that of FastSpeech 2 does, the labels get it.
+    If the table prefixes phones with ``@``, as that of FastSpeech 2, labels are prefixed too.
 
     Raises:
-        TextError: a label is not in the vocabulary, and that is an error.
+        TextError: a label is not in the vocabulary, and unknown symbols are errors.
     """
     vocab = frontend_of(config).vocab
     symbols = [f"@{label}" if f"@{label}" in vocab else label for label in labels]
@@ -75,7 +75,7 @@ def encode_labels(
 
 @contextmanager
 def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
-    """Raise a `TextError` in the place of what a library raises: one text must not cost the others."""
+    """Convert unexpected exceptions of a library to `TextError`, so that one text does not end the run."""
     try:
         yield
     except TtsPrepError:
@@ -89,5 +89,5 @@ def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def frontend_of(config: TextConfig) -> Frontend:
-    """Return the one frontend of this process: a backend costs more to start than an utterance to phonemize."""
+    """Return the frontend of this process. It is cached, because starting a backend is slow."""
     return make_frontend(config)

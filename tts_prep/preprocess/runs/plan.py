@@ -1,4 +1,4 @@
-"""The plan: which utterance goes to which shard, a function of corpus and configuration alone."""
+"""Plan the shards of a store: a pure function of corpus and configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tts_prep.preprocess.recordings import size_inside
 
 @dataclass(frozen=True)
 class PlannedUtterance:
-    """An utterance with the size of its recording at planning time, in bytes; −1 where there is none."""
+    """An utterance with the size of its recording at planning time in bytes; −1 if it does not exist."""
 
     utterance: Utterance
     size: int
@@ -28,17 +28,17 @@ class PlannedUtterance:
 
 @dataclass(frozen=True)
 class ShardPlan:
-    """The rows of one shard, in corpus order; rows that failed in the reader are passed on in their place.
+    """The rows of one shard, in corpus order, including rows that failed in the reader.
 
-    The rows are packed: a plan of a million utterances stays in memory while shards are made.
+    The rows are compressed, because the plans of a million utterances stay in memory during the run.
 
     Attributes:
-        number: of the shard.
-        n_rows: how many rows it has.
-        name: of the shard in messages: its first and last id.
-        packed: the rows.
-        sha256: of the rows, as they were planned.
-        columns: the corpus's own columns and their kinds, the same for all shards.
+        number: the number of the shard.
+        n_rows: the number of rows.
+        name: the name of the shard in messages: its first and last id.
+        packed: the compressed rows.
+        sha256: the SHA-256 of the rows at planning time.
+        columns: the kinds of the corpus's own columns by name, equal for all shards.
     """
 
     number: int
@@ -50,21 +50,21 @@ class ShardPlan:
 
     @property
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
-        """What to make."""
+        """The rows, decompressed."""
         return tuple(
             Failure(**row) if size is None else PlannedUtterance(Utterance(**row), size)
             for row, size in json.loads(zlib.decompress(self.packed))
         )
 
     def key(self, settings_sha256: str) -> str:
-        """Return the SHA-256 of all that the shard's contents depend on, from that of the settings."""
+        """Return the key of the shard: the SHA-256 of everything that determines its contents."""
         return json_sha256([self.number, dict(self.columns), self.sha256, settings_sha256])
 
     def without(self, number: int, reason: str) -> ShardPlan:
-        """Return the same shard, with the same key, less one row, which becomes a failure.
+        """Return the plan, with the same key, in which one row is a failure.
 
         Args:
-            number: of the row within the shard.
+            number: the number of the row in the shard.
         """
         rows = list(self.rows)
         row = rows[number]
@@ -76,15 +76,15 @@ class ShardPlan:
 def make_plan(items: Iterable[Utterance | Failure], root: Path, config: StoreConfig) -> list[ShardPlan]:
     """Distribute the rows of a corpus over shards.
 
-    A row whose id another row already has becomes a failure that names both.
+    A row whose id is repeated becomes a failure that names both rows.
 
     Args:
-        root: what relative audio paths are relative to.
+        root: the folder of relative audio paths.
 
     Raises:
-        CorpusError: a column of the corpus has a name that the format uses, or texts and numbers.
+        CorpusError: a column of the corpus has a reserved name, or both texts and numbers.
     """
-    # Filled while the rows go by; all plans share it.
+    # Filled while the rows are iterated; shared by all plans.
     columns: dict[str, str] = {}
     return [
         ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", *_pack(group), columns)
@@ -97,10 +97,10 @@ def _id(row: PlannedUtterance | Failure) -> str:
 
 
 def _pack(rows: Sequence[PlannedUtterance | Failure]) -> tuple[bytes, str]:
-    """Return rows in few bytes, and the SHA-256 of what they say."""
+    """Return rows compressed, and the SHA-256 of their canonical JSON."""
     values = [(vars(row), None) if isinstance(row, Failure) else (vars(row.utterance), row.size) for row in rows]
     text = canonical_json(values).encode()
-    # The fastest level does nearly all that the slower ones do.
+    # The fastest level compresses nearly as well as the slower ones.
     return zlib.compress(text, 1), hashlib.sha256(text).hexdigest()
 
 
@@ -108,12 +108,12 @@ def _unique(items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failur
     first: dict[str, str] = {}
     for item in items:
         if not _is_text(item):
-            yield Failure("", _escaped(item.where), "corpus", f"{_escaped(item.where)}: holds half a surrogate pair")
+            yield Failure("", _escaped(item.where), "corpus", f"{_escaped(item.where)}: contains a lone surrogate")
             continue
         if isinstance(item, Utterance):
             earlier = first.setdefault(item.id, item.where)
             if earlier is not item.where:
-                reason = f"{item.where}: the id '{item.id}' already stands in {earlier}, and only that row is used"
+                reason = f"{item.where}: the id '{item.id}' is already used in {earlier}; only that row is used"
                 yield Failure(item.id, item.where, "corpus", reason)
                 continue
         yield item
@@ -134,13 +134,13 @@ def _escaped(text: str) -> str:
 
 
 def _with_kinds(rows: Iterable[Utterance | Failure], kinds: dict[str, str]) -> Iterator[Utterance | Failure]:
-    """Pass rows on, and note the kinds of the corpus's own columns."""
+    """Yield the rows, and collect the kinds of the corpus's own columns."""
     for row in rows:
         if isinstance(row, Utterance):
             for name, value in row.meta.items():
                 kind = NUMBER if isinstance(value, (int, float)) else CATEGORY
                 if name in FIXED_COLUMNS:
-                    raise CorpusError(f"{row.where}: a corpus may not name a column '{name}', the store has its own")
+                    raise CorpusError(f"{row.where}: the column name '{name}' is reserved by the format")
                 if kinds.setdefault(name, kind) != kind:
                     raise CorpusError(f"{row.where}: column '{name}' is a {kind} here, a {kinds[name]} before")
         yield row
@@ -157,7 +157,7 @@ def _groups(
             group.append(row)
         else:
             planned = PlannedUtterance(row, recording_size(root / row.audio))
-            # Parts of one recording are read together, so it counts once.
+            # Excerpts of one recording are read together, so its size counts once.
             if (row.audio, row.inside) != recording or not group:
                 size += max(0, size_inside(row.inside) if row.inside else planned.size)
             recording = (row.audio, row.inside)
@@ -170,7 +170,7 @@ def _groups(
 
 
 def recording_size(path: Path) -> int:
-    """Return the size of a recording in bytes, −1 where there is none."""
+    """Return the size of a recording in bytes; −1 if it does not exist."""
     try:
         return path.stat().st_size
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""From a corpus to a store: begin (plan and check everything), make the shards, finish (index and manifest).
+"""Make a store of a corpus: plan and check everything, make the shards, write index and manifest.
 
-Nothing is changed before the plan is complete and has been checked. A new store is made in its place; one that replaces
-another is made beside it.
+Nothing is changed before the plan is complete and checked. A new store is made in place; a replacement of an existing
+store is made beside it.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come; given to the callback before the first shard and after every one.
+    """The progress of a run, passed to the callback before the first shard and after every shard.
 
     Attributes:
-        done, total: rows of the corpus, those that failed included.
-        seconds: of audio, in the shards done.
-        failures: rows left out so far.
-        made_seconds: of audio, in the shards that this run made; the others were there already.
+        done, total: the numbers of finished and of all rows of the corpus, including failed ones.
+        seconds: the duration of the audio in finished shards.
+        failures: the number of failed rows so far.
+        made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
     """
 
     done: int
@@ -67,14 +67,14 @@ class Progress:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run made.
+    """The result of a run.
 
     Attributes:
-        manifest: of the finished store; None after a part of one.
-        shards: how many shards the store has, or the part.
-        shards_made: shards that this run made; the others were there already.
-        failures: rows left out.
-        seconds: of audio.
+        manifest: the manifest of the finished store; None if the run made a part.
+        shards: the number of shards of the store or the part.
+        shards_made: the number of shards made by this run, not by an earlier one.
+        failures: the number of failed rows.
+        seconds: the duration of all audio.
     """
 
     store: Path
@@ -87,12 +87,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Repair:
-    """What a run makes again in a store.
+    """The repair of a store.
 
     Attributes:
-        broken: files of the store that are not taken over, such as ``shards/00003.h5``.
+        broken: files to make again, such as ``shards/00003.h5``.
         made_with: ``configuration`` and ``software`` of the store.
-        check_plan: raises where the keys of all shards are not those of the store.
+        check_plan: raises if the keys of all shards do not match the store.
     """
 
     broken: Collection[str]
@@ -117,31 +117,31 @@ def prepare(
     features: Sequence[Feature] = (),
     alignments: Alignments | None = None,
 ) -> Result:
-    """Make a store of a corpus, or go on with one that was begun.
+    """Make a store of a corpus, or resume an unfinished one.
 
-    The bytes of the store depend on the corpus, the configuration and the versions of the libraries, and on nothing
-    else: not on ``jobs``, nor on how often the run was interrupted.
+    The bytes of the store depend only on the corpus, the configuration and the versions of the libraries, not on
+    ``jobs`` or on interruptions.
 
-    A whole store that is there already is never changed in its place: with ``overwrite``, ``update`` or ``repair``,
-    another one is made beside it, which replaces it at one instant. Until then it is as it was.
+    A complete store is never modified in place: with ``overwrite``, ``update`` or ``repair``, a new store is made
+    beside it, which then replaces it atomically.
 
     Args:
-        items: from a corpus reader, such as `tts_prep.preprocess.corpora.read_ljspeech`.
-        root: what the utterances' relative audio paths are relative to.
-        store: the folder to make.
-        jobs: worker processes.
-        backend: where they run.
-        max_failures: most rows that may fail, as a number or as a share of all (``"1%"``, rounded down).
-        part: make the shards of this part only; `tts_prep.preprocess.runs.finish.finish_store` does the rest. Parts may
-            be made in any order, at once, on several machines with a common file system, and twice.
-        overwrite: replace a store that is there.
-        update: replace a store that is there, and take over its shards whose rows and settings are the same.
-        repair: what of the store to make again; see `tts_prep.preprocess.runs.repair.repair_store`.
-        features: make the added arrays; see `tts_prep.preprocess.features.registry.make_feature`.
-        alignments: where the configuration's ``alignments`` say that they change what shards hold.
+        items: rows from a corpus reader, such as `tts_prep.preprocess.corpora.read_ljspeech`.
+        root: the folder of relative audio paths.
+        store: the folder of the store.
+        jobs: the number of worker processes.
+        backend: where the workers run.
+        max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
+        part: make only the shards of this part; `tts_prep.preprocess.runs.finish.finish_store` finishes the store.
+            Parts can be made in any order, in parallel, on several machines with a common file system, and repeatedly.
+        overwrite: replace an existing store.
+        update: replace an existing store, and reuse its shards whose rows and settings are unchanged.
+        repair: the files to make again; see `tts_prep.preprocess.runs.repair.repair_store`.
+        features: the features of added arrays; see `tts_prep.preprocess.features.registry.make_feature`.
+        alignments: the alignments, if the configuration says that they change shards.
 
     Raises:
-        TtsPrepError: the message says what and where. Shards that were made are kept.
+        TtsPrepError: the run failed. Finished shards are kept.
     """
     allowed = FailureLimit.parse(max_failures)
     if overwrite + update + (part is not None) + (repair is not None) > 1:
@@ -153,7 +153,7 @@ def prepare(
         worker_pool(
             jobs,
             backend,
-            # A whole store needs no workers.
+            # A complete store needs no workers.
             None if (store / MANIFEST).exists() and not replaces else partial(get_ready, config, scratch),
         ) as pool,
     ):
@@ -162,14 +162,14 @@ def prepare(
         marked = alignments.marked(items) if alignments else items
         plans = make_plan(first_rows(marked, config.limit), root, config.store)
         if not plans:
-            raise CorpusError(f"{root}: no rows, expected one a recording")
+            raise CorpusError(f"{root}: no rows, expected one per recording")
         keys = [recipe.key(plan) for plan in plans]
         if repair:
             check_settings(store, repair.made_with, recipe.settings, "install what it was made with")
             repair.check_plan(keys)
         manifest = None if repair or overwrite else _finished(store, recipe, keys, update=update)
         if manifest and part:
-            raise StoreError(f"{store}: whole already; there is no part to make")
+            raise StoreError(f"{store}: already complete; there is no part to make")
         if manifest:
             check_arrays_of(store, manifest, features)
             totals = manifest.totals
@@ -177,7 +177,7 @@ def prepare(
         arrays = _added_arrays(store, repair, specs, update=update)
         own = plans[part.number - 1 :: part.count] if part else plans
         mode = "overwrite" if overwrite else "update" if update else "repair" if repair else None
-        # Not of the rows: shards of others are told by their keys.
+        # Without the rows: shards with other rows have other keys.
         purpose = json_sha256([mode, recipe.settings_sha256, arrays, sorted(specs)]) if mode else None
         with _place(store, lock, recipe, purpose, shared=part is not None) as folder:
             if part:
@@ -190,7 +190,7 @@ def prepare(
                 make_ood_texts(config.ood_texts, config.text, recipe.settings, folder, pool, source)
             make = partial(
                 make_shard,
-                # Workers elsewhere need not have this process's working directory.
+                # Remote workers may have another working directory.
                 recipe=replace(recipe, root=root.absolute()),
                 store=folder.absolute(),
                 source=source,
@@ -215,10 +215,10 @@ def prepare(
 
 
 def _finished(store: Path, recipe: ShardRecipe, keys: Sequence[str], *, update: bool) -> Manifest | None:
-    """Return the manifest of a store that is whole and needs nothing; None where there is something to make.
+    """Return the manifest of a store that is complete and up to date, else None.
 
     Raises:
-        StoreError: the store was made with other settings or from another corpus, and is not to be updated.
+        StoreError: the store was made with other settings or from another corpus, and ``update`` is False.
     """
     manifest = read_manifest(store) if (store / MANIFEST).exists() else None
     if manifest and manifest.plan == plan_sha256(keys):
@@ -228,33 +228,33 @@ def _finished(store: Path, recipe: ShardRecipe, keys: Sequence[str], *, update: 
         check_settings(store, begun_with, recipe.settings, "give another path, or --overwrite to replace it")
         if manifest:
             raise StoreError(
-                f"{store}: a whole store, but the corpus has changed since it was made; give another path, or --update "
+                f"{store}: complete, but the corpus has changed since it was made; give another path, or --update "
                 "or --overwrite to replace it"
             )
     return None
 
 
 def _check_same_plan(store: Path, keys: Sequence[str], names: Collection[str]) -> None:
-    """Make sure that other parts of a store were planned from the same corpus, with the same features."""
+    """Check that other parts of a store were planned from the same corpus, with the same features."""
     plan = read_plan(store)
     if plan and set(plan.arrays) != set(names):
-        had, wanted = (", ".join(sorted(found)) or "none" for found in (plan.arrays, names))
-        raise StoreError(f"{store}: other parts have the added arrays {had}, this one {wanted}; give all the same")
+        theirs, own = (", ".join(sorted(arrays)) or "none" for arrays in (plan.arrays, names))
+        raise StoreError(f"{store}: other parts have the added arrays {theirs}, this one {own}; use the same for all")
     if plan and plan.sha256 != plan_sha256(keys):
         raise StoreError(
             f"{store}: the corpus has changed since the first part was made ({len(plan.shards)} shards then, "
-            f"{len(keys)} now); leave it alone while a store is made, or start over with another path"
+            f"{len(keys)} now); do not modify it while a store is made, or start again with another path"
         )
 
 
 def _added_arrays(store: Path, repair: Repair | None, made: Collection[str], *, update: bool) -> tuple[str, ...]:
-    """Return the added arrays that go over into the new store.
+    """Return the names of added arrays to copy into the new store.
 
     Args:
-        made: the names of those that the run makes itself.
+        made: the names of arrays that the run makes.
 
     Raises:
-        StoreError: one would be lost.
+        StoreError: an array would be lost.
     """
     names: tuple[str, ...] = ()
     if repair or update:
@@ -266,7 +266,7 @@ def _added_arrays(store: Path, repair: Repair | None, made: Collection[str], *, 
         names = tuple(name for name in names if name not in made)
     if names and repair is None:
         raise StoreError(
-            f"{store}: has the added arrays {', '.join(names)}, which belong to its rows as they are; give "
+            f"{store}: has the added arrays {', '.join(names)}, which belong to its current rows; give "
             "--overwrite, or another path, and add them again"
         )
     broken = [file for file in repair.broken if file.startswith(f"{ADDED_ARRAYS}/")] if repair else []
@@ -289,10 +289,10 @@ def _take_over_array(name: str, store: Path, folder: Path, summaries: Sequence[S
 
 @contextmanager
 def _place(store: Path, lock: Lock, recipe: ShardRecipe, purpose: str | None, *, shared: bool) -> Iterator[Path]:
-    """Yield the folder in which to make a store: its own, or one beside it where it replaces another store.
+    """Yield the folder in which to make a store: its own, or one beside it if it replaces another store.
 
     Args:
-        purpose: of the replacement; None where nothing is to be replaced.
+        purpose: the purpose of the replacement, see `beside`; None if nothing is replaced.
     """
     begun_with = made_with(store) if purpose and not (store / MANIFEST).exists() else None
     is_own = begun_with is not None and begun_with["configuration"] == recipe.settings["configuration"]
@@ -310,7 +310,7 @@ def available_jobs() -> int:
 
 
 def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
-    """Return what every shard of a store is made with."""
+    """Return the recipe of all shards of a store."""
     extractor = MelExtractor(config.mel)
     frontend = make_frontend(config.text)
     settings: dict[str, Any] = {
@@ -347,7 +347,7 @@ def _make_shards(
     allowed: FailureLimit,
     progress: Callable[[Progress], None],
 ) -> list[ShardSummary]:
-    """Make all shards that are not there yet, and return them in order."""
+    """Make all missing shards. Return all shards, in order."""
     total = sum(plan.n_rows for plan in plans)
     summaries: list[ShardSummary] = []
     rows = failures = 0
@@ -371,7 +371,7 @@ def _shard_text(folder: Path, plan: ShardPlan) -> str:
 
 
 def _without(plan: ShardPlan, number: int) -> ShardPlan:
-    return plan.without(number, "ends the process that reads it, each of three times; is the file what it should be?")
+    return plan.without(number, "ended the process that reads it three times; is the file broken?")
 
 
 def _number(summary: ShardSummary) -> int:

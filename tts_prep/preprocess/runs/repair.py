@@ -1,4 +1,4 @@
-"""Making the broken files of a store again, from the corpus, and nothing else."""
+"""Repair a store: make its broken files again from the corpus."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 
 @dataclass(frozen=True)
 class _Findings:
-    """What is broken in a store, and what is known of how it was made.
+    """The broken files of a store, and its settings.
 
     Attributes:
         broken: files to make again.
-        settings: ``configuration`` (as `Configuration.as_dict` gives it) and ``software`` of the store.
-        plan: SHA-256 of the plan, where the manifest is whole.
-        keys: number → key of each shard that is whole, where the manifest is broken.
+        settings: ``configuration`` (the result of `Configuration.as_dict`) and ``software`` of the store.
+        plan: the SHA-256 of the plan, if the manifest is intact.
+        keys: the keys of intact shards by number, if the manifest is broken.
     """
 
     broken: list[str]
@@ -42,8 +42,8 @@ class _Findings:
     plan: str | None
     keys: Mapping[int, str]
 
-    def are_of(self, keys: Sequence[str]) -> bool:
-        """Return whether the store was made of a plan whose shards have these keys."""
+    def match(self, keys: Sequence[str]) -> bool:
+        """Return whether the shards of the store's plan have these keys."""
         if self.plan is not None:
             return self.plan == plan_sha256(keys)
         return all(number < len(keys) and keys[number] == key for number, key in self.keys.items())
@@ -61,40 +61,40 @@ def repair_store(
 ) -> tuple[Result, list[str]]:
     """Make the broken files of a store again; return the result and the files that were broken.
 
-    The settings are those that the store was made with, the rows those of its corpus. Whatever is whole is kept. A
-    store does not know where the files lay that it was made from: the arguments say so.
+    The settings are read from the store. Intact files are kept. A store does not record the paths of its inputs, so the
+    arguments give them.
 
     Args:
-        corpus, root, splits: as `tts_prep.preprocess.corpora.read_corpus` has them; all that the store was made with.
-        ood_texts: the file of its out-of-domain texts; needed where ``ood.h5`` is broken.
-        jobs: worker processes.
+        corpus, root, splits: see `tts_prep.preprocess.corpora.read_corpus`; the same as when the store was made.
+        ood_texts: the file of its out-of-domain texts; required if ``ood.h5`` is broken.
+        jobs: the number of worker processes.
 
     Raises:
         ConfigurationError: a file is missing, or is not the one that the store was made from.
-        StoreError: the corpus, or the versions of the libraries, are not those that the store was made with.
+        StoreError: the corpus or the versions of libraries differ from those that the store was made with.
     """
-    found = _look(store)
-    if not found.broken:
-        # What a repair left that was killed in its last instant.
+    findings = _inspect(store)
+    if not findings.broken:
+        # Remove the remains of a repair that was killed at its end.
         with locked_folder(store), scratch_folder(store):
             manifest = read_manifest(store)
         totals = manifest.totals
         return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
-    config = configuration_of(store, found.settings["configuration"])
+    config = configuration_of(store, findings.settings["configuration"])
     if config.alignments is not None:
         raise StoreError(
-            f"{store}: made with alignments that change what it holds, which a repair does not read; make it "
+            f"{store}: made with alignments that change its shards, which a repair does not support; make it "
             "again with --overwrite"
         )
     _check_splits(store, config, splits or {})
-    config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in found.broken)
+    config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in findings.broken)
 
     def check_plan(keys: Sequence[str]) -> None:
-        # Whole shards of other rows would be made again, as something else.
-        if not found.are_of(keys):
+        # Otherwise intact shards would be replaced by shards with other rows.
+        if not findings.match(keys):
             raise StoreError(
-                f"{store}: made from other rows or recordings than {corpus} has now, with audio paths relative to "
-                f"{audio_root}; give what it was made from"
+                f"{store}: not made from the rows and recordings of {corpus}, with audio paths relative to "
+                f"{audio_root}; give the corpus that it was made from"
             )
 
     items, audio_root = read_corpus(config.corpus, corpus, root=root, splits=splits, options=config.options)
@@ -104,19 +104,19 @@ def repair_store(
         store,
         config,
         jobs=jobs,
-        # Counted already when the store was made: a failure is no reason to stop now.
+        # Failures were counted when the store was made.
         max_failures="100%",
         progress=progress,
-        repair=Repair(found.broken, found.settings, check_plan),
+        repair=Repair(findings.broken, findings.settings, check_plan),
     )
-    return result, found.broken
+    return result, findings.broken
 
 
 def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
-    """Return the configuration that `Configuration.as_dict` gave.
+    """Parse the result of `Configuration.as_dict`.
 
     Raises:
-        StoreError: it has settings that this version does not know, or lacks some.
+        StoreError: settings are unknown to this version, or missing.
     """
     try:
         audio = dict(settings["audio"])
@@ -133,19 +133,19 @@ def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
             text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
             store=StoreConfig(**settings["store"]),
             options=corpus,
-            # Where the file lies is not known; it is not looked at while its texts are whole.
+            # The path of the file is unknown; it is not read while the texts are intact.
             ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
             splits=splits,
             preset=settings.get("preset"),
             alignments=settings.get("alignments"),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{store}: its settings are not those of this version ({error}); make it again") from error
+        raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error
     return config
 
 
 def _check_splits(store: Path, config: Configuration, splits: Mapping[str, Path]) -> None:
-    """Refuse lists of ids that are not those that a store was made with."""
+    """Check that lists of ids are those that the store was made with."""
     found = split_checksums(splits)
     for name, made_with in config.splits.items():
         if name not in found:
@@ -156,7 +156,7 @@ def _check_splits(store: Path, config: Configuration, splits: Mapping[str, Path]
 
 
 def _with_ood_texts(store: Path, config: Configuration, path: Path | None, *, needed: bool) -> Configuration:
-    """Return a configuration that knows where the file of out-of-domain texts lies."""
+    """Return the configuration with the path of the file of out-of-domain texts."""
     if path is None:
         if needed:
             raise ConfigurationError(
@@ -164,7 +164,7 @@ def _with_ood_texts(store: Path, config: Configuration, path: Path | None, *, ne
             )
         return config
     if config.ood_texts is None:
-        raise ConfigurationError(f"ood-texts: {store} was made without any; leave the option out")
+        raise ConfigurationError(f"ood-texts: {store} was made without any; drop the option")
     found = OodConfig.of(path)
     _check_file("ood-texts", path, found.sha256, config.ood_texts.sha256)
     return replace(config, ood_texts=found)
@@ -177,24 +177,24 @@ def _check_file(option: str, path: Path, found: str, made_with: str) -> None:
         )
 
 
-def _look(store: Path) -> _Findings:
+def _inspect(store: Path) -> _Findings:
     try:
         manifest = read_manifest(store)
         if fault := manifest_fault(store):
             raise CorruptStoreError(f"{store / MANIFEST}: {fault}")
     except StoreError as error:
-        # Broken, or gone with a repair that was interrupted: the shards know the settings too.
-        return _look_at_shards(store, error)
+        # The manifest is broken or missing. The shards have the settings too.
+        return _inspect_shards(store, error)
     broken = [entry.file for entry, fault in verify_store(store, manifest) if fault]
     return _Findings(broken, vars(manifest), manifest.plan, {})
 
 
-def _look_at_shards(store: Path, error: StoreError) -> _Findings:
-    """Look at a store whose manifest is broken, which is an error where no shard is whole."""
+def _inspect_shards(store: Path, error: StoreError) -> _Findings:
+    """Inspect a store whose manifest is broken; raise the error if no shard is intact."""
     broken, keys = [MANIFEST], {}
     settings: Mapping[str, Any] | None = None
     for number, _ in shard_files(store):
-        header = _whole_header(store, number)
+        header = _intact_header(store, number)
         if header is None:
             broken.append(shard_name(number))
         else:
@@ -207,7 +207,7 @@ def _look_at_shards(store: Path, error: StoreError) -> _Findings:
     return _Findings(broken, settings, None, keys)
 
 
-def _whole_header(store: Path, number: int) -> ShardHeader | None:
+def _intact_header(store: Path, number: int) -> ShardHeader | None:
     try:
         return check_shard(stored_file(store, shard_name(number)), number)
     except CorruptStoreError:

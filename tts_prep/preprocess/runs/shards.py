@@ -1,4 +1,4 @@
-"""Making one shard: a pure function of the plan's rows and the settings."""
+"""Make one shard: a pure function of its plan and the settings."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class ShardRecipe:
-    """What every shard of a store is made with; sent to the workers.
+    """The settings of all shards of a store, sent to the workers.
 
     Attributes:
-        root: what relative audio paths are relative to.
-        settings: the parts of the header that are the same in every shard: ``configuration``, ``software``,
-            ``arrays``, ``vocabulary``.
-        features: make the added arrays.
-        alignments: where they change what shards hold.
+        root: the folder of relative audio paths.
+        settings: the fields that are equal in the headers of all shards: ``configuration``, ``software``, ``arrays``,
+            ``vocabulary``.
+        features: the features of added arrays.
+        alignments: the alignments, if they change shards.
     """
 
     root: Path
@@ -91,11 +91,11 @@ class ShardRecipe:
 
 @dataclass(frozen=True)
 class ShardSummary:
-    """What came of one shard.
+    """The result of making one shard.
 
     Attributes:
-        made: False where the shard was there already.
-        arrays: name of each added array → the entry of its file.
+        made: False if the shard already existed.
+        arrays: the entry of each added array's file by name.
     """
 
     number: int
@@ -105,13 +105,13 @@ class ShardSummary:
     arrays: Mapping[str, FileEntry] = field(default_factory=dict)
 
     def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
-        """Return the same, with the settings of its header in one place in memory for all shards."""
+        """Return the summary with a header that shares its settings with other shards, to save memory."""
         return replace(self, header=self.header.without_statistics(settings))
 
 
 @dataclass(frozen=True)
 class _Example:
-    """One finished utterance: its arrays, its row of the index but for the starts, the statistics of its mel."""
+    """One finished utterance: its arrays, its index row without starts, and the statistics of its mel."""
 
     arrays: Mapping[str, Array]
     row: Mapping[str, Any]
@@ -128,18 +128,18 @@ def make_shard(
     report: Callable[[int], None] = lambda _: None,
     beside_others: bool = False,
 ) -> ShardSummary:
-    """Make one shard, unless it is there already, made from the same rows with the same settings.
+    """Make one shard, unless it exists with the same key.
 
     Args:
-        source: another store, whose shard is taken over where it is of the same rows and settings.
-        broken: shards of that store which are not taken over.
-        report: called with the number of every row before it is made.
+        source: another store, whose shard is reused if it has the same key.
+        broken: shards of that store that must not be reused.
+        report: called with the number of every row before it is processed.
         beside_others: other shards are made at the same time.
 
     Raises:
-        MemoryError: a row needs more memory than there is, beside others. Alone, the row is left out.
+        MemoryError: a row needs too much memory while other shards are made. Without others, the row fails instead.
         WriteError: the shard cannot be written.
-        CorpusChangedError: a recording is not what it was when the run was planned.
+        CorpusChangedError: a recording has changed since the run was planned.
     """
     name = shard_name(plan.number)
     path = store / name
@@ -185,17 +185,17 @@ def _rows_of(header: ShardHeader, examples: Sequence[_Example]) -> ShardRows:
 
 @dataclass(frozen=True)
 class RecordedInputs:
-    """Yields the utterances of a finished shard with their recordings, which are read when a feature needs them."""
+    """Yields the inputs of features for a finished shard. Recordings are read if a feature needs them."""
 
     plan: ShardPlan
     recipe: ShardRecipe
     report: Callable[[int], None]
 
     def __call__(self, stored: StoredRows) -> Iterator[FeatureInput]:
-        """Yield what features are computed from.
+        """Yield the input of features for each utterance.
 
         Raises:
-            CorpusChangedError: a recording is not what it was when the shard was made.
+            CorpusChangedError: a recording has changed since the shard was made.
         """
         recipe, rows = self.recipe, stored.rows
         planned = {
@@ -220,13 +220,13 @@ class RecordedInputs:
 
 
 def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Waveform:
-    """Return the recording of an utterance whose mel is stored already, cut as it was then."""
+    """Return the recording of an utterance whose mel is already stored, cut in the same way."""
     waveform = _read(recipe, utterance, recipe.alignments.read(utterance) if recipe.alignments else None)
     config = recipe.extractor.config
     if frame_count(len(waveform), config) < n_frames:
         raise CorpusChangedError(
-            f"{recipe.root / utterance.audio}: gives {frame_count(len(waveform), config):,} frames now, its mel has "
-            f"{n_frames:,}; give the recordings that the store was made from"
+            f"{recipe.root / utterance.audio}: has {frame_count(len(waveform), config):,} frames, its stored mel has "
+            f"{n_frames:,}; use the recordings that the store was made from"
         )
     return waveform
 
@@ -238,30 +238,30 @@ def _read(recipe: ShardRecipe, utterance: Utterance, aligned: AlignedUtterance |
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
-    """Make sure that a worker, which may be on another machine, computes the same values as the one that planned."""
+    """Check that this worker, possibly on another machine, computes the same values as the planning process."""
     here, there = fused_multiply_add(), recipe.settings["software"][FUSED_MULTIPLY_ADD]
     if here != there:
         raise WorkerError(
-            f"{platform.node()}: fused multiply-add: {here} in this worker's processor, {there} where the run was "
-            "planned, and mels differ by it; leave this machine out, or set NUMBA_CPU_NAME=generic everywhere"
+            f"{platform.node()}: fused multiply-add: {here} on this worker's processor, {there} where the run was "
+            "planned, which changes mels; exclude this machine, or set NUMBA_CPU_NAME=generic everywhere"
         )
 
 
 def get_ready(config: Configuration, scratch: Path) -> None:
-    """Load what the worker processes of a run need: the text frontend, the compiler and the compiled kernels.
+    """Load the text frontend and compile the kernels in a worker process.
 
-    Nothing is compiled in two processes at once; the second one loads it from the cache.
+    A lock makes one process compile; the others load the result from the cache.
     """
     with (scratch / "compiling").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         compile_kernels(config.mel)
-    # Whatever is wrong with the frontend, the process that plans says so, or the first job.
+    # Errors of the frontend are reported by the planning process or the first job.
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()
 
 
 def take_over(source: Path, store: Path, name: str) -> None:
-    """Give a store a file of another one: a second name for it, or a copy where the file system has no hard links.
+    """Reuse a file of another store: by a hard link, or by a copy if the file system has no hard links.
 
     Raises:
         WriteError: the file can be neither linked nor copied.
@@ -271,7 +271,7 @@ def take_over(source: Path, store: Path, name: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         try:
-            # The real one: a second name for a link could lead anywhere.
+            # Resolve links, because a hard link to a symbolic link could point anywhere.
             os.link(os.path.realpath(source / name), path)
             sync(path.parent)
         except OSError:
@@ -280,7 +280,7 @@ def take_over(source: Path, store: Path, name: str) -> None:
 
 
 def finished_shard(path: Path, number: int, key: str) -> CheckedShard | None:
-    """Return a shard that was made before with this key, None where there is none or it is broken."""
+    """Return an existing intact shard with this key, else None."""
     if not path.exists():
         return None
     try:
@@ -291,7 +291,7 @@ def finished_shard(path: Path, number: int, key: str) -> CheckedShard | None:
 
 
 def existing_header(path: Path) -> ShardHeader | None:
-    """Return the header of a shard that an earlier run finished, None where there is none or it is broken."""
+    """Return the header of an existing intact shard, else None."""
     if not path.exists():
         return None
     try:
@@ -317,28 +317,27 @@ def _make_examples(
         try:
             example = _make_example(utterance, recipe, remarks)
         except UtteranceError as error:
-            # An audio error names the recording; a text error would not say where the text is.
+            # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
             failures.append(Failure(utterance.id, utterance.where, error.stage, reason))
             continue
         except MemoryError:
             if beside_others:
                 raise
-            reason = f"{utterance.audio}: needs more memory than there is"
+            reason = f"{utterance.audio}: needs more memory than is available"
             failures.append(Failure(utterance.id, utterance.where, "audio", reason))
             continue
-        # Once more, for a recording that grew while it was read.
+        # Again, in case the recording grew while it was read.
         _check_unchanged(row, recipe.root)
-        found = example.statistics
         earlier = statistics.get(utterance.speaker)
-        statistics[utterance.speaker] = earlier.merged(found) if earlier else found
+        statistics[utterance.speaker] = earlier.merged(example.statistics) if earlier else example.statistics
         examples.append(example)
     header = ShardHeader(
         number=plan.number,
         key=key,
         rows=len(examples),
         seconds=float(sum(example.row["seconds"] for example in examples)),
-        mel_statistics={speaker: found.as_dict() for speaker, found in statistics.items()},
+        mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
         failures=tuple(asdict(failure) for failure in failures),
         remarks=remarks.as_dict(),
         **recipe.settings,
@@ -354,14 +353,14 @@ def _write(plan: ShardPlan, header: ShardHeader, examples: list[_Example], path:
 
 
 def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
-    """End the run where a recording changed: a failure here would stay after the recording is mended."""
+    """Check that a recording has not changed. A failed row instead would persist after the recording is fixed."""
     path = root / row.utterance.audio
     size = recording_size(path)
     if size != row.size:
-        found, planned = ("gone" if n < 0 else f"{n:,} bytes" for n in (size, row.size))
+        now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, row.size))
         raise CorpusChangedError(
-            f"{path}: {found} now, {planned} when the run was planned; leave the corpus alone while a store is made, "
-            "run again to go on"
+            f"{path}: {now} now, {planned} when the run was planned; do not modify the corpus while a store is made, "
+            "run again to resume"
         )
 
 
@@ -386,9 +385,9 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
     if aligned:
         mel = mel[: aligned.n_frames(config.sample_rate, config.hop_length, len(mel))]
     moments = bin_moments(mel)
-    # One such value would spoil the statistics of the store.
+    # A single such value would make the statistics of the store useless.
     if not np.isfinite(moments).all():
-        raise AudioError(f"{utterance.audio}: its mel spectrogram by these settings has NaN or infinite values")
+        raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
     arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
     if "waveform" in specs:
         arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
@@ -405,7 +404,7 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
         source = FeatureInput(
             *(utterance.id, utterance.speaker, utterance.text, phoneme_text, phonemes, len(mel), recipe.extractor),
             lambda: waveform,
-            {"mel": mel, **{name: found[: len(mel)] for name, found in known.items()}},
+            {"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
         )
         lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
         values = tuple(computed(feature, source, lengths) for feature in recipe.features)
@@ -413,7 +412,7 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
 
 
 def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
-    """Return the mel, and the energy where a feature is going to ask for it: the same pass gives both."""
+    """Return the mel, and the energy if a feature needs it, computed in the same pass."""
     if not any(isinstance(feature, EnergyFeature) for feature in recipe.features):
         return recipe.extractor(waveform), {}
     mel, energy = recipe.extractor.with_energy(waveform)
@@ -421,7 +420,7 @@ def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[
 
 
 def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
-    """Return mel values as they are stored: at half precision around the middle of their range."""
+    """Return mel values in the stored dtype. At half precision they are centred in their range."""
     if spec["dtype"] == "float32":
         return mel
     centred: Array = mel - np.float32(spec["offset"])
@@ -432,7 +431,7 @@ def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
 
 
 def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
-    """Return the waveform that goes beside the mel: at the recipe's level, aligned with its frames."""
+    """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
     aligned = aligned_waveform(waveform, config)
     scale = np.float32(peak_scale(waveform, config))
     if dtype == "float32":
@@ -441,7 +440,7 @@ def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array
     if peak > 1:
         raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
     stored = np.empty(len(aligned), np.int16)
-    # In blocks: an hour of audio has five temporary arrays of 300 MB otherwise.
+    # In blocks: otherwise an hour of audio needs five temporary arrays of 300 MB.
     for first in range(0, len(aligned), _BLOCK):
         block = aligned[first : first + _BLOCK] * scale * np.float32(32768)
         np.minimum(np.rint(block, out=block), 32767, out=block)
@@ -450,12 +449,12 @@ def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array
 
 
 def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: list[_Example]) -> Array:
-    """Write an array one utterance after the other; return where each starts, and the end of the last."""
+    """Write an array, utterance by utterance; return the start of each, and the end of the last."""
     starts = np.zeros(len(examples) + 1, np.int64)
     np.cumsum([len(example.arrays[name]) for example in examples], out=starts[1:])
     dataset = create_dataset(file, name, (int(starts[-1]), *spec["row_shape"]), spec["dtype"])
     if name == "phonemes" and examples:
-        # Small: one write costs less than one an utterance.
+        # Small, so a single write is faster than one per utterance.
         dataset[...] = np.concatenate([example.arrays[name] for example in examples])
         return starts
     for example, start in zip(examples, starts.tolist(), strict=False):

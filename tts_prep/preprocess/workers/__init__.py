@@ -1,1 +1,1 @@
-"""Where the shards' jobs run: processes of this machine, or a cluster."""
+"""Workers: processes on this machine, or a cluster."""

@@ -1,4 +1,4 @@
-"""Running the shards' jobs on another joblib backend than local processes: a Dask cluster, or one known by name."""
+"""Run jobs on a Dask cluster, or on another joblib backend."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CONNECT_SECONDS = 15
 
 @dataclass(frozen=True)
 class Backend:
-    """Where the jobs run.
+    """The backend that runs jobs.
 
     Attributes:
-        name: ``"local"`` for processes of this machine, ``"dask"``, or the name of another backend that is registered
-            with joblib.
-        scheduler: address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; None for a cluster of this machine.
+        name: ``"local"`` for processes on this machine, ``"dask"``, or the name of another backend registered with
+            joblib.
+        scheduler: the address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; None starts a local cluster.
     """
 
     name: str = LOCAL
@@ -34,35 +34,35 @@ class Backend:
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.name != DASK:
-            raise ConfigurationError(f"scheduler: only the backend 'dask' has one, found it with {self.name!r}")
+            raise ConfigurationError(f"scheduler: requires the backend 'dask', found {self.name!r}")
 
     @property
     def is_local(self) -> bool:
-        """Whether the jobs run in processes that this one starts."""
+        """Whether jobs run in processes on this machine."""
         return self.name == LOCAL
 
 
 def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, backend: Backend) -> Iterator[Done]:
     """Yield the result of every job, in any order.
 
-    What happens to the job of a worker that dies is the backend's matter; Dask gives it to another worker.
+    The backend handles jobs of workers that die; Dask gives them to other workers.
 
     Args:
-        make: a pure function that can be pickled; workers must be able to import this package.
-        jobs: workers of a Dask cluster of this machine; a cluster that runs already has its own number.
+        make: a picklable pure function; workers must be able to import this package.
+        jobs: the number of workers of a local Dask cluster; ignored for a running cluster.
 
     Raises:
-        ConfigurationError: the backend is not known.
-        MissingPackageError: it is not installed.
-        WorkerError: the cluster cannot be reached, or gave a job up.
+        ConfigurationError: the backend is unknown.
+        MissingPackageError: the package of the backend is not installed.
+        WorkerError: the cluster cannot be reached, or gave up on a job.
     """
-    # Not needed for processes of this machine.
+    # Imported here, because local processes do not need it.
     import joblib
 
     with _options(backend, jobs) as options:
         try:
             with joblib.parallel_config(backend.name, **options):
-                # Bounded: what is dispatched ahead lies in the memory of the scheduler.
+                # Bounded, because dispatched jobs occupy the memory of the scheduler.
                 parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")
                 results = parallel(joblib.delayed(_caught)(make, job) for job in todo)
             for result, error in results:
@@ -74,15 +74,15 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
         except ValueError as error:
             raise ConfigurationError(f"backend: joblib has none named {backend.name!r} ({error})") from error
         except Exception as error:
-            # Each backend has exceptions of its own.
+            # Every backend has its own exceptions.
             raise WorkerError(
                 f"backend {backend.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}; "
-                "what was done is kept, run again to go on"
+                "finished shards are kept, run again to resume"
             ) from error
 
 
 def _caught(make: Callable[[Job], Done], job: Job) -> tuple[Done | None, TtsPrepError | None]:
-    """Return what a job gives or raises: backends differ in how they carry exceptions, not in how they carry values."""
+    """Return the result or the exception of a job, because backends differ in how they transport exceptions."""
     try:
         return make(job), None
     except TtsPrepError as error:
@@ -91,7 +91,7 @@ def _caught(make: Callable[[Job], Done], job: Job) -> tuple[Done | None, TtsPrep
 
 @contextmanager
 def _options(backend: Backend, jobs: int) -> Iterator[dict[str, Any]]:
-    """Yield what joblib needs to know of a backend, while its connection is open."""
+    """Yield joblib's options for a backend, while its connection is open."""
     if backend.name != DASK:
         yield {"n_jobs": jobs}
         return

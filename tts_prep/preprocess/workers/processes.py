@@ -1,8 +1,8 @@
-"""Running the shards' jobs: in this process, in worker processes of this machine, or on another backend.
+"""Run jobs in this process, in worker processes, or on another backend.
 
-Worker processes are the standard library's (`multiprocessing`, started by ``spawn``), each at the end of a pipe of its
-own. `concurrent.futures.ProcessPoolExecutor` shares one queue among them: it cannot say which job killed a worker, and
-its named semaphores need ``/dev/shm`` and stay there when the command and its helper process are killed together.
+Worker processes are those of `multiprocessing`, started by ``spawn``, each with its own pipe.
+`concurrent.futures.ProcessPoolExecutor` shares one queue among workers: it cannot tell which job killed a worker, and
+its named semaphores need ``/dev/shm`` and remain there if the command and its resource tracker are killed together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Done = TypeVar("Done")
 _SPAWN = multiprocessing.get_context("spawn")
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
 _ONE_THREAD: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
-"""Environment of a worker: there is one worker a processor already."""
+"""The environment of a worker: one thread each, because there is one worker per processor."""
 
 
 class _WorkerDiedError(Exception):
@@ -45,7 +45,7 @@ class _Worker:
     """One worker process and the pipe to it.
 
     Raises:
-        OSError: the system has no process left to give.
+        OSError: the system cannot start another process.
     """
 
     def __init__(self, get_ready: Callable[[], None]) -> None:
@@ -64,16 +64,16 @@ class _Worker:
     def give(self, make: Callable[..., Any], job: object, *, reports: bool = False) -> None:
         """Send a job; with ``reports``, ``make`` is called with a function ``report`` that takes a number."""
         message = pickle.dumps((make, job, reports))
-        # Where the worker is dead, `receive` says so.
+        # If the worker is dead, `receive` raises.
         with contextlib.suppress(OSError):
             self.connection.send_bytes(message)
 
     def receive(self) -> tuple[str, Any]:
-        """Wait for the next answer: its kind and its value.
+        """Wait for the next answer; return its kind and its value.
 
         Raises:
-            _WorkerDiedError: there will be none.
-            Exception: what the job raised.
+            _WorkerDiedError: the worker ended.
+            Exception: the exception of the job.
         """
         try:
             kind, value = self.connection.recv()
@@ -87,7 +87,7 @@ class _Worker:
         return kind, value
 
     def end(self) -> str:
-        """Kill the process, whatever it does, and return how it had ended before."""
+        """Kill the process, and return its exit status."""
         self.connection.close()
         self._process.kill()
         self._process.join()
@@ -97,11 +97,11 @@ class _Worker:
 
 
 class WorkerPool(Generic[Job, Done]):
-    """Worker processes of this machine, or those of another backend; made by `worker_pool`.
+    """Worker processes on this machine, or another backend; created by `worker_pool`.
 
     Args:
-        jobs: worker processes; 1 stands for this process.
-        backend: where the processes are.
+        jobs: the number of worker processes; 1 runs jobs in this process.
+        backend: where jobs run.
     """
 
     def __init__(self, jobs: int, backend: Backend) -> None:
@@ -112,19 +112,19 @@ class WorkerPool(Generic[Job, Done]):
 
     @property
     def has_processes(self) -> bool:
-        """Whether the pool has processes of its own on this machine."""
+        """Whether the pool starts processes on this machine."""
         return self._backend.is_local and self._jobs > 1
 
     def start(self, get_ready: Callable[[], None] = _nothing) -> None:
-        """Start the processes, so that they load libraries while this one still plans.
+        """Start the processes, so that they load libraries while this process plans.
 
-        Where the system gives fewer processes than ``jobs``, the pool makes do with those.
+        If the system cannot start ``jobs`` processes, the pool uses fewer.
 
         Args:
-            get_ready: what every process does first; can be pickled.
+            get_ready: a picklable function that every process calls first.
 
         Raises:
-            WorkerError: not even one could be started.
+            WorkerError: no process can be started.
         """
         self._get_ready = get_ready
         try:
@@ -145,18 +145,19 @@ class WorkerPool(Generic[Job, Done]):
     ) -> Generator[Done, None, None]:
         """Yield the result of every job, in any order.
 
-        A job whose worker was killed, or which raised MemoryError beside others, is done again at the end, alone: then
-        it has all the memory. Where its worker is killed twice more at the same step of the job, that step is left out.
+        A job whose worker was killed, or which raised MemoryError while other jobs were running, is retried at the end,
+        alone, with all of the memory. If its worker is killed twice more at the same step of the job, that step is
+        skipped.
 
         Args:
-            make: a function that can be pickled; with ``without``, it takes a keyword ``report``, a function to call
-                with the number of each step before it begins, and a keyword ``beside_others``: whether other jobs are
-                done at the same time, so that a lack of memory is to be raised.
-            names: what to call a job in an error.
-            without: returns a job less the step of a number, for jobs that can do without.
+            make: a picklable function. With ``without``, it has the keyword arguments ``report``, a function to call
+                with the number of each step before the step, and ``beside_others``, whether other jobs are running, in
+                which case it must raise MemoryError.
+            names: returns the name of a job for error messages.
+            without: returns a job without the step of a number, if steps can be skipped.
 
         Raises:
-            WorkerError: the worker of a job was killed again, and no step can be left out.
+            WorkerError: the worker of a job was killed again, and no step can be skipped.
         """
         if not self._backend.is_local:
             yield from run_on_cluster(make, todo, self._jobs, self._backend)
@@ -171,14 +172,14 @@ class WorkerPool(Generic[Job, Done]):
                 for job in again:
                     yield self._alone(make, job, names, without)
             except BaseException:
-                # Whoever clears away unfinished files next must not find a worker that still writes one.
+                # The caller removes temporary files next, so no worker may still be writing one.
                 self.stop()
                 raise
 
     def _side_by_side(
         self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job]
     ) -> Generator[Done, None, None]:
-        """Yield the results of jobs; add to ``again`` those whose worker was killed or had too little memory."""
+        """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
         if not self._workers:
             self.start(self._get_ready)
         waiting, under_way = deque(todo), dict[_Worker, Job]()
@@ -203,13 +204,13 @@ class WorkerPool(Generic[Job, Done]):
                 if kind == DONE:
                     del under_way[worker]
                     if waiting:
-                        # Before the result is dealt with, so that the worker need not wait for that.
+                        # Before yielding the result, so that the worker does not wait for the consumer.
                         under_way[worker] = waiting.popleft()
                         worker.give(make, under_way[worker])
                     yield value
 
     def _replace(self, worker: _Worker, under_way: dict[_Worker, Job]) -> Job | None:
-        """Put a new worker in the place of one that died, and return the job that it had."""
+        """Replace a worker that died, and return its job."""
         self._workers.remove(worker)
         how = worker.end()
         if worker.is_ready:
@@ -217,7 +218,7 @@ class WorkerPool(Generic[Job, Done]):
                 self.start(self._get_ready)
         if not self._workers:
             raise WorkerError(
-                f"the last worker process ended ({how}) and no other can be started; what was done is kept. Give "
+                f"the last worker process ended ({how}) and no other can be started; finished shards are kept. Use "
                 "--jobs 1, or look for what ends processes here; a script that calls this needs "
                 "if __name__ == '__main__'"
             )
@@ -249,8 +250,8 @@ class WorkerPool(Generic[Job, Done]):
                     job, died, before = without(job, step), 0, None
                 elif died == (2 if without else 1):
                     raise WorkerError(
-                        f"{names(job)}: its worker process was killed, and killed again with no other beside it; is "
-                        "there enough memory? What was done is kept: give --shard-utterances a smaller number in a new "
+                        f"{names(job)}: its worker process was killed, and killed again while running alone; is "
+                        "there enough memory? Finished shards are kept: use a smaller --shard-utterances for a new "
                         "store, or look for what ends processes here"
                     ) from None
                 else:
@@ -259,7 +260,7 @@ class WorkerPool(Generic[Job, Done]):
                 worker.end()
 
     def stop(self) -> None:
-        """End the processes: they are no part of a library's next call, nor of a command that was interrupted."""
+        """End all processes."""
         while self._workers:
             self._workers.pop().end()
 
@@ -268,19 +269,19 @@ class WorkerPool(Generic[Job, Done]):
 def worker_pool(
     jobs: int, backend: Backend, get_ready: Callable[[], None] | None = None
 ) -> Iterator[WorkerPool[Any, Any]]:
-    """Yield a pool for one run, and end its processes with it.
+    """Yield a pool, whose processes end with the block.
 
     Args:
-        jobs: worker processes; 1 stands for this process.
-        backend: where the processes are.
-        get_ready: what to load in every process before there are jobs; None to wait for jobs.
+        jobs: the number of worker processes; 1 runs jobs in this process.
+        backend: where jobs run.
+        get_ready: a function that every process calls at once; None starts processes with the first job.
     """
     pool: WorkerPool[Any, Any] = WorkerPool(jobs, backend)
     try:
         if get_ready and pool.has_processes:
             pool.start(get_ready)
         elif get_ready and not backend.is_local:
-            # Into the compiler's cache, which the processes elsewhere may share.
+            # Fill the compiler's cache, which remote processes may share.
             get_ready()
         yield pool
     finally:
@@ -289,7 +290,7 @@ def worker_pool(
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Give processes that are started in this block libraries of one thread each."""
+    """Limit the libraries of processes started in this block to one thread."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
     try:
@@ -304,11 +305,11 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Start processes in which Ctrl-C and SIGTERM do nothing: it is this one that ends them.
+    """Block SIGINT, SIGTERM and SIGHUP in processes started in this block, which the parent process ends.
 
-    A terminal sends Ctrl-C to all processes of a command, and each would print a traceback.
+    A terminal sends SIGINT to all processes of a command, and each would print a traceback.
     """
-    # Started before, since its start lets the signals through again.
+    # Start the resource tracker first, because starting it unblocks the signals.
     multiprocessing.resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:

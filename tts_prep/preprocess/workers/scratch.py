@@ -1,4 +1,4 @@
-"""Where a run's temporary files go, so that the next run on the same store finds what a killed one left."""
+"""The temporary folder of a run, named after the store, so that the next run can remove what a killed run left."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 
 @contextmanager
 def scratch_folder(store: Path) -> Iterator[Path]:
-    """Make a folder of this store and process the place of all temporary files, those of new workers too.
+    """Create a temporary folder for this store and process, and use it for all temporary files, also of new workers.
 
-    What earlier runs on the store left is removed. To be called with the store's lock held. The folder goes at the
-    end of the process and not before: espeak-ng's library, of which every process has a copy of its own, lies there.
+    Remains of earlier runs are removed. The caller must hold the lock of the store. The folder is removed at the end of
+    the process, because it contains the process's copy of the espeak-ng library.
     """
     place = Path(tempfile.gettempdir())
     name = f"tts-prep-{os.getuid()}-{hashlib.sha256(os.fsencode(os.path.realpath(store))).hexdigest()[:16]}"
@@ -27,10 +27,10 @@ def scratch_folder(store: Path) -> Iterator[Path]:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
-            # Somebody else's: temporary files of ours have no business there.
+            # The folder belongs to someone else; use another name.
             folder = Path(tempfile.mkdtemp(prefix="tts-prep-"))
     if folder not in _FOLDERS:
-        # Finalizers run last in, first out: those of what comes to lie in the folder run before this one.
+        # Finalizers run in reverse order: those of files in the folder, created later, run before this one.
         _FOLDERS.add(folder)
         weakref.finalize(_IN_USE, shutil.rmtree, folder, ignore_errors=True)
     before = tempfile.tempdir, os.environ.get("TMPDIR")
@@ -46,7 +46,7 @@ def scratch_folder(store: Path) -> Iterator[Path]:
 
 
 class _InUse:
-    """Lives as long as the process."""
+    """An object that lives as long as the process."""
 
 
 _IN_USE = _InUse()

@@ -1,6 +1,6 @@
-"""What runs in a worker process: jobs come by a pipe, results go back by it.
+"""The main loop of a worker process, which receives jobs and sends results through a pipe.
 
-The module imports nothing but the standard library: whatever goes wrong with the rest is sent back as an error.
+The module imports only the standard library, so that errors of other imports are sent back.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ FAILED = "failed"
 
 
 def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
-    """Do jobs until the pipe is closed.
+    """Run jobs until the pipe is closed.
 
-    A job is a pickled (function, argument, whether the function reports its steps). The answers are pairs of a kind
-    and a value: (``READY``, None) once; for a job any number of (``STEP``, n), then (``DONE``, result) or
+    A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
+    and a value: (``READY``, None) once; for each job any number of (``STEP``, n), then (``DONE``, result) or
     (``FAILED``, (exception, its traceback as text)).
 
     Args:
-        get_ready: a pickled function to call before the first job; its errors are left to the first job.
+        get_ready: a pickled function to call before the first job; its errors are ignored.
     """
-    # Where the system has no thread left to give, this process ends with its parent only once its job is done.
+    # If no thread can be started, this process ends after its parent only when its current job is done.
     with contextlib.suppress(RuntimeError):
         threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
     try:
@@ -42,7 +42,7 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
             answer = _answer(connection, connection.recv_bytes())
             connection.send_bytes(answer)
     except (EOFError, OSError):
-        return  # the parent has ended, or needs this process no longer
+        return  # the parent has ended or closed the pipe
 
 
 def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
@@ -60,7 +60,7 @@ def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has ended, however that ended."""
+    """End this process when its parent ends for any reason."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
