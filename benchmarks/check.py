@@ -1,9 +1,10 @@
 """Plant faults in a synthetic corpus and print how many of them ``tts-prep check`` finds.
 
-The clips are those of ``synthesise.py`` with a margin of noise at the end. Each kind of fault is planted in clips that
-have no other fault; the remaining clips are clean.
+Every text is spoken by espeak-ng, in one of five voices that count as one reader, at a rate and a pitch that vary from
+clip to clip, over the noise of a room that begins before the speech and ends after it. Each kind of fault is planted in
+clips that have no other fault; the remaining clips are clean.
 
-    python benchmarks/check.py FOLDER --hours 5 --texts LJSpeech-1.1/metadata.csv
+    python benchmarks/check.py FOLDER --texts LJSpeech-1.1/metadata.csv
 
 Recall is the share of the planted clips that are flagged for one of the reasons of their kind. Precision is the share
 of the clips flagged for one of these reasons that have any planted fault.
@@ -13,37 +14,33 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import soxr
-from synthesise import (
-    ALPHA,
-    BETA,
-    LONGEST,
-    NOISE_LEVEL,
-    SAMPLE_RATE,
-    SHORTEST,
-    make_clip,
-    make_text,
-    read_texts,
-    speak_phrases,
-    write_wav,
-)
+from synthesise import NOISE_LEVEL, SAMPLE_RATE, read_texts, write_wav
 
 from tts_prep.checks.measures import measure
 from tts_prep.checks.suspects import find_suspects
+from tts_prep.demo.corpus import MANNERS
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.text.frontends.speech import speak
 
 Clip = npt.NDArray[np.float32]
 Fault = Callable[[np.random.Generator, Clip], Clip]
 
-LENGTH = ("shorter-than-text", "longer-than-text", "too-fast", "too-slow")
+RATE_SPREAD = 0.08
+"""Standard deviation of the rate of a voice, as a share of it; phones a second of LJ Speech's clips vary by 0.12."""
+
+LENGTH = ("wrong-text", "unspoken-end", "shorter-than-text", "longer-than-text", "too-fast", "too-slow")
 
 
 def clipped(rng: np.random.Generator, clip: Clip) -> Clip:
@@ -78,6 +75,12 @@ def upsampled(_: np.random.Generator, clip: Clip) -> Clip:
     return np.asarray(soxr.resample(soxr.resample(clip, SAMPLE_RATE, 16_000), 16_000, SAMPLE_RATE), np.float32)
 
 
+def noisy(rng: np.random.Generator, clip: Clip) -> Clip:
+    """Return the clip in white noise, 0 to 10 dB below it."""
+    level = np.sqrt((clip**2).mean()) * 10 ** (-rng.uniform(0, 10) / 20)
+    return (clip + rng.normal(0, level, len(clip))).astype(np.float32) / 2
+
+
 def copied(_: np.random.Generator, clip: Clip) -> Clip:
     return clip
 
@@ -93,7 +96,8 @@ FAULTS: dict[str, tuple[Fault | None, tuple[str, ...]]] = {
     "clipped by 3 to 12 dB": (clipped, ("clipped",)),
     "0.1 to 0.8 s of zeros": (zeroed, ("digital-silence",)),
     "1.5 to 3 s of silence at an end": (padded, ("silence-start", "silence-end")),
-    "last 10 to 50 % cut off": (truncated, ("cut-end", "shorter-than-text", "too-fast")),
+    "last 10 to 50 % cut off": (truncated, ("cut-end", "unspoken-end", "wrong-text", "shorter-than-text", "too-fast")),
+    "noise, 0 to 10 dB below": (noisy, ("noisy",)),
     "upsampled from 16 kHz": (upsampled, ("upsampled",)),
     "transcript of any other clip": (None, LENGTH),
     "transcript of the neighbour": (None, LENGTH),
@@ -101,17 +105,29 @@ FAULTS: dict[str, tuple[Fault | None, tuple[str, ...]]] = {
 COPIES = ("copy of another clip", "copy, 6 dB lower, more noise")
 
 
-def plant(folder: Path, hours: float, n_planted: int, texts: Path | None, seed: int) -> list[str]:
+def spoken(seed: int, row: tuple[int, str]) -> Clip:
+    """Return a text as a reader says it: no two clips at one level, rate and pitch, and with the noise of a room."""
+    number, text = row
+    rng = np.random.default_rng([seed, number])
+    manner = MANNERS[rng.integers(len(MANNERS))]
+    rate = int(np.clip(manner.words_per_minute * rng.normal(1, RATE_SPREAD), 100, 300))
+    pitch = int(np.clip(manner.pitch + rng.normal(0, 6), 0, 100))
+    waveform, sample_rate = speak(text, voice=manner.voice, words_per_minute=rate, pitch=pitch)
+    assert sample_rate == SAMPLE_RATE
+    loud = np.flatnonzero(np.abs(waveform.astype(np.int32)) > 50)
+    speech = waveform[loud[0] : loud[-1] + 1].astype(np.float32)
+    before, after = (int(rng.uniform(0.05, 0.4) * SAMPLE_RATE) for _ in range(2))
+    clip = rng.normal(0, NOISE_LEVEL, before + len(speech) + after).astype(np.float32)
+    clip[before : before + len(speech)] += speech * (rng.uniform(8_000, 32_000) / np.abs(speech).max())
+    return clip
+
+
+def plant(folder: Path, n_clips: int, n_planted: int, texts: Path | None, seed: int) -> list[str]:
     """Write the corpus; return the kind of fault of each clip, empty for clean ones."""
     (folder / "wavs").mkdir(parents=True)
     rng = np.random.default_rng(seed)
-    sentences = [text.split() for text in read_texts(texts)]
-    phrases = speak_phrases()
-    noise = rng.normal(0, NOISE_LEVEL, 30 * SAMPLE_RATE).astype(np.float32)
-    n_clips = round(hours * 3600 / (SHORTEST + (LONGEST - SHORTEST) * ALPHA / (ALPHA + BETA)))
-    kinds = choose(rng, n_clips, n_planted)
-    seconds = SHORTEST + (LONGEST - SHORTEST) * rng.beta(ALPHA, BETA, n_clips)
-    said = [make_text(rng, sentences, length) for length in seconds]
+    said = list(dict.fromkeys(read_texts(texts)))[:n_clips]
+    kinds = choose(rng, len(said), n_planted)
     written = list(said)
     swapped = [i for i, kind in enumerate(kinds) if kind == "transcript of any other clip"]
     for i, other in zip(swapped, np.roll(swapped, 1), strict=True):
@@ -120,18 +136,17 @@ def plant(folder: Path, hours: float, n_planted: int, texts: Path | None, seed: 
     for i, other in zip(neighbours[::2], neighbours[1::2], strict=True):
         written[i], written[other] = said[other], said[i]
     clean: dict[int, Clip] = {}
-    for i, kind in enumerate(kinds):
-        margin = rng.normal(0, NOISE_LEVEL, int(rng.uniform(0.1, 0.4) * SAMPLE_RATE))
-        speech = make_clip(rng, phrases, noise, int(seconds[i] * SAMPLE_RATE))
-        clip = np.concatenate([speech, margin]).astype(np.float32)
-        if kind in COPIES:
-            source = int(rng.choice(list(clean)))
-            clip, written[i] = clean.pop(source), written[source]
-        elif not kind and len(clean) < 500:
-            clean[i] = np.rint(clip)
-        fault = FAULTS[kind][0] if kind else None
-        clip = fault(rng, clip) if fault else clip
-        write_wav(folder / "wavs" / f"{i:05d}.wav", np.clip(np.rint(clip), -32_768, 32_767).astype(np.int16))
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for i, clip in enumerate(pool.map(partial(spoken, seed), enumerate(said), chunksize=8)):
+            kind = kinds[i]
+            if kind in COPIES:
+                source = int(rng.choice(list(clean)))
+                clip, written[i] = clean.pop(source), written[source]
+            elif not kind and len(clean) < 500:
+                clean[i] = np.rint(clip)
+            fault = FAULTS[kind][0] if kind else None
+            clip = fault(rng, clip) if fault else clip
+            write_wav(folder / "wavs" / f"{i:05d}.wav", np.clip(np.rint(clip), -32_768, 32_767).astype(np.int16))
     rows = "".join(f"{i:05d}|{text}|{text}\n" for i, text in enumerate(written))
     (folder / "metadata.csv").write_text(rows, encoding="utf-8")
     return kinds
@@ -154,7 +169,7 @@ def choose(rng: np.random.Generator, n_clips: int, n_planted: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Print precision and recall of 'tts-prep check' on planted faults.")
     parser.add_argument("folder", type=Path, help="a new folder for corpus and store")
-    parser.add_argument("--hours", type=float, default=5.0)
+    parser.add_argument("--clips", type=int, default=2940)
     parser.add_argument("--planted", type=int, default=200, help="faults of each kind")
     parser.add_argument("--texts", type=Path, help="a metadata.csv whose texts to draw from")
     parser.add_argument("--seed", type=int, default=0)
@@ -163,7 +178,7 @@ def main() -> None:
     if stamp.is_file():
         kinds = json.loads(stamp.read_text())
     else:
-        kinds = plant(corpus, arguments.hours, arguments.planted, arguments.texts, arguments.seed)
+        kinds = plant(corpus, arguments.clips, arguments.planted, arguments.texts, arguments.seed)
         command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(store), "--waveform", "int16"]
         subprocess.run(command, check=True)
         stamp.write_text(json.dumps(kinds))

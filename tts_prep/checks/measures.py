@@ -15,6 +15,7 @@ from tts_prep.acoustics.levels import decibels_of_unit, edge_level, mel_levels, 
 from tts_prep.checks.duplicates import array_digest, fingerprint, first_equal, most_similar_before, text_digest
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import count_phones
+from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
 from tts_prep.checks.waveforms import measure_waveform
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
@@ -23,6 +24,9 @@ UNITS = {
     "seconds": "s",
     "phones": "phones",
     "phone_rate": "phones/s",
+    "loudness": "LUFS",
+    "snr": "dB",
+    "pitch": "Hz",
     "peak": "dBFS",
     "clipped_samples": "samples",
     "silence_start": "s",
@@ -37,6 +41,8 @@ UNITS = {
     "similarity": "correlation",
     "text_copies": "earlier copies",
     "mismatch": "standard deviations",
+    "text_fit": "of the store's",
+    "unspoken": "phones",
 }
 """Every measure and its unit, in the order of columns."""
 
@@ -57,12 +63,15 @@ class Measures:
         columns: by name, in the order of `UNITS`: [n] float64, NaN where it could not be measured.
         partners: of the measures of duplicates: [n] int64, the position of the earlier utterance, -1 for none.
         correlations: by speaker, how well the order by phones is the order by length; from -1 to 1.
+        separation: how far the fits of right and wrong transcripts lie apart, standard deviations; NaN where they were
+            not compared.
     """
 
     dataset: UtteranceDataset
     columns: Mapping[str, Floats]
     partners: Mapping[str, npt.NDArray[np.int64]]
     correlations: Mapping[str, float]
+    separation: float
 
 
 def measure(dataset: UtteranceDataset) -> Measures:
@@ -78,17 +87,23 @@ def measure(dataset: UtteranceDataset) -> Measures:
     fingerprints = np.zeros((n, len(fingerprint(np.zeros((0, dataset.n_mels), np.float32)))), np.float32)
     phones, pauses = np.zeros(n), np.zeros(n)
     unit = decibels_of_unit(dataset.metadata.audio_settings)
+    checker = TranscriptChecker(dataset, unit)
+    compared = Comparisons.empty(n)
     with ThreadPoolExecutor(_THREADS) as pool:
         for start in range(0, n, _AT_A_TIME):
             rows = slice(start, min(start + _AT_A_TIME, n))
             part = dataset[rows]
-            phones[rows], pauses[rows] = count_phones(part.views("phonemes"), dataset)
+            phonemes = part.views("phonemes")
+            phones[rows], pauses[rows] = count_phones(phonemes, dataset)
+            comparing = pool.submit(checker.compare, part.views("mel"), phonemes, columns["seconds"][rows])
             found = list(pool.map(partial(_measure_arrays, dataset, unit), *_arrays(part), chunksize=16))
             for row, (numbers, digest, vector) in enumerate(found, start):
                 digests.append(digest)
                 fingerprints[row] = vector
                 for name, value in numbers.items():
                     columns[name][row] = value
+            compared.put(rows, comparing.result())
+            columns["pitch"][rows] = mean_pitches(part)
     seconds: Any = columns["seconds"]
     columns["phones"] = phones
     columns["phone_rate"] = np.divide(phones, seconds, out=np.full(n, np.nan), where=seconds > 0)
@@ -97,6 +112,8 @@ def measure(dataset: UtteranceDataset) -> Measures:
     ends = np.nan_to_num(columns["silence_start"] + columns["silence_end"])
     speech = np.maximum(seconds - ends, 0)
     columns["mismatch"] = mismatch_scores(speech, phones, pauses, codes)
+    columns["text_fit"], separation = text_fits(compared, codes)
+    columns["unspoken"] = compared.unspoken
     audio = first_equal(digests)
     columns["similarity"], similar = most_similar_before(fingerprints, seconds)
     texts = first_equal(text_digest(text, speaker) for text, speaker in zip(dataset.text, dataset.speaker, strict=True))
@@ -106,6 +123,7 @@ def measure(dataset: UtteranceDataset) -> Measures:
         columns=columns,
         partners={"audio_copies": audio, "similarity": similar, "text_copies": texts},
         correlations=rank_correlations(speech, phones, codes, tuple(dataset.speaker.table)),
+        separation=separation,
     )
 
 
@@ -140,6 +158,20 @@ def _measure_mel(mel: npt.NDArray[np.float32], dataset: UtteranceDataset, unit: 
         "silence_inside": silence.inside,
         **dict(zip(("level_start", "level_end"), ends, strict=False)),
     }
+
+
+def mean_pitches(part: UtteranceDataset) -> Floats:
+    """Return the mean pitch of the voiced frames of each utterance, Hz, [n]; NaN without any, or without pitch."""
+    means = np.full(len(part), np.nan)
+    spec = part.arrays.get("pitch")
+    if spec is None or "voiced" not in part.arrays:
+        return means
+    logarithmic = spec.settings.get("unit") == "ln_hz"
+    for row, (pitch, voiced) in enumerate(zip(part.views("pitch"), part.views("voiced"), strict=True)):
+        values = pitch[voiced != 0].astype(np.float64)
+        if len(values):
+            means[row] = float((np.exp(values) if logarithmic else values).mean())
+    return means
 
 
 def _share(values: Floats) -> Floats:

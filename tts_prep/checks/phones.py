@@ -18,6 +18,9 @@ _NAMES = _PAUSES | {"pad", "bos", "eos", "unk", "blank", "sos", "mask"}
 _BRACKETS = {"<": ">", "[": "]", "{": "}"}
 _MARKS = frozenset(",;:.?!…—–،؛؟、。，；：？！।")
 
+PHONE, PAUSE, BREAK = 1, 2, 3
+"""Classes of symbols: speech sounds, what a reader pauses at, and spaces between words. All others are 0."""
+
 
 def is_phone(symbol: str) -> bool:
     """Return whether a symbol stands for a speech sound: it holds a letter and is no special token.
@@ -47,15 +50,21 @@ def count_phones(
     Raises:
         CorruptStoreError: an id is not in the vocabulary.
     """
-    classes = np.array([_class(symbol) for symbol in dataset.symbols], np.int64)
-    classes[dataset.pad_id] = 0
-    counts = np.zeros((len(phonemes), 3), np.int64)
+    classes = phone_classes(dataset)
+    counts = np.zeros((len(phonemes), 4), np.int64)
     for row, ids in enumerate(phonemes):
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(classes):
             raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
-        counts[row] = np.bincount(classes[ids], minlength=3)
-    return counts[:, 1], counts[:, 2]
+        counts[row] = np.bincount(classes[ids], minlength=4)
+    return counts[:, PHONE], counts[:, PAUSE]
+
+
+def phone_classes(dataset: UtteranceDataset) -> npt.NDArray[np.int64]:
+    """Return PHONE, PAUSE, BREAK or 0 for each symbol of a store's vocabulary, [n_symbols]."""
+    classes = np.array([_class(symbol) for symbol in dataset.symbols], np.int64)
+    classes[dataset.pad_id] = 0
+    return classes
 
 
 def _class(symbol: str) -> int:
-    return 1 if is_phone(symbol) else 2 if is_pause(symbol) else 0
+    return PHONE if is_phone(symbol) else PAUSE if is_pause(symbol) else BREAK if symbol.isspace() else 0

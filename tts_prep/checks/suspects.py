@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tts_prep.checks.measures import UNITS, Measures
 from tts_prep.checks.thresholds import THRESHOLDS, Threshold
+from tts_prep.checks.transcripts import LEAST_SEPARATION
 from tts_prep.format.atomic import replacing
 
 _USUAL = 0.2
@@ -86,7 +87,8 @@ def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOL
 
 def _notes(measures: Measures) -> Iterator[str]:
     dataset = measures.dataset
-    missing = [name for name, values in measures.columns.items() if len(values) and np.isnan(values).all()]
+    needed = {threshold.measure for threshold in THRESHOLDS}
+    missing = [name for name in UNITS if name in needed and len(dataset) and np.isnan(measures.columns[name]).all()]
     if missing:
         why = "" if dataset.has_waveform else " The store has no waveforms (--waveform int16)."
         yield f"Not measured: {', '.join(missing)}.{why}"
@@ -96,6 +98,11 @@ def _notes(measures: Measures) -> Iterator[str]:
                 f"Speaker {speaker}: the lengths of texts and recordings have a rank correlation of {correlation:.2f}, "
                 "expected above 0.9; the transcripts do not belong to these recordings."
             )
+    if measures.separation < LEAST_SEPARATION:
+        yield (
+            "The texts fit their recordings no better than texts of other recordings of about as many phones: the "
+            "transcripts do not belong to these recordings, or the phones are not those that are said."
+        )
     bandwidth = measures.columns["bandwidth"]
     known = bandwidth[np.isfinite(bandwidth)]
     if len(known) and (usual := float(np.percentile(known, 90))) < _LEAST_BANDWIDTH * dataset.sample_rate / 2:

@@ -48,6 +48,14 @@ THRESHOLDS = (
         "measured: 20 clips of LJ Speech and 940 synthetic ones have none; clipping by 3 dB gives over 100",
     ),
     Threshold(
+        "noisy",
+        "snr",
+        False,
+        12.0,
+        "A model learns the noise with the voice.",
+        "chosen: 20 clips of LJ Speech have 18.6 dB at least; LibriTTS's clean subset has 20 dB (Zen et al., 2019)",
+    ),
+    Threshold(
         "silence-start",
         "silence_start",
         True,
@@ -158,6 +166,22 @@ THRESHOLDS = (
         -3.0,
         "The recording is shorter than this speaker takes for this text.",
         "three standard deviations, beyond which 0.27 % of normal residuals are",
+    ),
+    Threshold(
+        "wrong-text",
+        "text_fit",
+        False,
+        0.45,
+        "The recording says something else: texts of other recordings fit it as well.",
+        "measured: 940 synthetic clips have 0.63 at least, 32 of LJ Speech 0.84; exchanged texts 0.33 at most",
+    ),
+    Threshold(
+        "unspoken-end",
+        "unspoken",
+        True,
+        1,
+        "The end of the text is not to be heard: the recording is cut off, or the text of another one.",
+        "measured: 940 synthetic clips and 32 of LJ Speech have none; one phone may be slurred",
     ),
 )
 """Every reason with its default limit, in the order in which they are printed."""

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.levels import HOP, decibels, edge_level, frame_levels, silences
+from tts_prep.acoustics.loudness import loudness
+from tts_prep.acoustics.noise import wada_snr
 
 CLIP_RUN = 3
 """Samples in a row at the highest or lowest value that make a flat peak."""
@@ -42,6 +44,8 @@ def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, f
     peak = float(np.abs(values).max(initial=0))
     edge = max(1, round(_EDGE * sample_rate))
     return {
+        "loudness": loudness(values, sample_rate),
+        "snr": wada_snr(values),
         "peak": decibels(peak**2),
         "clipped_samples": float(clipped_samples(values)),
         "silence_start": silence.start,
