@@ -109,7 +109,9 @@ def test_a_broken_textgrid_is_named_with_what_is_wrong(tmp_path: Path, text: str
 
 
 def test_a_missing_alignment_is_named(tmp_path: Path) -> None:
-    with pytest.raises(AlignmentError, match=r"u1.TextGrid: no such file, nor .npy, .txt, .dur; align the utterance"):
+    with pytest.raises(
+        AlignmentError, match=r"u1.TextGrid: no such file, nor .interval, .npy, .txt, .dur; align the utterance"
+    ):
         read_alignment(tmp_path, "u1", "", None)
     with pytest.raises(AlignmentError, match="no such file, expected the TextGrid"):
         read_textgrid(tmp_path / "u1.TextGrid")

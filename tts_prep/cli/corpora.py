@@ -53,6 +53,22 @@ class CorpusCommand:
         return command
 
 
+_SPOKEN: Final = click.Option(
+    ["--text"],
+    type=click.Choice(["pinyin", "characters"]),
+    help="Speak the corpus's pinyin or its characters; the other one becomes a column.  [default: pinyin]",
+)
+
+
+def _subset(example: str) -> click.Option:
+    return click.Option(
+        ["--subset", "subsets"],
+        multiple=True,
+        metavar="NAME",
+        help=f"Take this subset only, such as {example}; may be given several times.  [default: all]",
+    )
+
+
 COMMANDS: Final = {
     command.name: command.make()
     for command in (
@@ -100,14 +116,70 @@ COMMANDS: Final = {
             Example:
               tts-prep libritts LibriTTS_R store --subset train-clean-100 --subset dev-clean
             """,
-            options=(
-                click.Option(
-                    ["--subset", "subsets"],
-                    multiple=True,
-                    metavar="NAME",
-                    help="Take this subset only; may be given several times.  [default: all]",
-                ),
-            ),
+            options=(_subset("dev-clean"),),
+        ),
+        CorpusCommand(
+            "baker",
+            r"""Make STORE of the Baker corpus of Mandarin (BZNSYP, CSMSC) at CORPUS.
+
+            CORPUS holds ProsodyLabeling/000001-010000.txt and Wave/<id>.wav. The pinyin of the corpus is spoken, with
+            its prosody marks #1 to #4, which --symbols mandarin-prosody keeps.
+
+            \b
+            Example:
+              tts-prep baker BZNSYP store --symbols mandarin-prosody
+            """,
+            options=(_SPOKEN,),
+        ),
+        CorpusCommand(
+            "aishell3",
+            r"""Make STORE of the AISHELL-3 corpus of Mandarin at CORPUS.
+
+            CORPUS holds train and test, each with content.txt and wav/<speaker>/<id>.wav, and spk-info.txt. The subset
+            becomes the column split; age group, gender and accent of the speakers are columns too.
+
+            \b
+            Example:
+              tts-prep aishell3 data_aishell3 store --subset train
+            """,
+            options=(_subset("train"), _SPOKEN),
+        ),
+        CorpusCommand(
+            "jsut",
+            r"""Make STORE of the JSUT corpus of Japanese at CORPUS.
+
+            CORPUS holds basic5000 and other subsets, each with transcript_utf8.txt and wav/<id>.wav.
+
+            \b
+            Example:
+              tts-prep jsut jsut_ver1.1 store --subset basic5000
+            """,
+            options=(_subset("basic5000"),),
+        ),
+        CorpusCommand(
+            "kss",
+            r"""Make STORE of the Korean Single Speaker corpus at CORPUS.
+
+            CORPUS holds transcript.v.1.4.txt and the folders 1 to 4. The text with numbers written out is spoken; the
+            translation becomes a column.
+
+            \b
+            Example:
+              tts-prep kss kss store
+            """,
+        ),
+        CorpusCommand(
+            "css10",
+            r"""Make STORE of a language of CSS10, or of several, at CORPUS.
+
+            CORPUS holds transcript.txt and the folders of its books, or folders such as de and fr with these. The
+            language is told by the books. Each language is spoken by its default frontend.
+
+            \b
+            Example:
+              tts-prep css10 CSS10 store --subset de --subset fr
+            """,
+            options=(_subset("de"),),
         ),
         CorpusCommand(
             "filelist",

@@ -77,7 +77,9 @@ def corpus_options(function: F) -> F:
             help="Frontend; 'tts-prep frontends' lists them.  [default: espeak; mandarin for zh, japanese for ja]",
         ),
         click.option(
-            "--language", metavar="CODE", help="Of texts whose language the corpus does not say.  [default: en-us]"
+            "--language",
+            metavar="CODE",
+            help="Of texts whose language the corpus does not say.  [default: that of the corpus, or en-us]",
         ),
         click.option(
             "--normalize/--no-normalize",

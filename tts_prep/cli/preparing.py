@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from tts_prep.format.manifest import Manifest
 from tts_prep.format.ood_texts import check_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.corpora import corpus_languages, read_corpus
 from tts_prep.preprocess.runs.collecting import with_collected_symbols
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
@@ -59,7 +59,8 @@ def prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        config = configuration(reader, options, lists, reader_options)
+        languages = corpus_languages(reader, corpus, reader_options)
+        config = configuration(reader, options, lists, reader_options, languages)
         first[:0] = [understood(corpus, config), *notes(corpus, store)]
         items = noting_rate(items, folder, config.mel.sample_rate, first.append)
         if config.text.symbols == AUTO:
@@ -94,6 +95,7 @@ def configuration(
     options: Mapping[str, Any],
     splits: Mapping[str, Path],
     reader_options: Mapping[str, Any] | None = None,
+    languages: Sequence[str] = (),
 ) -> Configuration:
     """Return the configuration that the options of a command ask for."""
     settings = {
@@ -109,6 +111,7 @@ def configuration(
         settings=settings,
         options=reader_options,
         splits=splits,
+        languages=languages,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import NoneType
@@ -18,6 +18,7 @@ from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
 from tts_prep.preprocess.text.symbols import choose_symbols
 
 if sys.version_info >= (3, 11):
@@ -92,6 +93,7 @@ def configure(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     options: Mapping[str, Any] | None = None,
     splits: Mapping[str, Path] | None = None,
+    languages: Sequence[str] = (),
 ) -> Configuration:
     """Return the configuration of a run.
 
@@ -107,6 +109,7 @@ def configure(
             its folder.
         options: the options of the reader.
         splits: a file of ids for each split, by name.
+        languages: of the corpus, where they are known; settings and ``file`` go over what follows from them.
 
     Raises:
         ConfigurationError: a setting does not exist or has an invalid value, a file cannot be read, or both a preset
@@ -127,7 +130,7 @@ def configure(
     layers.append(("", settings or {}, Path()))
     if preset is not None and vocoder is not None:
         raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
-    reading, text, store = ReadingConfig(), TextConfig(), StoreConfig()
+    reading, text, store = ReadingConfig(), _text_of(languages), StoreConfig()
     if vocoder:
         mel = read_vocoder_config(vocoder)
     else:
@@ -223,3 +226,12 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
         return replace(config, **values)
     except ConfigurationError as error:
         raise ConfigurationError(f"{where.rpartition(': ')[0]}{': ' if ': ' in where else ''}{error}") from None
+
+
+def _text_of(languages: Sequence[str]) -> TextConfig:
+    """Return the settings of texts in some languages: the frontend of the one, or one for each of several."""
+    if len(languages) < 2:
+        return TextConfig(language=languages[0]) if languages else TextConfig()
+    others = [code for code in languages if default_frontend(code) == ANY_LANGUAGE]
+    named = [f"{code}={default_frontend(code)}" for code in languages if code not in others]
+    return TextConfig(",".join([ANY_LANGUAGE, *named]), (others or languages)[0])

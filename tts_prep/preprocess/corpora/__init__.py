@@ -1,10 +1,21 @@
 """Corpus readers: from a root folder to utterances."""
 
+from tts_prep.preprocess.corpora.aishell3 import read_aishell3
+from tts_prep.preprocess.corpora.baker import read_baker
+from tts_prep.preprocess.corpora.css10 import read_css10
 from tts_prep.preprocess.corpora.filelist import read_filelist
+from tts_prep.preprocess.corpora.jsut import read_jsut
 from tts_prep.preprocess.corpora.kaldi import read_kaldi
+from tts_prep.preprocess.corpora.kss import read_kss
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.registry import ENTRY_POINTS, READERS, get_reader, read_corpus
+from tts_prep.preprocess.corpora.registry import (
+    ENTRY_POINTS,
+    READERS,
+    corpus_languages,
+    get_reader,
+    read_corpus,
+)
 from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
@@ -14,10 +25,16 @@ __all__ = [
     "READERS",
     "Failure",
     "Utterance",
+    "corpus_languages",
     "get_reader",
+    "read_aishell3",
+    "read_baker",
     "read_corpus",
+    "read_css10",
     "read_filelist",
+    "read_jsut",
     "read_kaldi",
+    "read_kss",
     "read_libritts",
     "read_ljspeech",
     "read_vctk",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.errors import CorpusError
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.subsets import chosen_subsets
 from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
@@ -32,14 +33,10 @@ def read_libritts(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance
     there = [name for name in subfolders(root) if name.split("-")[0].split("_")[0] in ("train", "dev", "test")]
     if not there:
         raise CorpusError(f"{root}: expected a LibriTTS corpus with folders such as train-clean-100/, found none")
-    missing = [name for name in subsets if name not in there]
-    if missing:
-        raise ConfigurationError(f"subset: {root} has no {missing[0]!r}; it has {', '.join(there)}")
+    chosen = chosen_subsets(root, there, subsets)
     genders = _read_genders(root / "speakers.tsv")
     empty = True
-    for subset in there:
-        if subsets and subset not in subsets:
-            continue
+    for subset in chosen:
         for speaker in subfolders(root / subset):
             for chapter in subfolders(root / subset / speaker):
                 for name in files_with(root / subset / speaker / chapter, (".wav", ".flac")):

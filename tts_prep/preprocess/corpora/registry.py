@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.corpora.aishell3 import read_aishell3
+from tts_prep.preprocess.corpora.baker import read_baker
+from tts_prep.preprocess.corpora.css10 import css10_languages, read_css10
 from tts_prep.preprocess.corpora.filelist import read_filelist
+from tts_prep.preprocess.corpora.jsut import read_jsut
 from tts_prep.preprocess.corpora.kaldi import read_kaldi
+from tts_prep.preprocess.corpora.kss import read_kss
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.corpora.splits import with_splits
@@ -34,12 +39,18 @@ READERS: Final[Mapping[str, Reader]] = {
     "ljspeech": read_ljspeech,
     "vctk": read_vctk,
     "libritts": read_libritts,
+    "baker": read_baker,
+    "aishell3": read_aishell3,
+    "jsut": read_jsut,
+    "kss": read_kss,
+    "css10": read_css10,
     "filelist": read_filelist,
     "kaldi": read_kaldi,
     "manifest": _read_manifest,
 }
 
 
+_LANGUAGES: Final[Mapping[str, str]] = {"baker": "zh", "aishell3": "zh", "jsut": "ja", "kss": "ko"}
 _WITH_ROOT: Final = ("filelist", "kaldi", "manifest")
 _WITH_REPORT: Final = ("filelist", "manifest", "vctk")
 
@@ -111,3 +122,20 @@ def read_corpus(
         options = {**options, "report": report}
     items = reader(corpus, **options)
     return with_splits(items, splits) if splits else items, root or corpus
+
+
+def corpus_languages(name: str, corpus: Path, options: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+    """Return the languages of a corpus, where its reader knows them without reading its rows; else none.
+
+    Args:
+        name: of the reader.
+        corpus: the root of the corpus.
+        options: of the reader.
+
+    Raises:
+        CorpusError: the corpus is none of the reader's.
+    """
+    if name == "css10":
+        wanted = (options or {}).get("subsets")
+        return tuple(code for code in css10_languages(corpus) if not wanted or code in wanted)
+    return (_LANGUAGES[name],) if name in _LANGUAGES else ()

@@ -23,7 +23,10 @@ from tts_prep.preprocess.features.durations import ROUNDINGS, SURPLUS, Frames, f
 SILENCES: Final = frozenset({"", "sil", "sp", "spn"})
 """Labels that are cut at the ends where silences are cut."""
 
-ENDINGS: Final = (".TextGrid", ".npy", ".txt", ".dur")
+TEXTGRIDS: Final = (".TextGrid", ".interval")
+"""Endings of TextGrids; Baker's corpus has the second one."""
+
+ENDINGS: Final = (*TEXTGRIDS, ".npy", ".txt", ".dur")
 """Endings of the files of an alignment folder, in the order in which they are looked for."""
 
 
@@ -254,6 +257,6 @@ def read_alignment(folder: Path, utterance_id: str, speaker: str, tier: str | No
         AlignmentError: the file is missing or broken.
     """
     path = alignment_file(folder, utterance_id, speaker)
-    if path.suffix == ".TextGrid":
+    if path.suffix in TEXTGRIDS:
         return Alignment.of_intervals(read_textgrid(path, tier, speaker), str(path))
     return Alignment.of_durations(read_durations(path), str(path))

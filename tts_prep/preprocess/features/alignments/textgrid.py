@@ -38,7 +38,10 @@ def read_textgrid(path: Path, tier: str | None = None, speaker: str = "") -> tup
         raise AlignmentError(f"{path}: {_first_line(error)}") from error
     except Exception as error:  # praatio parses with split() and float(), and lets what they raise go by
         raise AlignmentError(f"{path}: not a TextGrid ({_first_line(error) or type(error).__name__})") from error
-    name = _phone_tier(path, tuple(grid.tierNames), tier, speaker)
+    names = tuple(grid.tierNames)
+    # Baker's corpus has one tier a file, whose name is the file's.
+    is_only = tier is None and path.suffix == ".interval" and len(names) == 1
+    name = names[0] if is_only else _phone_tier(path, names, tier, speaker)
     found = grid.getTier(name)
     if not isinstance(found, textgrid.IntervalTier):
         raise AlignmentError(f"{path}: tier '{name}' holds points, expected intervals")

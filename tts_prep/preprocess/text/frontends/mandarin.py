@@ -129,7 +129,7 @@ class MandarinFrontend(CharacterPhonemes):
                     yield from (Syllable(character, pinyin, number) for character, pinyin in word)
             elif kind == "latin" and is_pinyin(token):
                 number += 1
-                yield Syllable("", token, number)
+                yield Syllable("", _INTERJECTIONS.get(token[:-1], token[:-1]) + token[-1], number)
             elif kind == "latin" and token not in _SILENCES:
                 raise TextError(
                     f"the frontend 'mandarin' reads Chinese characters and pinyin with tones, found {token[:20]!r}"

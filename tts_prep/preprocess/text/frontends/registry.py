@@ -42,14 +42,17 @@ FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
 }
 """Our frontends by name."""
 
+ANY_LANGUAGE: Final = "espeak"
+"""The frontend of the languages that have none of their own."""
+
 DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandarin", "ja": "japanese"}
-"""Languages that espeak-ng reads badly → their frontends. All other languages have ``espeak``."""
+"""Languages that espeak-ng reads badly → their frontends. All other languages have `ANY_LANGUAGE`."""
 
 
 def default_frontend(language: str) -> str:
     """Return the name of the frontend that a language has by default."""
     code, *more = language.lower().replace("_", "-").split("-")
-    return "espeak" if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, "espeak")
+    return ANY_LANGUAGE if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, ANY_LANGUAGE)
 
 
 def third_party_frontends() -> Mapping[str, importlib.metadata.EntryPoint]:
@@ -115,7 +118,7 @@ def _by_language(
         # Where spaces separate symbols, they are those of the shared table; others are split by a table of their own.
         frontend = _find(name)(**options, symbols=vocab)
         if vocab is None or not (isinstance(vocab, OpenVocab) or getattr(frontend, "spaced", False)):
-            own = get_table("espeak") if name == "espeak" else None
+            own = get_table("espeak") if name == ANY_LANGUAGE else None
             frontend = _find(name)(**options, symbols=own and Vocab.from_table(own))
         frontends[code] = frontend
     return ByLanguageFrontend(frontends, language, vocab, unknown)

@@ -1,0 +1,83 @@
+"""The AISHELL-3 corpus: 218 speakers of Mandarin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.subsets import chosen_subsets
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+TEXTS: Final = ("pinyin", "characters")
+"""What may be spoken: the corpus's pinyin, or its characters."""
+
+_SUBSETS: Final = ("train", "test")
+_SPEAKER_LENGTH: Final = len("SSB0005")
+_PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
+
+
+def read_aishell3(root: Path, subsets: Sequence[str] = (), text: str = "pinyin") -> Iterator[Utterance | Failure]:
+    """Yield the utterances of ``train/content.txt`` and ``test/content.txt``.
+
+    A line is ``SSB00050001.wav<tab>广 guang3 州 zhou1``. Recordings are ``<subset>/wav/<speaker>/<id>.wav``;
+    the speaker is the first seven characters of the id. The subset becomes the column ``split``; ``spk-info.txt`` gives
+    ``age_group`` (A below 14, B 14 to 25, C 26 to 40, D above), ``gender`` and ``accent``. Texts have no punctuation.
+
+    Args:
+        subsets: ``"train"`` or ``"test"``; none means all that are there.
+        text: ``"pinyin"``: what is spoken is the pinyin, and the characters become the column ``characters``;
+            ``"characters"``: the other way round, with the column ``pinyin``.
+
+    Raises:
+        CorpusError: this is no AISHELL-3 corpus.
+        ConfigurationError: a subset is not there, or ``text`` is neither.
+    """
+    if text not in TEXTS:
+        raise ConfigurationError(f"text: expected one of {', '.join(TEXTS)}, found {text!r}")
+    there = [name for name in _SUBSETS if (root / name / "content.txt").exists()]
+    if not there:
+        raise CorpusError(f"{root}: expected the AISHELL-3 corpus, with train/content.txt or test/content.txt")
+    chosen = chosen_subsets(root, there, subsets)
+    speakers = _read_speakers(root / "spk-info.txt")
+    for subset in chosen:
+        for place, line in read_lines(root / subset / "content.txt"):
+            where = f"{subset}/{place}"
+            yield line if isinstance(line, Failure) else _parse(where, subset, line, text, speakers)
+
+
+def _parse(where: str, subset: str, line: str, text: str, speakers: dict[str, dict[str, str]]) -> Utterance | Failure:
+    name, tab, content = line.strip().partition("\t")
+    identifier = name.removesuffix(".wav")
+    tokens = content.split()
+    if not tab or not tokens or len(tokens) % 2:
+        reason = f"{where}: expected '<id>.wav<tab>character pinyin character pinyin …', found {line[:60]!r}"
+        return Failure(identifier, where, "corpus", reason)
+    wrong = [token for token in tokens[1::2] if not _PINYIN.fullmatch(token)]
+    if wrong:
+        reason = f"{where}: expected pinyin with its tone after each character, found {wrong[0]!r}"
+        return Failure(identifier, where, "corpus", reason)
+    characters, pinyin = "".join(tokens[::2]), " ".join(tokens[1::2])
+    speaker = identifier[:_SPEAKER_LENGTH]
+    spoken, column, other = (pinyin, "characters", characters) if text == "pinyin" else (characters, "pinyin", pinyin)
+    meta = {"split": subset, **speakers.get(speaker, {}), column: other}
+    audio = f"{subset}/wav/{speaker}/{identifier}.wav"
+    return Utterance(identifier, spoken, audio, where, speaker, meta, normalized=text == "pinyin")
+
+
+def _read_speakers(path: Path) -> dict[str, dict[str, str]]:
+    """Return speaker → columns, of lines 'SSB0005 B female north'; those that begin with # are remarks."""
+    speakers: dict[str, dict[str, str]] = {}
+    for where, line in read_lines(path) if path.exists() else ():
+        if isinstance(line, Failure):
+            raise CorpusError(line.reason)
+        fields = line.split()
+        if fields[0].startswith("#"):
+            continue
+        if len(fields) != 4:
+            raise CorpusError(f"{where}: expected 'speaker age-group gender accent', found {len(fields)} fields")
+        speakers[fields[0]] = dict(zip(("age_group", "gender", "accent"), fields[1:], strict=True))
+    return speakers

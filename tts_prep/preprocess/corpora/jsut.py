@@ -1,0 +1,49 @@
+"""The JSUT corpus: one speaker of Japanese, in nine subsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.subsets import chosen_subsets
+from tts_prep.preprocess.corpora.transcripts import subfolders
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+SPEAKER: Final = "jsut"
+
+_TRANSCRIPT: Final = "transcript_utf8.txt"
+
+
+def read_jsut(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
+    """Yield the utterances of ``<subset>/transcript_utf8.txt`` with ``<subset>/wav/<id>.wav``.
+
+    A line is ``BASIC5000_0001:text``. The subset, such as ``basic5000``, becomes the column ``subset``.
+
+    Args:
+        subsets: names of subsets; none means all that are there.
+
+    Raises:
+        CorpusError: no folder here has a transcript.
+        ConfigurationError: a subset is not there.
+    """
+    if not root.is_dir():
+        raise CorpusError(f"{root}: no such folder; expected the JSUT corpus, with basic5000/{_TRANSCRIPT}")
+    there = [name for name in subfolders(root) if (root / name / _TRANSCRIPT).exists()]
+    if not there:
+        hint = f"; give {root.parent}, and --subset {root.name}" if (root / _TRANSCRIPT).exists() else ""
+        raise CorpusError(f"{root}: expected the JSUT corpus, with folders such as basic5000/{_TRANSCRIPT}{hint}")
+    for subset in chosen_subsets(root, there, subsets):
+        for place, line in read_lines(root / subset / _TRANSCRIPT):
+            where = f"{subset}/{place}"
+            if isinstance(line, Failure):
+                yield line
+                continue
+            # A text may hold a colon itself.
+            identifier, colon, text = (part.strip() for part in line.partition(":"))
+            if not (identifier and colon and text):
+                yield Failure(identifier, where, "corpus", f"{where}: expected 'id:text', found {line[:60]!r}")
+                continue
+            yield Utterance(identifier, text, f"{subset}/wav/{identifier}.wav", where, SPEAKER, {"subset": subset})

@@ -1,0 +1,47 @@
+"""The Korean Single Speaker (KSS) corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+
+SPEAKER: Final = "kss"
+
+_TRANSCRIPTS: Final = "transcript*.txt"
+
+
+def read_kss(root: Path) -> Iterator[Utterance | Failure]:
+    """Yield the utterances of ``transcript.v.1.4.txt`` with their recordings, such as ``1/1_0000.wav``.
+
+    Fields are the recording, the text as written, the text with numbers and letters written out, which is spoken, the
+    same decomposed into jamo, seconds, and English, which becomes the column ``translation``. Earlier versions lack
+    the last field, and the first one the third too; of several versions, the last is read. The recordings lie beside
+    the transcript, or in ``kss/`` as in the archive.
+
+    Raises:
+        CorpusError: there is no transcript, or no row.
+    """
+    found = sorted(root.glob(_TRANSCRIPTS))
+    if not found:
+        raise CorpusError(f"{root}: expected the KSS corpus, with transcript.v.1.4.txt and the folders 1, 2, 3 and 4")
+    folder = "kss/" if (root / "kss").is_dir() and not (root / "1").is_dir() else ""
+    for where, line in read_lines(found[-1]):
+        yield line if isinstance(line, Failure) else _parse(where, line, folder)
+
+
+def _parse(where: str, line: str, folder: str) -> Utterance | Failure:
+    fields = [field.strip() for field in line.split("|")]
+    name = PurePosixPath(fields[0])
+    if len(fields) not in (4, 5, 6) or not name.name:
+        reason = f"{where}: expected 'recording|text|text as spoken|jamo|seconds|translation', found {line[:60]!r}"
+        return Failure(name.stem, where, "corpus", reason)
+    # With four fields, the third is the jamo of the text as it is written.
+    has_spoken = len(fields) > 4 and bool(fields[2])
+    meta = {"translation": fields[5]} if len(fields) == 6 else {}
+    text = fields[2] if has_spoken else fields[1]
+    return Utterance(name.stem, text, f"{folder}{name}", where, SPEAKER, meta, normalized=has_spoken)
