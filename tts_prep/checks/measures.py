@@ -111,18 +111,24 @@ def measure(dataset: UtteranceDataset) -> Measures:
     codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
     ends = np.nan_to_num(columns["silence_start"] + columns["silence_end"])
     speech = np.maximum(seconds - ends, 0)
-    columns["mismatch"] = mismatch_scores(speech, phones, pauses, codes)
+    correlations: Mapping[str, float] = {}
+    if dataset.n_phonemes.any():
+        columns["mismatch"] = mismatch_scores(speech, phones, pauses, codes)
+        correlations = rank_correlations(speech, phones, codes, tuple(dataset.speaker.table))
+    else:
+        columns["phones"][:] = columns["phone_rate"][:] = np.nan
     columns["text_fit"], separation = text_fits(compared, codes)
     columns["unspoken"] = compared.unspoken
     audio = first_equal(digests)
     columns["similarity"], similar = most_similar_before(fingerprints, seconds)
     texts = first_equal(text_digest(text, speaker) for text, speaker in zip(dataset.text, dataset.speaker, strict=True))
+    texts[[row for row, text in enumerate(dataset.text) if not text]] = -1
     columns["audio_copies"], columns["text_copies"] = (audio >= 0).astype(float), (texts >= 0).astype(float)
     return Measures(
         dataset=dataset,
         columns=columns,
         partners={"audio_copies": audio, "similarity": similar, "text_copies": texts},
-        correlations=rank_correlations(speech, phones, codes, tuple(dataset.speaker.table)),
+        correlations=correlations,
         separation=separation,
     )
 

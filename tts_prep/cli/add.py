@@ -67,7 +67,9 @@ def add(
     source = None
     if asked.recordings and corpus is not None:
         lists = split_lists(splits)
-        items, folder = read_corpus(config.corpus, corpus, root=root, splits=lists, options=config.options)
+        items, folder = read_corpus(
+            config.corpus, corpus, root=root, splits=lists, options=config.options, texts=config.text.has_phonemes
+        )
         source = Corpus(items, folder)
     manifest = add_features(store, asked.features, source, alignments=asked.alignments, jobs=jobs or available_jobs())
     for name, spec in specs_of(asked.features).items():

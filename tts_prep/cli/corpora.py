@@ -182,6 +182,18 @@ COMMANDS: Final = {
             options=(_subset("de"),),
         ),
         CorpusCommand(
+            "recordings",
+            r"""Make STORE of the recordings in the folder CORPUS, without texts, as vocoders are trained on.
+
+            All recordings in CORPUS and the folders below are taken; the folder becomes a column. There are no
+            phonemes. Other commands do without texts and phonemes by --frontend none.
+
+            \b
+            Example:
+              tts-prep recordings audio store --preset hifigan --waveform int16
+            """,
+        ),
+        CorpusCommand(
             "filelist",
             r"""Make STORE of the recordings that FILE lists, one a line, fields separated by '|'.
 

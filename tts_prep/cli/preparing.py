@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ from tts_prep.format.manifest import Manifest
 from tts_prep.format.ood_texts import check_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora import corpus_languages, read_corpus
+from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
+from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.runs.collecting import with_collected_symbols
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
@@ -49,7 +50,10 @@ def prepare_and_report(
     """
     lists = split_lists(options["splits"])
     first: list[str] = []
-    items, folder = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options, report=first.append)
+    config = configuration(reader, options, lists, reader_options, text_of_corpus(reader, corpus, reader_options))
+    source: dict[str, Any] = {"root": root, "splits": lists, "options": reader_options}
+    source["texts"] = config.text.has_phonemes
+    items, folder = read_corpus(reader, corpus, **source, report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     with make_progress(sys.stderr) as progress:
@@ -59,12 +63,10 @@ def prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        languages = corpus_languages(reader, corpus, reader_options)
-        config = configuration(reader, options, lists, reader_options, languages)
         first[:0] = [understood(corpus, config), *notes(corpus, store)]
         items = noting_rate(items, folder, config.mel.sample_rate, first.append)
         if config.text.symbols == AUTO:
-            rows, _ = read_corpus(reader, corpus, root=root, splits=lists, options=reader_options)
+            rows, _ = read_corpus(reader, corpus, **source)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
         asked = asked_features(options, config)
         how |= {"features": asked.features, "alignments": asked.alignments}
@@ -95,9 +97,9 @@ def configuration(
     options: Mapping[str, Any],
     splits: Mapping[str, Path],
     reader_options: Mapping[str, Any] | None = None,
-    languages: Sequence[str] = (),
+    text: Mapping[str, Any] | None = None,
 ) -> Configuration:
-    """Return the configuration that the options of a command ask for."""
+    """Return the configuration that the options of a command ask for, over the settings of the corpus's own texts."""
     settings = {
         table: {name: options[option] for name, option in names.items() if options[option] is not None}
         for table, names in SETTINGS.items()
@@ -111,7 +113,7 @@ def configuration(
         settings=settings,
         options=reader_options,
         splits=splits,
-        languages=languages,
+        text=text,
     )
 
 

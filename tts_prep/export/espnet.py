@@ -33,8 +33,10 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         name = row.name if row.name.startswith(speaker) else f"{speaker}-{row.name}"
         speakers[speaker].append(name)
         tables["wav.scp"][name] = str(path)
-        tables["text"][name] = " ".join(utterance.text.split())
-        tables["phn_text"][name] = " ".join(utterance.phoneme_text.split())
+        # A line without text is an error of Kaldi's scripts; recordings without texts have no such file.
+        for file, text in (("text", utterance.text), ("phn_text", utterance.phoneme_text)):
+            if text.strip():
+                tables[file][name] = " ".join(text.split())
         tables["utt2spk"][name] = speaker
         tables["utt2num_samples"][name] = str(len(utterance.waveform))
     tables["spk2utt"] = {speaker: " ".join(sorted(names, key=str.encode)) for speaker, names in speakers.items()}

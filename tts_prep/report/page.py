@@ -77,13 +77,17 @@ def report_html(summary: Summary) -> str:
         px=lambda value: f"{value:.1f}".removesuffix(".0"),
     )
     style = files("tts_prep.report").joinpath("page.css").read_text(encoding="utf-8")
+    has_phonemes = any(name == "Phonemes" for name, _ in summary.measures)
     return environment.get_template("page.html.j2").render(
         summary=summary,
         dataset=summary.dataset,
         manifest=summary.manifest,
         version=__version__,
         style=Markup(style),
-        sections=[(title.lower().replace(" ", "-"), title) for title in _SECTIONS],
+        sections=[
+            (title.lower().replace(" ", "-"), title) for title in _SECTIONS if has_phonemes or title != "Symbols"
+        ],
+        has_phonemes=has_phonemes,
         reader=_reader(summary),
         n_speakers=next((len(category.values) for category in summary.categories if category.name == "speaker"), 0),
         n_frames=int(summary.measures["Mel frames", "frames"].sum()),

@@ -60,7 +60,8 @@ class Summary:
     Attributes:
         dataset: the whole store.
         manifest: what the store says of itself.
-        measures: name and unit → [n] values: seconds, mel frames, phonemes, phonemes a second.
+        measures: name and unit → [n] values: seconds, mel frames, phonemes, phonemes a second; the last two where
+            there are phonemes.
         categories: one for each categorical column.
         outliers: one for each kind.
         levels: how loud each utterance is.
@@ -105,18 +106,19 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0) -> Summary:
     seconds = np.asarray(dataset.seconds, float)
     phonemes = np.asarray(dataset.n_phonemes, float)
     rate = np.divide(phonemes, seconds, out=np.zeros_like(phonemes), where=seconds > 0)
+    measures: dict[tuple[str, str], npt.NDArray[np.float64]] = {
+        ("Length", "s"): seconds,
+        ("Mel frames", "frames"): np.asarray(dataset.n_frames, float),
+    }
+    if phonemes.any() or not len(dataset):
+        measures |= {("Phonemes", "phonemes"): phonemes, ("Speaking rate", "phonemes / s"): rate}
     levels = measure_levels(dataset)
     counts = _symbol_counts(dataset)
     positions = permutation(len(dataset), seed, 0, 0) if len(dataset) else np.empty(0, np.int64)
     return Summary(
         dataset=dataset,
         manifest=manifest,
-        measures={
-            ("Length", "s"): seconds,
-            ("Mel frames", "frames"): np.asarray(dataset.n_frames, float),
-            ("Phonemes", "phonemes"): phonemes,
-            ("Speaking rate", "phonemes / s"): rate,
-        },
+        measures=measures,
         categories=_categories(dataset, seconds),
         outliers=_outliers(seconds, rate, levels),
         levels=levels,
@@ -150,11 +152,11 @@ def _categories(dataset: UtteranceDataset, seconds: npt.NDArray[np.float64]) -> 
 
 def _outliers(seconds: npt.NDArray[np.float64], rate: npt.NDArray[np.float64], levels: Levels) -> tuple[Outliers, ...]:
     everything = np.arange(len(seconds))
+    rates = (("fastest", 1), ("slowest", -1)) if rate.any() else ()
     kinds = [
         _ends("longest", "s", everything, seconds, 1),
         _ends("shortest", "s", everything, seconds, -1),
-        _ends("fastest", "phonemes / s", everything, rate, 1),
-        _ends("slowest", "phonemes / s", everything, rate, -1),
+        *(_ends(name, "phonemes / s", everything, rate, sign) for name, sign in rates),
         _ends("quietest", levels.unit, levels.positions, levels.level, -1),
     ]
     if levels.clipped is not None:

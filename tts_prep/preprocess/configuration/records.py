@@ -14,6 +14,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
+from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
@@ -52,6 +53,11 @@ class TextConfig:
     def frontend_name(self) -> str:
         """The name of the frontend: the configured one, or the default of the language."""
         return self.frontend or default_frontend(self.language)
+
+    @property
+    def has_phonemes(self) -> bool:
+        """Whether texts become phonemes at all, so that recordings need texts."""
+        return self.frontend_name != NO_PHONEMES
 
 
 def make_frontend(config: TextConfig) -> Frontend:

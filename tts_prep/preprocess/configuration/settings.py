@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from types import NoneType
@@ -18,7 +18,6 @@ from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
 from tts_prep.preprocess.text.symbols import choose_symbols
 
 if sys.version_info >= (3, 11):
@@ -27,6 +26,7 @@ else:
     import tomli as tomllib
 
 _TEXT_FILES = ("ood_texts",)
+_NONE_IS_A_VALUE = ("frontend",)
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def configure(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     options: Mapping[str, Any] | None = None,
     splits: Mapping[str, Path] | None = None,
-    languages: Sequence[str] = (),
+    text: Mapping[str, Any] | None = None,
 ) -> Configuration:
     """Return the configuration of a run.
 
@@ -109,7 +109,7 @@ def configure(
             its folder.
         options: the options of the reader.
         splits: a file of ids for each split, by name.
-        languages: of the corpus, where they are known; settings and ``file`` go over what follows from them.
+        text: settings of ``text`` that follow from the corpus; the preset, the file and ``settings`` override them.
 
     Raises:
         ConfigurationError: a setting does not exist or has an invalid value, a file cannot be read, or both a preset
@@ -130,13 +130,14 @@ def configure(
     layers.append(("", settings or {}, Path()))
     if preset is not None and vocoder is not None:
         raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
-    reading, text, store = ReadingConfig(), _text_of(languages), StoreConfig()
+    reading, store = ReadingConfig(), StoreConfig()
+    texts = TextConfig(**text or {})
     if vocoder:
         mel = read_vocoder_config(vocoder)
     else:
         chosen = get_preset(preset or DEFAULT_PRESET)
         preset, mel, reading = chosen.name, chosen.config, chosen.reading
-        text = _changed(f"preset {preset}: text.", text, chosen.text)
+        texts = _changed(f"preset {preset}: text.", texts, chosen.text)
     ood_texts: OodConfig | None = None
     for where, layer, folder in layers:
         _check_names(where, "table", layer, ("audio", "text", "store"))
@@ -154,14 +155,14 @@ def configure(
         named = dict(_table(where, layer, "text"))
         files = {name: _file(f"{where}text.{name}", named.pop(name), folder) for name in _TEXT_FILES if name in named}
         table = named.pop("symbols", None)
-        text = _changed(f"{where}text.", text, named)
+        texts = _changed(f"{where}text.", texts, named)
         if table is not None:
-            text = replace(text, symbols=_symbols(f"{where}text.symbols", table, folder))
+            texts = replace(texts, symbols=_symbols(f"{where}text.symbols", table, folder))
         if "ood_texts" in files:
             ood_texts = OodConfig.of(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
     checksums = split_checksums(splits or {})
-    return Configuration(corpus, limit, mel, reading, text, store, options or {}, ood_texts, checksums, preset)
+    return Configuration(corpus, limit, mel, reading, texts, store, options or {}, ood_texts, checksums, preset)
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:
@@ -205,14 +206,14 @@ def _check_names(where: str, what: str, names: Mapping[str, Any], known: tuple[s
 
 
 def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
-    """Return a configuration with changed settings; ``"none"`` sets an optional setting to None."""
+    """Return a configuration with changed settings; ``"none"`` sets an optional one but ``frontend`` to None."""
     if not settings:
         return config
     kinds = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(type(config)).items()}
     _check_names(where, "setting", settings, tuple(kinds))
     values: dict[str, Any] = {}
     for name, value in settings.items():
-        if value == "none" and NoneType in kinds[name]:
+        if value == "none" and NoneType in kinds[name] and name not in _NONE_IS_A_VALUE:
             values[name] = None
             continue
         kind = kinds[name][0]
@@ -226,12 +227,3 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
         return replace(config, **values)
     except ConfigurationError as error:
         raise ConfigurationError(f"{where.rpartition(': ')[0]}{': ' if ': ' in where else ''}{error}") from None
-
-
-def _text_of(languages: Sequence[str]) -> TextConfig:
-    """Return the settings of texts in some languages: the frontend of the one, or one for each of several."""
-    if len(languages) < 2:
-        return TextConfig(language=languages[0]) if languages else TextConfig()
-    others = [code for code in languages if default_frontend(code) == ANY_LANGUAGE]
-    named = [f"{code}={default_frontend(code)}" for code in languages if code not in others]
-    return TextConfig(",".join([ANY_LANGUAGE, *named]), (others or languages)[0])

@@ -9,6 +9,7 @@ from tts_prep.preprocess.corpora.kaldi import read_kaldi
 from tts_prep.preprocess.corpora.kss import read_kss
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.recordings import read_recordings
 from tts_prep.preprocess.corpora.registry import (
     ENTRY_POINTS,
     READERS,
@@ -37,6 +38,7 @@ __all__ = [
     "read_kss",
     "read_libritts",
     "read_ljspeech",
+    "read_recordings",
     "read_vctk",
     "with_splits",
 ]

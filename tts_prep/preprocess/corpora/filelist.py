@@ -23,6 +23,7 @@ def read_filelist(
     file: Path,
     root: Path | None = None,
     columns: str | None = None,
+    texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Utterance | Failure]:
     """Yield the utterances of a file list.
@@ -34,6 +35,7 @@ def read_filelist(
             the path without its suffix where it is missing, ``speaker`` is ``"0"``; ``-`` is not used; any other name
             becomes a column, of numbers where all of its values are. By default what `guess_columns` makes of the
             list's rows.
+        texts: False: ``text`` may be missing, and a list of paths alone is one.
         report: called with one line that says which field was taken for what.
 
     Raises:
@@ -41,17 +43,17 @@ def read_filelist(
         ConfigurationError: the columns cannot be those of a list.
     """
     root = root or file.parent
-    names = parse_columns(columns or _guess(file))
+    names = parse_columns(columns or _guess(file, texts), texts)
     report(f"columns: {'|'.join(names)}{'' if columns else ' (guessed; --columns names others)'}")
     numbers = _numbers(file, names)
     for where, line in read_lines(file):
         yield line if isinstance(line, Failure) else _parse(where, line, names, numbers, root)
 
 
-def _guess(file: Path) -> str:
+def _guess(file: Path, texts: bool) -> str:
     lines = (line for _, line in read_lines(file) if isinstance(line, str))
     try:
-        return guess_columns(list(itertools.islice(lines, MAX_ROWS)))
+        return guess_columns(list(itertools.islice(lines, MAX_ROWS)), texts=texts)
     except CorpusError as error:
         if str(file) in str(error):
             raise
@@ -68,7 +70,7 @@ def _numbers(file: Path, names: Sequence[str]) -> frozenset[str]:
     return number_columns(values, [names[i] for i in further])
 
 
-def parse_columns(columns: str) -> tuple[str, ...]:
+def parse_columns(columns: str, texts: bool = True) -> tuple[str, ...]:
     """Return the names of the columns of a list.
 
     Raises:
@@ -81,7 +83,7 @@ def parse_columns(columns: str) -> tuple[str, ...]:
         if name != "-" and names.count(name) > 1:
             raise ConfigurationError(f"columns: {name!r} stands twice in {columns!r}")
     for name in ("path", "text"):
-        if name not in names:
+        if name not in names and (texts or name != "text"):
             raise ConfigurationError(f"columns: expected '{name}' among {columns!r}, such as 'path|text|speaker'")
     return names
 
@@ -107,7 +109,7 @@ def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str
             meta.update({name: float(value)} if value else {})
         elif name not in _KNOWN:
             meta[name] = value
-    return Utterance(identifier, row["text"], path, where, row.get("speaker") or ANONYMOUS, meta)
+    return Utterance(identifier, row.get("text", ""), path, where, row.get("speaker") or ANONYMOUS, meta)
 
 
 def _without_placeholder(path: str, root: Path) -> str:

@@ -53,7 +53,7 @@ class _Column:
         )
 
 
-def guess_columns(lines: Sequence[str]) -> str:
+def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
     """Return the columns of a list, such as ``"path|text|speaker"``.
 
     The path is the field that ends in the suffix of an audio file, or the only one whose values have no spaces and
@@ -62,6 +62,7 @@ def guess_columns(lines: Sequence[str]) -> str:
 
     Args:
         lines: of the list, the more the better.
+        texts: False: a single field is taken for the path.
 
     Raises:
         CorpusError: most rows have neither two nor three fields, or the evidence is missing or contradicts itself.
@@ -70,6 +71,8 @@ def guess_columns(lines: Sequence[str]) -> str:
     if not rows:
         raise CorpusError("no line is UTF-8; expected 'path|text' or 'path|text|speaker'")
     n_fields = Counter(map(len, rows)).most_common(1)[0][0]
+    if n_fields == 1 and not texts:
+        return "path"
     if n_fields not in (2, 3):
         raise CorpusError(
             f"most lines have {n_fields} field{'s' * (n_fields != 1)}, expected 'path|text' or 'path|text|speaker'; "

@@ -17,6 +17,7 @@ from tts_prep.preprocess.corpora.kaldi import read_kaldi
 from tts_prep.preprocess.corpora.kss import read_kss
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.recordings import read_recordings
 from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
@@ -44,6 +45,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "jsut": read_jsut,
     "kss": read_kss,
     "css10": read_css10,
+    "recordings": read_recordings,
     "filelist": read_filelist,
     "kaldi": read_kaldi,
     "manifest": _read_manifest,
@@ -52,6 +54,7 @@ READERS: Final[Mapping[str, Reader]] = {
 
 _LANGUAGES: Final[Mapping[str, str]] = {"baker": "zh", "aishell3": "zh", "jsut": "ja", "kss": "ko"}
 _WITH_ROOT: Final = ("filelist", "kaldi", "manifest")
+_WITHOUT_TEXTS: Final = ("filelist", "manifest")
 _WITH_REPORT: Final = ("filelist", "manifest", "vctk")
 
 
@@ -90,6 +93,7 @@ def read_corpus(
     root: Path | None = None,
     splits: Mapping[str, Path] | None = None,
     options: Mapping[str, Any] | None = None,
+    texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> tuple[Iterator[Utterance | Failure], Path]:
     """Return the rows of a corpus, and the folder that its relative audio paths are relative to.
@@ -101,6 +105,7 @@ def read_corpus(
             (default: CORPUS).
         splits: as `with_splits` has it.
         options: of the reader.
+        texts: whether recordings need texts; the lists of ``filelist`` and ``manifest`` may then not be without.
         report: called with lines on what the reader took for what, and on what it leaves out.
 
     Raises:
@@ -118,6 +123,8 @@ def read_corpus(
         options = {**options, "root": root}
     if name == "manifest":
         options = {**options, "root": root}
+    if name in _WITHOUT_TEXTS:
+        options = {**options, "texts": texts}
     if name in _WITH_REPORT:
         options = {**options, "report": report}
     items = reader(corpus, **options)

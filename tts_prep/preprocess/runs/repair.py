@@ -97,7 +97,9 @@ def repair_store(
                 f"{audio_root}; give the corpus that it was made from"
             )
 
-    items, audio_root = read_corpus(config.corpus, corpus, root=root, splits=splits, options=config.options)
+    items, audio_root = read_corpus(
+        config.corpus, corpus, root=root, splits=splits, options=config.options, texts=config.text.has_phonemes
+    )
     result = prepare(
         items,
         audio_root,

@@ -55,7 +55,9 @@ def parse_columns(text: str) -> dict[str, str]:
     return columns
 
 
-def choose_columns(where: str, names: Collection[str], wanted: str | None, *, holds_audio: bool) -> dict[str, str]:
+def choose_columns(
+    where: str, names: Collection[str], wanted: str | None, *, holds_audio: bool, texts: bool = True
+) -> dict[str, str]:
     """Return role → column for a manifest.
 
     Args:
@@ -63,6 +65,7 @@ def choose_columns(where: str, names: Collection[str], wanted: str | None, *, ho
         names: its columns.
         wanted: what the user says, as `parse_columns` reads it; the other roles are guessed.
         holds_audio: the manifest holds the recordings themselves, so that no column has to.
+        texts: whether a column has to hold the text.
 
     Raises:
         ConfigurationError: a column that was named is not there, or none holds the audio or the text.
@@ -77,9 +80,9 @@ def choose_columns(where: str, names: Collection[str], wanted: str | None, *, ho
     if "text" not in columns and "normalized_text" in columns:
         columns["text"] = columns["normalized_text"]
     for role in _NEEDED:
-        if role not in columns and not (role == "audio" and holds_audio):
+        if role not in columns and not (holds_audio if role == "audio" else not texts):
             raise ConfigurationError(
                 f"{where}: none of the columns {', '.join(names) or '(none)'} holds the {role}; "
-                f"name it with --columns {role}=COLUMN"
+                f"name it with --columns {role}=COLUMN" + (", or give --frontend none" if role == "text" else "")
             )
     return columns

@@ -28,6 +28,7 @@ def read_manifest(
     files: Sequence[str] = ("",),
     root: Path | None = None,
     columns: str | None = None,
+    texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Utterance | Failure]:
     """Yield the utterances of manifests, file by file.
@@ -40,6 +41,7 @@ def read_manifest(
         root: what relative audio paths are relative to. Default: the folder of each manifest, or ``clips/`` or
             ``wavs/`` in it.
         columns: which column holds what, such as ``"audio=path,text=sentence"``; the others are guessed.
+        texts: whether a column has to hold the text.
         report: called with one line that says which column was taken for what.
 
     Raises:
@@ -58,7 +60,7 @@ def read_manifest(
     if not names:
         raise CorpusError(f"{paths[0]}: no rows, expected one for each recording")
     holds_audio = all(container.holds_audio for _, container in containers)
-    roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio)
+    roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
     for path, container in containers:
         yield from _utterances(path, container, roles, kinds, corpus, root)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.frontends.by_language import ByLanguageFrontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
+from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
@@ -32,6 +33,7 @@ FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
     "arpabet": FrontendEntry("arpabet", "ArpabetFrontend", "ARPAbet with stress by the CMU dictionary; English"),
     "characters": FrontendEntry("characters", "CharactersFrontend", "the letters of the text"),
     "phonemes": FrontendEntry("phonemes", "PhonemesFrontend", "the text is phonemes already"),
+    NO_PHONEMES: FrontendEntry("none", "NoFrontend", "no phonemes, for recordings without texts"),
     "mandarin": FrontendEntry("mandarin", "MandarinFrontend", "Mandarin: initials and finals with tone"),
     "mandarin-pinyin": FrontendEntry("mandarin", "mandarin_pinyin", "Mandarin: pinyin with tone"),
     "mandarin-ipa": FrontendEntry("mandarin", "mandarin_ipa", "Mandarin: IPA with arrows for tones"),

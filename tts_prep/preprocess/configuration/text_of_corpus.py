@@ -1,0 +1,32 @@
+"""Settings of texts that follow from the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tts_prep.preprocess.corpora import corpus_languages
+from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
+
+
+def text_of_corpus(name: str, corpus: Path, options: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return settings of `TextConfig`: the language of a corpus, a frontend for each of several, none without texts.
+
+    Args:
+        name: of the reader.
+        corpus: the root of the corpus.
+        options: of the reader.
+
+    Raises:
+        CorpusError: the corpus is none of the reader's.
+    """
+    if name == "recordings":
+        return {"frontend": NO_PHONEMES}
+    languages = corpus_languages(name, corpus, options)
+    if len(languages) < 2:
+        return {"language": languages[0]} if languages else {}
+    others = [code for code in languages if default_frontend(code) == ANY_LANGUAGE]
+    named = [f"{code}={default_frontend(code)}" for code in languages if code not in others]
+    return {"frontend": ",".join([ANY_LANGUAGE, *named]), "language": (others or languages)[0]}
