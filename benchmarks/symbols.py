@@ -1,10 +1,14 @@
 """Compare the named symbol tables with their sources' own code, on the same strings, id by id.
 
     python benchmarks/symbols.py --styletts2 DIR --vits DIR --matcha DIR --piper DIR --fastspeech2 DIR --coqui DIR
-                                 --kokoro CONFIG.json [--texts FILE]
+                                 --kokoro CONFIG.json --parakeet DIR --espnet DIR
+                                 --paddlespeech DIR --baker LIST [--texts FILE]
 
 Each DIR is a checkout of the system. Its code is run in a process of its own; functions that stand in files that import
-torch are taken out of them. The strings are random ones of the table's symbols and, with --texts, lines of phonemes.
+torch are taken out of them. Parakeet's takes its phonemes from the package g2p_en; ESPnet's DIR also has
+token_list.txt, the list of a model's config.yaml; PaddleSpeech's ids come from LIST, the corpus's
+ProsodyLabeling/000001-010000.txt. The strings are random ones of the table's symbols and, with --texts, lines of
+phonemes.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tts_prep.preprocess.text.frontends.frontend import join_symbols, split_symbols
 from tts_prep.preprocess.text.frontends.phonemes import PhonemesFrontend
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
@@ -101,6 +106,53 @@ result = [
     scope["intersperse_blank_char"](self, [characters.char_to_id(c) for c in text], True) for text in texts
 ]
 """,
+    "parakeet": """
+import importlib.util
+from collections import OrderedDict
+from collections.abc import Iterable
+package = importlib.util.find_spec("g2p_en").submodule_search_locations[0]
+own = take(package + "/g2p.py", "G2p")["G2p"]
+tree = ast.parse(open(package + "/g2p.py").read())
+start = next(n for c in tree.body if getattr(c, "name", "") == "G2p" for n in c.body if n.name == "__init__")
+phonemes = next(n.value for n in start.body if isinstance(n, ast.Assign) and n.targets[0].attr == "phonemes")
+scope = take(root + "/parakeet/frontend/vocab.py", "Vocab", OrderedDict=OrderedDict, Iterable=Iterable)
+marks = take(root + "/parakeet/frontend/punctuation.py", "constants", "get_punctuations")["get_punctuations"]
+vocab = scope["Vocab"](eval(compile(ast.Expression(phonemes), "g2p_en", "eval")) + marks("en"))
+English = take(root + "/parakeet/frontend/phonectic.py", "English", Phonetics=object)["English"]
+self = type("Vocabulary", (), {"vocab": vocab})()
+result = [English.numericalize(self, [{"▁": " ", "…": "..."}.get(t, t) for t in text.split(" ")]) for text in texts]
+""",
+    "espnet-g2p": """
+from pathlib import Path
+import typing
+names = {name: getattr(typing, name) for name in ("Iterable", "List", "Union")}
+file = root + "/espnet2/text/token_id_converter.py"
+scope = take(file, "TokenIDConverter", Path=Path, typechecked=lambda function: function, **names)
+converter = scope["TokenIDConverter"](root + "/token_list.txt")
+result = [converter.tokens2ids(text.split(" ")) for text in texts]
+""",
+    "paddlespeech-zh": """
+import os, re, tempfile
+from collections import OrderedDict
+mfa = root + "/examples/other/mfa/local/"
+scope = take(mfa + "generate_lexicon.py", "constants", "rule", "generate_lexicon", OrderedDict=OrderedDict, re=re)
+lexicon = scope["generate_lexicon"](with_tone=True, with_erhua=True)
+from pathlib import Path
+from typing import Union
+scope = take(mfa + "reorganize_baker.py", "constants", "get_transcripts", Path=Path, Union=Union)
+sentences = {}
+for name, line in scope["get_transcripts"](sys.argv[2]).items():
+    # The aligner calls what its lexicon lacks spn; it and gen_duration_from_textgrid put sil and sp between syllables,
+    # and merge_silence makes long ones spl.
+    phones = [phone for syllable in line.split() for phone in lexicon.get(syllable, "spn").split()]
+    sentences[name] = (["sil", "sp", "spl", *phones], None, None)
+scope = take(root + "/paddlespeech/t2s/datasets/preprocess_utils.py", "get_input_token")
+file = tempfile.mktemp()
+scope["get_input_token"](sentences, file, "baker")
+ids = {line.split()[0]: int(line.split()[1]) for line in open(file)}
+os.remove(file)
+result = [[ids[token] for token in text.split(" ")] for text in texts]
+""",
     "kokoro": """
 vocab = json.load(open(root))["vocab"]
 result = [[0, *(vocab[c] for c in text), 0] for text in texts]
@@ -108,10 +160,18 @@ result = [[0, *(vocab[c] for c in text), 0] for text in texts]
 }
 
 
-def source_ids(name: str, path: Path, texts: list[str]) -> list[list[int]]:
+SPACED = ("parakeet", "espnet-g2p", "paddlespeech-zh")
+"""Tables of symbols with several characters."""
+
+
+def source_ids(name: str, path: Path, texts: list[str], more: str = "") -> list[list[int]]:
     code = TAKE + SOURCES[name] + "\njson.dump(result, out)\n"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], input=json.dumps(texts), capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(path), more],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise SystemExit(f"{name}: {done.stderr[-800:]}")
@@ -126,6 +186,8 @@ def our_ids(name: str, texts: list[str]) -> list[list[int]]:
         vocab = vocab.arranged(blanks="around")
     if table == "piper":
         vocab = vocab.arranged(blanks="between")
+    if table in SPACED:
+        return [vocab.encode(split_symbols(text)).tolist() for text in texts]
     if table == "fastspeech2":
         frontend = PhonemesFrontend(symbols=vocab)
         return [frontend.numericalize(frontend.phoneticize(text)).tolist() for text in texts]
@@ -137,6 +199,9 @@ def strings(name: str, lines: list[str], count: int) -> list[str]:
     source = random.Random(0)
     vocab = Vocab.from_table(get_table("vits" if name.startswith("matcha") else name.partition(",")[0]))
     known = {symbol for symbol in vocab.symbols if len(symbol) == 1 and symbol not in vocab.specials}
+    if name in SPACED:
+        tokens = sorted(set(vocab.symbols) - vocab.specials)
+        return [join_symbols(source.choices(tokens, k=source.randrange(1, 120))) for _ in range(count)]
     if name == "fastspeech2":
         phones = [symbol[1:] for symbol in vocab.symbols if symbol[0] == "@"]
         letters = sorted(known - {"_"})
@@ -150,8 +215,20 @@ def strings(name: str, lines: list[str], count: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("styletts2", "vits", "matcha", "piper", "fastspeech2", "coqui", "kokoro"):
+    for name in (
+        "styletts2",
+        "vits",
+        "matcha",
+        "piper",
+        "fastspeech2",
+        "coqui",
+        "kokoro",
+        "parakeet",
+        "espnet",
+        "paddlespeech",
+    ):
         parser.add_argument(f"--{name}", type=Path, metavar="PATH")
+    parser.add_argument("--baker", type=Path, metavar="FILE", help="with --paddlespeech")
     parser.add_argument("--texts", type=Path, metavar="FILE", help="lines of phonemes")
     parser.add_argument("--count", type=int, default=1000, help="random strings for each table")
     options: Any = parser.parse_args()
@@ -162,7 +239,7 @@ def main() -> None:
         if path is None:
             continue
         texts = strings(name, lines, options.count)
-        theirs, ours = source_ids(name, path.absolute(), texts), our_ids(name, texts)
+        theirs, ours = source_ids(name, path.absolute(), texts, str(options.baker)), our_ids(name, texts)
         different = sum(a != b for a, b in zip(theirs, ours, strict=True))
         wrong += different
         print(f"{name:<25}{len(texts):>6} strings {sum(map(len, theirs)):>9,} ids  {different} strings differ")

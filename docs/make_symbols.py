@@ -38,7 +38,8 @@ names; without `<pad>`, the first symbol pads. A symbol that stands twice is an 
 is given as `./NAME`.
 
 A file whose lines are a symbol, a space and its id is read so, as PaddleSpeech's `phone_id_map.txt`. PaddleSpeech and
-ESPnet count their ids anew for each model, and publish them with it.
+ESPnet count their ids anew for each model, and publish them with it. Of PaddleSpeech's, `paddlespeech-zh` has those of
+the models of Baker; with it, `--frontend mandarin` spells syllables as PaddleSpeech does.
 
 `--symbols auto` reads the texts of the corpus once before the store is begun, and makes a table of `<pad>`, `<unk>`,
 `<s>`, `</s>` and the symbols that it found, in the order of their code points. It depends on texts and frontend only:
@@ -72,8 +73,12 @@ have ends and blanks; the text of the phonemes has not, and neither has what a f
 
 `benchmarks/symbols.py` runs the sources' own code on the same strings as these tables: 1,000 random ones for each
 table, and 505 lines of phonemes. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and FastSpeech2,
-both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, and Kokoro's vocabulary
-give the same ids for all of them.
+both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, Kokoro's vocabulary,
+Parakeet's `English.numericalize` (whose `...` is `…` here) and ESPnet's `TokenIDConverter` give the same ids for all of
+them. `paddlespeech-zh` is what PaddleSpeech's scripts make of Baker's pinyin: its lexicon, `spn` for the three syllables
+that it lacks, the pauses of its aligner, and `get_input_token`; the models are not at hand, but their published
+comma has the same id, 263. The 69,987 phones of 1,000 utterances of LJ Speech by the Montreal Forced Aligner are all in
+`mfa-arpa`.
 
 ## Sources
 

@@ -108,6 +108,20 @@ def test_prosody_marks_of_baker_are_kept_where_the_table_has_them_and_change_no_
     assert [symbol for symbol in made.split() if symbol[0] != "#"] == phones.phoneticize(phones.normalize(text)).split()
 
 
+def test_the_table_of_paddlespeech_has_its_own_spelling_and_full_width_marks() -> None:
+    frontend = get_frontend("mandarin", symbols="paddlespeech-zh")
+    # By PaddleSpeech's generate_lexicon: no initials y and w, erhua in the final, io and ueng.
+    expected = {
+        "ka2 er2 pu3 #2 wai4 sun1 wan2": "k a2 er2 p u3 uai4 s uen1 uan2",
+        "yuan2 yi1 you3 wu3": "van2 i1 iou3 u3",
+        "dianr3 huor3 wanr1": "d ianr3 h uor3 uanr1",
+        "yo1, weng1.": "io1 ， ueng1 。",
+    }
+    assert {text: frontend.phoneticize(text) for text in expected} == expected
+    # The id of the comma in the published models is 263.
+    assert frontend.numericalize("，").tolist() == [263]
+
+
 def test_the_table_of_fastspeech2_has_the_phones_with_its_prefix() -> None:
     frontend = get_frontend("mandarin", symbols="fastspeech2")
     made = frontend.phoneticize("你好……世界")

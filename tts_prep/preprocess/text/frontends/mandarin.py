@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
-from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa, is_pinyin
+from tts_prep.preprocess.text.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
 from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, check_choice, join_symbols
 from tts_prep.preprocess.text.symbols import get_table
@@ -40,6 +40,10 @@ _MARKS: Final = {
     **dict.fromkeys("…⋯", "…"),
     **dict.fromkeys("—–―─～~", "—"),
 }
+_FULL_WIDTH: Final = {",": "，", ".": "。", "?": "？", "!": "！"}
+_SEMIVOWELS: Final = ("y", "w")
+# FastSpeech2's lexicon has y iou and w uen for these.
+_OWN_FINALS: Final = {"yo": "io", "weng": "ueng"}
 _NEAREST: Final = {"…": ".", "—": ",", ";": ",", ":": ","}
 _SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】〔〕()（）[]{}<>«»·・‧-_/|*#\\")
 _PAUSES: Final = frozenset(",.?!;:…—")
@@ -164,6 +168,8 @@ class MandarinFrontend(CharacterPhonemes):
         """Return the mark, or the nearest that the table has; none for a mark of prosody or silence that it lacks."""
         while mark not in self.vocab and mark in _NEAREST:
             mark = _NEAREST[mark]
+        if mark not in self.vocab and _FULL_WIDTH.get(mark, mark) in self.vocab:
+            mark = _FULL_WIDTH[mark]
         optional = mark[0] == "#" or mark in _SILENCES
         return [] if optional and mark not in self.vocab else [mark]
 
@@ -173,8 +179,18 @@ class MandarinFrontend(CharacterPhonemes):
         elif self._style == "pinyin":
             found = [element.pinyin.lower().replace("ü", "v").replace("u:", "v")]
         else:
-            found = initial_and_final(element.pinyin)
+            found = self._spelled(element.pinyin)
         return [_PREFIX + symbol if self.vocab.lookup(_PREFIX + symbol) is not None else symbol for symbol in found]
+
+    def _spelled(self, pinyin: str) -> list[str]:
+        """Return a syllable as the table spells it: PaddleSpeech's has no initials y and w, and erhua in the final."""
+        phones = initial_and_final(pinyin)
+        if phones[0] in _SEMIVOWELS and phones[0] not in self.vocab:
+            final = _OWN_FINALS.get(pinyin[:-1].removesuffix("r"))
+            phones = [final + pinyin[-1] if final else phones[1], *phones[2:]]
+        if phones[-1] == ERHUA and ERHUA not in self.vocab:
+            phones = [*phones[:-2], f"{phones[-2][:-1]}r{phones[-2][-1]}"]
+        return phones
 
     def software(self) -> dict[str, str]:
         """Return the versions of what finds words and their pinyin."""

@@ -196,6 +196,15 @@ _TABLES: Final = (
         unk="<unk>",
     ),
     SymbolTable(
+        "paddlespeech-zh",
+        "PaddleSpeech: FastSpeech 2 on Baker (CSMSC); without y and w before finals, and with erhua in the final",
+        "https://github.com/PaddlePaddle/PaddleSpeech, examples/other/mfa and get_input_token, run on Baker's pinyin",
+        "Apache-2.0",
+        pad="<pad>",
+        unk="<unk>",
+        end="<eos>",
+    ),
+    SymbolTable(
         "mfa-arpa",
         "phones of the Montreal Forced Aligner's english_us_arpa; it has no ids, so they are in sorted order",
         "https://mfa-models.readthedocs.io, dictionary English (US) ARPA",
