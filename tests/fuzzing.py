@@ -22,7 +22,7 @@ from recordings import CONTAINERS, PIPED, headerless_mp3, recording, samples
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.containers.ogg import page_checksum
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_part, read_waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 
 NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 2**63, 2**64 - 1)
 SUBTYPES = {
@@ -108,7 +108,7 @@ def main(seed: int, count: int) -> dict[str, float]:
                 waveform = read_waveform(path, rate, config)
                 if not np.isfinite(waveform).all():
                     raise AssertionError("the samples are not finite")
-                read_part(path, rate, 100, 900, config)
+                read_excerpt(path, rate, 100, 900, config)
                 read += 1
             except AudioError as error:
                 if "\n" in str(error) or len(str(error)) > 400:

@@ -62,7 +62,7 @@ def test_too_many_failures_are_exit_status_1(
         (
             ["ljspeech", "nowhere", "store", "--preset", "x"],
             2,
-            "preset: there is none named 'x'; 'tts-prep presets' lists them",
+            "preset: unknown preset 'x'; 'tts-prep presets' lists them",
         ),
         (["ljspeech", "nowhere", "store", "--frontend", "x"], 2, "frontend: expected one of espeak"),
         (["ljspeech", "nowhere", "store", "--max-failures", "x"], 2, "max-failures: expected a number such as 20"),

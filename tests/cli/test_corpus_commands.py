@@ -159,7 +159,7 @@ def test_segments_have_the_samples_of_their_part(capsys, tmp_path: Path) -> None
     for utterance, part in ((first, whole[:cut]), (second, whole[cut:])):
         found = utterance.waveform[: len(part)]
         np.testing.assert_allclose(found / abs(found).max(), part / abs(part).max(), rtol=0, atol=1e-6)
-    assert "1.000 s long, expected a part from 5 to 6 s" in failures(tmp_path / "store")[0]["reason"]
+    assert "1.000 s long, expected an excerpt from 5 to 6 s" in failures(tmp_path / "store")[0]["reason"]
 
 
 def test_lists_of_ids_mark_splits(capsys, own_corpus: Path, tmp_path: Path) -> None:

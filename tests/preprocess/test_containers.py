@@ -25,7 +25,7 @@ from recordings import (
 )
 
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_part, read_waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 
 
 def read(folder: Path, data: bytes) -> np.ndarray:
@@ -66,15 +66,15 @@ def test_of_several_recordings_in_one_file_none_is_left_out_silently(tmp_path: P
 def test_a_recording_written_to_a_pipe_is_read_to_its_end(tmp_path: Path, name: str) -> None:
     data = PIPED[name]()
     np.testing.assert_array_equal(read(tmp_path, data), read(tmp_path, recording(name.partition(",")[0].lower())))
-    part = read_part(tmp_path / "a", RATE, 1000, 3000, ReadingConfig())
+    part = read_excerpt(tmp_path / "a", RATE, 1000, 3000, ReadingConfig())
     assert part is not None
     np.testing.assert_array_equal(part[0], read(tmp_path, data)[1000:3000])
     assert part[1] == 2 * RATE
 
 
 def test_a_piped_recording_is_whole_samples_and_frames(tmp_path: Path) -> None:
-    assert "95,999 bytes of samples, and 2 make one" in refusal(tmp_path, PIPED["WAV, all ones"]()[:-1])
-    assert "truncated, the last frame is not whole" in refusal(tmp_path, piped_flac()[:-100])
+    assert "95,999 bytes of samples are not a multiple of 2" in refusal(tmp_path, PIPED["WAV, all ones"]()[:-1])
+    assert "truncated, the last frame is incomplete" in refusal(tmp_path, piped_flac()[:-100])
 
 
 def test_a_wav_file_with_no_samples_and_more_chunks_is_empty(tmp_path: Path) -> None:

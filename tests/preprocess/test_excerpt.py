@@ -12,7 +12,7 @@ from corpora import speech_like
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio import excerpt
 from tts_prep.preprocess.audio.excerpt import read_utterance
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_part, read_waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 from tts_prep.preprocess.corpora import Utterance
 
 RATE = 24_000  # one that Opus has
@@ -54,7 +54,9 @@ def test_a_part_has_the_samples_of_the_whole(tmp_path: Path, suffix: str, subtyp
 
 
 def test_only_where_a_format_is_sought_in_exactly_is_a_part_read_alone(tmp_path: Path) -> None:
-    alone = [kind for kind in SOUGHT + READ_WHOLE if read_part(write(tmp_path, *kind), RATE, 100, 900, ReadingConfig())]
+    alone = [
+        kind for kind in SOUGHT + READ_WHOLE if read_excerpt(write(tmp_path, *kind), RATE, 100, 900, ReadingConfig())
+    ]
     assert alone == SOUGHT
 
 
@@ -75,7 +77,7 @@ def test_no_more_of_a_long_recording_is_read_than_the_part(tmp_path: Path, monke
 def test_a_part_that_is_not_there_is_an_error(tmp_path: Path, suffix: str, subtype: str) -> None:
     path = write(tmp_path, suffix, subtype)
     for start, end in ((2.0, 3.2), (3.0, None), (7.0, 8.0)):
-        with pytest.raises(AudioError, match=r"3\.000 s long, expected a part from"):
+        with pytest.raises(AudioError, match=r"3\.000 s long, expected an excerpt from"):
             read_utterance(tmp_path, part_of(path, start, end), RATE, ReadingConfig())
 
 

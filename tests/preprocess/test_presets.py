@@ -126,7 +126,7 @@ def test_the_waveform_of_styletts2_has_its_zeros() -> None:
     ],
 )
 def test_a_mistyped_preset_is_refused_with_the_nearest_name(wrong: str, near: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"there is none named '{wrong}'; did you mean '{near}'"):
+    with pytest.raises(ConfigurationError, match=f"unknown preset '{wrong}'; did you mean '{near}'"):
         get_preset(wrong)
 
 

@@ -156,5 +156,5 @@ def test_trimming_cuts_the_quiet_ends_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -10.0, float("nan")])
 def test_a_threshold_that_is_no_number_of_decibels_is_refused(value: float) -> None:
-    with pytest.raises(ConfigurationError, match="trim_db: expected a number of dB over 0"):
+    with pytest.raises(ConfigurationError, match="trim_db: expected a number of dB > 0"):
         ReadingConfig(trim_db=value)

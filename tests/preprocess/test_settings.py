@@ -125,8 +125,8 @@ def test_a_vocoders_configuration_gives_its_preset(tmp_path: Path, values: dict[
         ("[audio]\nn_fft = 1024.5\n", "audio.n_fft: expected int, found 1024.5"),
         ("[audio]\nn_fft = true\n", "audio.n_fft: expected int, found True"),
         ('[audio]\nframing = "left"\n', "framing: expected one of 'center', 'hifigan', 'ceil', found 'left'"),
-        ("[audio.compression]\nfloor = 0.0\n", "floor: expected a number over 0"),
-        ('preset = "nope"\n', "preset: there is none named 'nope'"),
+        ("[audio.compression]\nfloor = 0.0\n", "floor: expected a number > 0"),
+        ('preset = "nope"\n', "preset: unknown preset 'nope'"),
         ("[store]\nshard_utterances = 0\n", "shard_utterances, shard_bytes: expected integers >= 1"),
     ],
 )

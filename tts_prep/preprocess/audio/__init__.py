@@ -1,4 +1,4 @@
-"""From a recording to a log-mel spectrogram, exactly as a vocoder was trained on it."""
+"""Log-mel spectrograms of recordings, equal to those that vocoders were trained on."""
 
 from tts_prep.preprocess.audio.compression import Compression, LogMagnitude, UnitMagnitude
 from tts_prep.preprocess.audio.config import MelConfig

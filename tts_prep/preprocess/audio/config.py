@@ -1,4 +1,4 @@
-"""The recipe of a mel spectrogram, as data."""
+"""The settings of a mel spectrogram."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tts_prep.preprocess.audio.compression import Compression
 
 def _positive(name: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
-        raise ConfigurationError(f"{name}: expected a number over 0, found {value}")
+        raise ConfigurationError(f"{name}: expected a number > 0, found {value}")
 
 
 _LIMITS = {
@@ -21,7 +21,7 @@ _LIMITS = {
     "n_mels": 4096,
     "edge_zeros": 65_536,
 }
-"""Settings that memory and time grow with, each far beyond what a recipe has."""
+"""Limits of settings that determine memory and time, far above those of any preset."""
 
 
 def _at_most(name: str, value: int | None, limit: int) -> None:
@@ -36,30 +36,29 @@ def _one_of(name: str, value: object, *allowed: object) -> None:
 
 @dataclass(frozen=True)
 class MelConfig:
-    """Every setting that a mel spectrogram depends on.
+    """All settings that determine a mel spectrogram.
 
     Attributes:
-        sample_rate: Hz; recordings at another rate are resampled.
-        n_fft, win_length, hop_length: samples. The window is a Hann window of ``win_length``, zero-padded in the
-            middle of ``n_fft``.
-        periodic_window: whether the window is periodic (the sample after its last one would be 0), as in most recipes,
-            or symmetric (its last sample is 0).
+        sample_rate: Hz; recordings with another rate are resampled.
+        n_fft, win_length, hop_length: samples. The window is a Hann window of ``win_length``, zero-padded on both sides
+            to ``n_fft``.
+        periodic_window: the window is periodic, as in most presets; False makes it symmetric.
         framing: ``"center"`` (pad n_fft/2 on both sides, 1 + ⌊N/hop⌋ frames), ``"hifigan"`` (pad (n_fft − hop)/2 on
             both sides, no centring, ⌊N/hop⌋ frames) or ``"ceil"`` (pad to ⌈N/hop⌉ frames that cover whole hops).
-        pad_mode: ``"reflect"`` or ``"constant"`` (zeros), for the samples that framing adds.
-        edge_zeros: zero samples put at both ends before framing.
-        drop_last_frame: leave out the last frame; with framing ``"center"`` ⌊N/hop⌋ remain.
-        even_frames: drop the last frame where their number is odd.
-        peak: the absolute peak that a recording is scaled to, or None to keep its level.
-        power: exponent of the magnitude that the filter bank sees: 1 or 2.
-        power_offset: added to ``|X|²``.
-        power_floor: smallest ``|X|²`` (after the offset).
-        n_mels, fmin, fmax: of the filter bank; Hz.
+        pad_mode: ``"reflect"`` or ``"constant"`` (zeros), for the padding of framing.
+        edge_zeros: the number of zero samples added at both ends before framing.
+        drop_last_frame: drop the last frame; with framing ``"center"``, ⌊N/hop⌋ remain.
+        even_frames: drop the last frame if the number of frames is odd.
+        peak: the absolute peak to which recordings are scaled; None keeps their level.
+        power: the exponent of magnitudes before the filter bank: 1 or 2.
+        power_offset: a constant added to ``|X|²``.
+        power_floor: the floor of ``|X|²``, after the offset.
+        n_mels, fmin, fmax: the number of mel bins, and the frequency range of the filter bank, Hz.
         mel_scale: ``"slaney"`` or ``"htk"``.
         mel_norm: ``"slaney"`` (triangles of equal area) or None (of equal height).
-        filter_bank_rate: the sample rate that the filter bank is built for, None for ``sample_rate``. One known recipe
-            differs here, by a mistake that its vocoders have learnt.
-        compression: what happens to the mel magnitudes.
+        filter_bank_rate: the sample rate for which the filter bank is built; None is ``sample_rate``. StyleTTS2 uses
+            another one by mistake, and its models were trained with it.
+        compression: the compression of mel magnitudes.
     """
 
     sample_rate: int = 22050
@@ -110,9 +109,9 @@ class MelConfig:
         if self.peak is not None:
             _positive("peak", self.peak)
         if min(self.edge_zeros, self.power_offset, self.power_floor) < 0:
-            raise ConfigurationError("edge_zeros, power_offset, power_floor: expected no negative number")
+            raise ConfigurationError("edge_zeros, power_offset, power_floor: expected numbers >= 0")
 
     @property
     def mel_rate(self) -> int:
-        """The sample rate that the filter bank is built for, Hz."""
+        """The sample rate for which the filter bank is built, Hz."""
         return self.filter_bank_rate or self.sample_rate

@@ -1,4 +1,4 @@
-"""The mel filter bank, in the form that the kernel reads: only the weights that are not zero."""
+"""The mel filter bank, in the sparse form of the kernel."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class FilterBank:
     """A sparse filter bank.
 
     Attributes:
-        starts: [n_mels] first FFT bin of each filter.
-        offsets: [n_mels + 1] where each filter's weights start in ``weights``.
+        starts: [n_mels] the first FFT bin of each filter.
+        offsets: [n_mels + 1] the index in ``weights`` of each filter's first weight.
         weights: [n_weights] float32.
-        n_bins: FFT bins from 0 that any filter looks at.
+        n_bins: the number of FFT bins, from 0, up to the last one with a weight.
     """
 
     starts: npt.NDArray[np.int64]
@@ -34,10 +34,10 @@ class FilterBank:
 
 
 def dense_filter_bank(config: MelConfig) -> Array:
-    """Return the filter bank of a recipe, [n_mels, 1 + n_fft / 2] float64.
+    """Return the dense filter bank, [n_mels, 1 + n_fft / 2] float64.
 
-    Triangles over the frequencies of the FFT bins, whose corners are equally spaced on the mel scale. Either of equal
-    height, 1, or of equal area, 2 / (right - left), as in M. Slaney, Auditory Toolbox, 1998.
+    Filters are triangles over the frequencies of the FFT bins, with corners equally spaced on the mel scale. Their
+    height is 1, or 2 / (right - left) for equal areas, as in M. Slaney, Auditory Toolbox, 1998.
     """
     hertz_to_mel, mel_to_hertz = MEL_SCALES[config.mel_scale]
     low, high = hertz_to_mel(np.array([config.fmin, config.fmax], np.float64))
@@ -52,7 +52,7 @@ def dense_filter_bank(config: MelConfig) -> Array:
     return weights
 
 
-# Slaney's scale: linear up to 1,000 Hz, which are 15 mels, then 27 mels for each factor of 6.4.
+# Slaney's scale: linear up to 1,000 Hz = 15 mels, then logarithmic, 27 mels per factor of 6.4.
 _HERTZ_PER_MEL, _BREAK_HERTZ, _BREAK_MEL, _LOG_STEP = 200 / 3, 1000.0, 15.0, math.log(6.4) / 27
 
 
@@ -79,12 +79,12 @@ MEL_SCALES: Final[Mapping[str, tuple[Callable[[Array], Array], Callable[[Array],
     "slaney": (_slaney_from_hertz, _slaney_to_hertz),
     "htk": (_htk_from_hertz, _htk_to_hertz),
 }
-"""Name of a mel scale → Hz to mels, mels to Hz."""
+"""The functions Hz to mels and mels to Hz of each mel scale."""
 
 
 @lru_cache(maxsize=16)
 def filter_bank(config: MelConfig) -> FilterBank:
-    """Return the sparse filter bank of a recipe."""
+    """Return the sparse filter bank."""
     dense = dense_filter_bank(config)
     starts = np.zeros(len(dense), np.int64)
     offsets = np.zeros(len(dense) + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Padding a waveform so that whole frames cover it."""
+"""Padding and framing of waveforms."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tts_prep.preprocess.audio.config import MelConfig
 Waveform = npt.NDArray[np.float32]
 
 _LONG = 256
-"""Fewest frames that are worth two calls of the kernel more, for the ends."""
+"""The minimum number of frames for which two more calls of the kernel, for the ends, are faster than a copy."""
 
 
 def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
-    """Return how many samples framing adds at the left and at the right of a waveform.
+    """Return the numbers of samples that framing adds on the left and on the right of a waveform.
 
     Args:
-        n_samples: length of the waveform, without ``edge_zeros``.
+        n_samples: the length of the waveform, without ``edge_zeros``.
 
     Raises:
-        AudioError: the waveform is too short to be framed so.
+        AudioError: the waveform is too short for the framing.
     """
     n = n_samples + 2 * config.edge_zeros
     if config.framing == "center":
@@ -31,8 +31,8 @@ def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
     else:
         left = right = (config.n_fft - config.hop_length) // 2
         if config.framing == "ceil":
-            wanted = -(-n // config.hop_length) * config.hop_length + 2 * left
-            left, odd = divmod(wanted - n, 2)
+            padded = -(-n // config.hop_length) * config.hop_length + 2 * left
+            left, odd = divmod(padded - n, 2)
             right = left + odd
     shortest = max(left, right) + 1 if config.pad_mode == "reflect" else 1
     if n < shortest:
@@ -44,10 +44,10 @@ def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
 
 
 def n_frames(n_samples: int, config: MelConfig) -> int:
-    """Return the number of frames that a waveform gives.
+    """Return the number of frames of a waveform.
 
     Raises:
-        AudioError: the waveform is too short to be framed, or gives no frame.
+        AudioError: the waveform is too short for the framing, or has no frame.
     """
     left, right = frame_padding(n_samples, config)
     padded = n_samples + 2 * config.edge_zeros + left + right
@@ -60,10 +60,10 @@ def n_frames(n_samples: int, config: MelConfig) -> int:
 
 
 def aligned_waveform(waveform: Waveform, config: MelConfig) -> Waveform:
-    """Return the waveform that the frames of a recipe cover: what a vocoder is trained on beside the mel.
+    """Return the waveform aligned with the frames, to train a vocoder with.
 
-    With framing ``"ceil"`` it is ⌈N/hop⌉ · hop samples, so that frames × hop = samples; with the others it is the
-    waveform itself. ``edge_zeros`` are part of it.
+    With framing ``"ceil"`` it has ⌈N/hop⌉ · hop samples, so that frames × hop = samples; otherwise it is the waveform
+    itself. It includes ``edge_zeros``.
 
     Args:
         waveform: [n_samples] float32.
@@ -75,11 +75,11 @@ def aligned_waveform(waveform: Waveform, config: MelConfig) -> Waveform:
 
 
 def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Waveform:
-    """Return the waveform with the samples that the framing of ``config`` adds.
+    """Return the waveform with the padding of its framing.
 
     Args:
         waveform: [n_samples].
-        tail: zeros to append after the right padding, for a kernel that reads whole blocks.
+        tail: the number of zeros to append after the right padding, for a kernel that reads full blocks.
 
     Returns:
         [left + n_samples + 2 · edge_zeros + right + tail]
@@ -99,11 +99,11 @@ def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Wavefo
 
 @dataclass(frozen=True)
 class FrameRun:
-    """Samples that frames in a row are cut from.
+    """Consecutive frames and their samples.
 
     Attributes:
-        first, stop: the frames.
-        samples: frame ``first`` begins with the first of them.
+        first, stop: the range of frames.
+        samples: the samples, beginning with those of frame ``first``.
     """
 
     first: int
@@ -112,21 +112,21 @@ class FrameRun:
 
 
 def frame_runs(waveform: Waveform, config: MelConfig, lanes: int) -> list[FrameRun]:
-    """Return what the frames of a waveform are cut from: the waveform itself, and a padded copy of its ends.
+    """Split the frames of a waveform into runs: the waveform itself, and padded copies of its ends.
 
-    The samples are those of `pad_waveform`; a short waveform is one run of it. To copy all of a long one costs time,
-    and 300 MB for an hour.
+    The samples equal those of `pad_waveform`; a short waveform is a single run. This avoids copying long waveforms,
+    which takes time, and 300 MB for an hour of audio.
 
     Args:
         waveform: [n_samples] float32.
-        lanes: how many frames the kernel takes at once: runs are multiples of it, and the last one has ``lanes`` hops
-            of zeros more.
+        lanes: the number of frames that the kernel processes at a time. Runs are multiples of it, and the last one has
+            ``lanes`` hops of zeros appended.
     """
     n, hop, n_fft, edge = len(waveform), config.hop_length, config.n_fft, config.edge_zeros
     left, right = frame_padding(n, config)
     n_all, begin, tail = n_frames(n, config), left + edge, lanes * hop
-    # Frames from `first` on begin in the waveform. Those before `stop` end in it, and so far from its end that the copy
-    # of what follows holds all that is reflected.
+    # Frames from `first` on begin in the waveform. Frames before `stop` end in it, far enough from its end that the
+    # copy of the rest contains all samples that are reflected.
     first = -(-begin // tail) * lanes
     stop = min((n + begin - n_fft) // hop + 1, (n + edge + begin - right - 1) // hop, n_all) // lanes * lanes
     if stop - first < _LONG:

@@ -19,9 +19,9 @@ Energy = npt.NDArray[np.float32]
 
 
 class MelExtractor:
-    """Computes mel spectrograms by one recipe.
+    """Computes mel spectrograms with fixed settings.
 
-    Small to pickle: the filter bank goes with it, tables are made where they are used.
+    Pickling includes the filter bank; other tables are computed on use.
     """
 
     def __init__(self, config: MelConfig, bank: FilterBank | None = None) -> None:
@@ -32,23 +32,23 @@ class MelExtractor:
         """Return the log-mel spectrogram of a waveform.
 
         Args:
-            waveform: [n_samples] float32 at the sample rate of the recipe, full scale ±1.
+            waveform: [n_samples] float32 at the sample rate of the settings, full scale ±1.
 
         Returns:
-            [n_frames, n_mels] float32, as the recipe scales it.
+            [n_frames, n_mels] float32.
 
         Raises:
-            AudioError: the waveform is too short to be framed.
+            AudioError: the waveform is too short for the framing.
         """
         return self.config.compression.transform_in_place(self.magnitudes(waveform))
 
     def with_energy(self, waveform: Waveform) -> tuple[Mel, Energy]:
         """Return the log-mel spectrogram, [n_frames, n_mels], and the norm of each frame's magnitudes, [n_frames].
 
-        The norm is that of all bins from 0 to half the sample rate, before the recipe's power offset and floor.
+        The norm is over all FFT bins, before power offset and floor.
 
         Raises:
-            AudioError: the waveform is too short to be framed.
+            AudioError: the waveform is too short for the framing.
         """
         energy = np.empty(n_frames(len(waveform), self.config), np.float32)
         return self.config.compression.transform_in_place(self.magnitudes(waveform, energy)), energy
@@ -57,22 +57,22 @@ class MelExtractor:
         """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32.
 
         Args:
-            energy: [n_frames] float32, filled with the norm of each frame's magnitudes; None to compute none.
+            energy: [n_frames] float32, filled with the norm of each frame's magnitudes; None computes no norms.
         """
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
         energy = np.empty(0, np.float32) if energy is None else energy
-        # Scaled within the float64 window: a scaled float32 waveform would be rounded once more.
+        # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * peak_scale(waveform, config)
         simd = compiled_kernel()
         if simd is None:
             plain_kernel.mel_frames(pad_waveform(waveform, config), window, config, self.filter_bank, out, energy)
             return out
         lanes = simd.LANES
-        # The kernel is compiled for arrays that can be written to.
+        # The kernel is compiled for writable arrays.
         samples = waveform if waveform.flags.writeable else waveform.copy()
         if config.n_fft % lanes:
-            # The kernel reads whole vectors: past the end of a frame, where the window is 0.
+            # The kernel reads full vectors, past the end of a frame, where the window is 0.
             window = np.pad(window, (0, -config.n_fft % lanes))
             runs = [FrameRun(0, len(out), pad_waveform(samples, config, lanes * (config.hop_length + 1)))]
         else:
@@ -90,7 +90,7 @@ class MelExtractor:
         return out
 
     def silence(self) -> Mel:
-        """Return what a frame of digital silence gives, [n_mels] float32."""
+        """Return the mel frame of digital silence, [n_mels] float32."""
         config = self.config
         magnitude = np.full(self.filter_bank.n_bins, max(config.power_offset, config.power_floor) ** (config.power / 2))
         bank, offsets = self.filter_bank, self.filter_bank.offsets
@@ -101,18 +101,18 @@ class MelExtractor:
         return config.compression.transform(sums)
 
     def half_precision_offset(self) -> float:
-        """Return what is taken off values before they are stored as float16.
+        """Return the number to subtract from values before they are stored as float16.
 
-        float16 has steps of 2⁻⁸ up to 8 and twice that from there on. So the values from silence to a full-scale tone
-        are put around 0, the loud ones first where they do not all fit between −8 and 8, and silence to a number that
-        float16 has.
+        float16 has steps of 2⁻⁸ between 4 and 8, and of 2⁻⁷ above. So the values from silence to a full-scale tone are
+        centred around 0; if they do not all fit between −8 and 8, the loud ones do. Silence is mapped to a number that
+        float16 represents exactly.
         """
         config = self.config
         loudest = float(self.filter_bank.weights.max(initial=0)) * (config.win_length / 2) ** config.power
         top = float(config.compression.transform([loudest])[0])
         silence = float(self.silence().min())
-        wanted = max((top + silence) / 2, top - 8)
-        return silence + round((wanted - silence) * 64) / 64
+        centre = max((top + silence) / 2, top - 8)
+        return silence + round((centre - silence) * 64) / 64
 
     @cached_property
     def _window(self) -> npt.NDArray[np.float64]:
@@ -141,9 +141,9 @@ class MelExtractor:
 
 @lru_cache(maxsize=1)
 def compiled_kernel() -> ModuleType | None:
-    """Return the compiled kernel, or None where its compiler is not there or does not know this Python or numpy."""
+    """Return the compiled kernel, or None if its compiler is missing or does not support this Python or numpy."""
     try:
-        # Not at the top: the compiler takes half a second to load.
+        # Imported here, because the compiler takes half a second to load.
         from tts_prep.preprocess.audio.simd import kernel
     except ImportError:
         return None
@@ -151,7 +151,7 @@ def compiled_kernel() -> ModuleType | None:
 
 
 def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+    """Return mean and sum of squared deviations of every bin, [n_mels] float64 each.
 
     Args:
         mel: [n_frames, n_mels] float32, at least one frame.
@@ -161,7 +161,7 @@ def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
 
 
 def peak_scale(waveform: Waveform, config: MelConfig) -> float:
-    """Return the factor that brings a waveform to the recipe's peak; 1 for silence and where the level is kept."""
+    """Return the factor that scales a waveform to the configured peak; 1 for silence or if no peak is configured."""
     if config.peak is None:
         return 1.0
     peak = float(max(waveform.max(initial=0), -waveform.min(initial=0)))
@@ -174,26 +174,26 @@ def _extractor(config: MelConfig) -> MelExtractor:
 
 
 def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
-    """Return the log-mel spectrogram of a waveform: the values that a store holds.
+    """Return the log-mel spectrogram of a waveform, as in a store.
 
     Args:
-        waveform: [n_samples] at the sample rate of the recipe, full scale ±1.
-        config: the recipe, such as ``PRESETS["parakeet"]``.
+        waveform: [n_samples] at the sample rate of the settings, full scale ±1.
+        config: the settings, such as ``PRESETS["parakeet"]``.
 
     Returns:
         [n_frames, n_mels] float32.
 
     Raises:
-        AudioError: the waveform is too short to be framed.
+        AudioError: the waveform is too short for the framing.
     """
     return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
 
 
 @lru_cache(maxsize=16)
 def compile_kernels(config: MelConfig) -> None:
-    """Compile, or load from the compiler's cache, all that a recipe runs through; once a process.
+    """Compile the kernels for these settings, or load them from the compiler's cache, once per process.
 
-    Where the cache cannot be read (a full disk leaves empty files), it is removed, and filled again.
+    An unreadable cache (a full disk leaves empty files) is removed, and filled again.
     """
     if compiled_kernel() is None:
         return
@@ -208,7 +208,7 @@ def compile_kernels(config: MelConfig) -> None:
 
 
 def _run_kernels(config: MelConfig) -> None:
-    # Empty filters have the types that are compiled for.
+    # Empty filters suffice: compilation depends on types only.
     bank = FilterBank(
         np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1
     )

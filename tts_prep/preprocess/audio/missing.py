@@ -1,4 +1,4 @@
-"""What to say of a recording that is not there: the path that was tried, and what lies in its place."""
+"""Error messages for missing recordings: the path that was tried, and similar files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _MAX_ENTRIES = 200_000
 
 
 def missing_recording(root: Path, audio: str) -> str:
-    """Return why a recording cannot be found.
+    """Return an error message for a missing recording.
 
     Args:
-        root: what its path is relative to.
-        audio: its path as the corpus has it.
+        root: the folder of relative audio paths.
+        audio: the path of the recording in the corpus.
     """
     path = root / audio
     parent = next((parent for parent in Path(audio).parents if os.path.isdir(root / parent)), None)  # noqa: PTH112
     if parent is None:
-        return f"{audio}: no such file; the folder that audio paths are relative to does not exist"
+        return f"{audio}: no such file; the folder of relative audio paths does not exist"
     if parent != Path(audio).parent:
         folder = parent / Path(audio).parts[len(parent.parts)]
-        return f"{audio}: no such file, and no folder {folder}; are audio paths relative to another one?"
+        return f"{audio}: no such file, and no folder {folder}; are audio paths relative to another folder?"
     stem = path.stem.lower()
     try:
         with os.scandir(path.parent) as entries:
@@ -32,4 +32,4 @@ def missing_recording(root: Path, audio: str) -> str:
     if not names:
         return f"{audio}: no such file"
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    return f"{audio}: no such file; in its folder lies {shown}"
+    return f"{audio}: no such file; its folder contains {shown}"

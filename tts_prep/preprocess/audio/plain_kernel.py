@@ -1,4 +1,4 @@
-"""The mel kernel without a compiler: scipy's transform and numpy, for where `simd` cannot be loaded or does not pay."""
+"""The mel kernel in scipy and numpy, used if the compiled kernel in `simd` is not available."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tts_prep.preprocess.audio.filter_bank import FilterBank
 from tts_prep.preprocess.audio.framing import Waveform
 
 _BLOCK = 64
-"""Frames at once: their spectra fit into the second-level cache."""
+"""The number of frames per block, whose spectra fit into the second-level cache."""
 
 
 def mel_frames(
@@ -29,7 +29,7 @@ def mel_frames(
         padded: [n] float32, the samples of all frames.
         window: [n_fft] float64.
         out: [n_frames, n_mels] float32.
-        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty where it is not wanted.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; if empty, it is not computed.
     """
     from scipy.fft import rfft
 
@@ -52,7 +52,7 @@ def mel_frames(
 
 
 def bin_moments(mel: npt.NDArray[np.float32]) -> tuple[Any, Any]:
-    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+    """Return mean and sum of squared deviations of every bin, [n_mels] float64 each.
 
     Args:
         mel: [n_frames, n_mels] float32, at least one frame.

@@ -1,7 +1,7 @@
-"""Named recipes: what public vocoders and acoustic models were trained on.
+"""Presets: the mel settings of public vocoders and acoustic models.
 
-Every row is data for the one code path of `tts_prep.preprocess.audio.mel`. ``tests/preprocess/test_presets.py``
-compares each with an independent implementation, ``benchmarks/presets.py`` with the code of its source.
+All presets are data for the same code, `tts_prep.preprocess.audio.mel`. ``tests/preprocess/test_presets.py`` compares
+each with an independent implementation, ``benchmarks/presets.py`` with the code of its source.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 
 @dataclass(frozen=True)
 class Preset:
-    """A recipe with its name and where it comes from.
+    """A preset: named settings of a system, with their source.
 
     Attributes:
-        name: of the preset.
-        config: the recipe of its mels.
-        source: the system, a colon, and where in it the recipe is.
-        reading: how the system reads recordings.
-        text: settings of the system's text, as in the table ``text`` of a configuration file; the others keep their
+        name: the name of the preset.
+        config: the mel settings.
+        source: the system, a colon, and the place of the settings in its code.
+        reading: the system's settings for reading recordings.
+        text: the system's settings of text, as in the table ``text`` of a configuration file; other settings have their
             defaults.
     """
 
@@ -305,25 +305,25 @@ DEFAULT_PRESET: Final = "parakeet"
 
 
 def get_preset(name: str) -> Preset:
-    """Return a preset by its name.
+    """Return a preset by name.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: there is no preset of that name.
     """
     if name not in DESCRIPTIONS:
         near = _nearest(name)
         hint = f"did you mean {near!r}?" if near else "'tts-prep presets' lists them"
-        raise ConfigurationError(f"preset: there is none named {name!r}; {hint}")
+        raise ConfigurationError(f"preset: unknown preset {name!r}; {hint}")
     return DESCRIPTIONS[name]
 
 
 def _nearest(name: str) -> str | None:
-    """Return the preset whose name is most like another one, without regard to case and punctuation."""
+    """Return the name of the most similar preset, ignoring case and punctuation."""
     import difflib
 
     letters = {"".join(filter(str.isalnum, known)): known for known in DESCRIPTIONS}
-    wanted = "".join(filter(str.isalnum, name.casefold()))
-    near = difflib.get_close_matches(wanted, letters, 1) or [
-        known for known in letters if len(wanted) > 2 and known.startswith(wanted)
+    query = "".join(filter(str.isalnum, name.casefold()))
+    near = difflib.get_close_matches(query, letters, 1) or [
+        known for known in letters if len(query) > 2 and known.startswith(query)
     ]
     return letters[near[0]] if near else None

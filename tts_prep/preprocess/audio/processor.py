@@ -1,4 +1,4 @@
-"""One object for people who prepare audio themselves: read, mel, and back for listening."""
+"""`AudioProcessor`: read recordings, compute mels, and convert mels to audio for listening."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
 
 
 class AudioProcessor:
-    """Audio by one recipe, with the values that a store made by the same recipe holds.
+    """Reads recordings and computes mels, with the same values as a store with these settings.
 
     Args:
-        config: such as ``PRESETS["hifigan"]``.
-        reading: what to make of channels and of silence at the ends.
+        config: the mel settings, such as ``PRESETS["hifigan"]``.
+        reading: the settings for reading recordings.
     """
 
     def __init__(self, config: MelConfig, reading: ReadingConfig | None = None) -> None:
@@ -31,7 +31,7 @@ class AudioProcessor:
 
     @classmethod
     def from_preset(cls, name: str) -> AudioProcessor:
-        """Return a processor that reads recordings and makes mels as a preset does.
+        """Return a processor with the settings of a preset.
 
         Raises:
             ConfigurationError: there is no preset of that name.
@@ -40,7 +40,7 @@ class AudioProcessor:
         return cls(preset.config, preset.reading)
 
     def read_wav(self, path: str | PathLike[str]) -> Waveform:
-        """Return a recording at the recipe's sample rate and peak level, [n_samples] float32.
+        """Read a recording at the sample rate and peak of the settings, [n_samples] float32.
 
         Raises:
             AudioError: the file cannot be used.
@@ -52,28 +52,28 @@ class AudioProcessor:
         """Return the log-mel spectrogram of a waveform, [n_frames, n_mels] float32.
 
         Args:
-            waveform: [n_samples] at the recipe's sample rate, full scale ±1.
+            waveform: [n_samples] at the sample rate of the settings, full scale ±1.
 
         Raises:
-            AudioError: the waveform is too short to be framed.
+            AudioError: the waveform is too short for the framing.
         """
         return mel_spectrogram(waveform, self.config)
 
     def to_waveform(self, mel: npt.ArrayLike, n_iter: int = 32) -> Waveform:
-        """Return a waveform whose mel spectrogram is close to the one given, to listen to: the phase is made up.
+        """Return a waveform with approximately the given mel spectrogram, for listening. The phase is estimated.
 
         The method is that of D. Griffin and J. Lim, Signal Estimation from Modified Short-Time Fourier Transform, 1984,
-        as librosa has it.
+        in librosa's implementation.
 
         Args:
-            mel: [n_frames, n_mels], as the recipe scales it.
-            n_iter: iterations.
+            mel: [n_frames, n_mels], scaled as in the settings.
+            n_iter: the number of iterations.
 
         Returns:
             [about n_frames · hop_length] float32.
 
         Raises:
-            ConfigurationError: the mel has another number of bins than the recipe.
+            ConfigurationError: the number of bins differs from the settings.
         """
         import librosa
 

@@ -1,4 +1,4 @@
-"""Reading a recording: decode, choose a channel, resample."""
+"""Read recordings: decode, select or average channels, resample."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from tts_prep.preprocess.recordings import open_recording
 CHANNELS = ("first", "mean")
 
 MIN_RATE, MAX_RATE = 1_000, 1_000_000
-"""Sample rates of recordings, Hz: a header that says another is rotten, and resampling by it would fill the memory."""
+"""The range of sample rates, Hz. Others are signs of a broken header, and resampling could exhaust memory."""
 
 MAX_SAMPLES_PER_BYTE = 1024
-"""Most samples that a byte of a recording can stand for: silence in FLAC, Vorbis and Opus reaches half of it."""
+"""The maximum number of samples per byte of a recording; silence in FLAC, Vorbis and Opus reaches half of it."""
 
 MAX_PEAK = 8.0
-"""Largest sample of a usable recording, where full scale is 1: beyond it, samples are integers stored as floats."""
+"""The maximum sample of a usable recording with full scale 1; larger samples are integers stored as floats."""
 
-# Their samples lie in a row, so they are read in blocks. FLAC is sought in exactly, too, but each seek is a search.
+# Formats with contiguous samples, which are read in blocks. Seeking in FLAC is exact too, but slow.
 _PLAIN_FORMATS = ("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "NIST")
 _PLAIN_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
 _BLOCK = 1 << 17
@@ -39,12 +39,12 @@ _BLOCK = 1 << 17
 
 @dataclass(frozen=True)
 class ReadingConfig:
-    """How recordings are read.
+    """The settings for reading recordings.
 
     Attributes:
-        channel: what to make of several channels: ``"first"`` keeps the first one, sample for sample; ``"mean"``
-            averages them; a number is that channel, from 0.
-        trim_db: cut silence off both ends: what is more than so many dB below the loudest part. None keeps all.
+        channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them; a
+            number selects a channel, counted from 0.
+        trim_db: trim silence at both ends that is more than this many dB below the loudest frame; None trims nothing.
     """
 
     channel: str | int = "first"
@@ -54,7 +54,7 @@ class ReadingConfig:
         if self.channel not in CHANNELS and not isinstance(self.channel, int):
             raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
         if self.trim_db is not None and not (math.isfinite(self.trim_db) and self.trim_db > 0):
-            raise ConfigurationError(f"trim_db: expected a number of dB over 0, found {self.trim_db}")
+            raise ConfigurationError(f"trim_db: expected a number of dB > 0, found {self.trim_db}")
 
 
 def read_waveform(
@@ -62,12 +62,12 @@ def read_waveform(
 ) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
-    WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis and Opus. Integer samples are divided by their
-    full scale, so 16 and 24 bits stay exact.
+    Supported are WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis and Opus. Integer samples are
+    divided by their full scale; 16 and 24 bits remain exact.
 
     Args:
-        sample_rate: Hz; a recording at another rate is resampled (soxr, high quality).
-        inside: where in the file the recording lies, as `tts_prep.preprocess.recordings` writes it.
+        sample_rate: Hz; a recording with another rate is resampled (soxr, high quality).
+        inside: the location of the recording in the file, see `tts_prep.preprocess.recordings`.
 
     Returns:
         [n_samples] float32.
@@ -75,7 +75,7 @@ def read_waveform(
     Raises:
         AudioError: the file is missing, not a regular file, not audio, truncated, damaged, empty or silent, or holds
             several recordings, NaN, infinity or samples far beyond full scale.
-        MemoryError: there is too little memory for its samples.
+        MemoryError: the samples do not fit into memory.
     """
     with _reading(path), _opened(path, inside, inspect) as recording:
         waveform, silent = _decoded(recording, 0, recording.n_samples, config)
@@ -90,19 +90,19 @@ def read_waveform(
         return np.ascontiguousarray(waveform)
 
 
-def read_part(
+def read_excerpt(
     path: Path, sample_rate: int, start: int, stop: int | None, config: ReadingConfig, *, inside: str = ""
 ) -> tuple[Waveform, int] | None:
-    """Read samples ``start`` to ``stop`` of a recording, and return them with the length of the recording.
+    """Read samples ``start`` to ``stop`` of a recording; return them and the length of the recording.
 
-    None where a part cannot be read alone: it has to be resampled, or its format cannot be sought in exactly (in MP3
-    and Opus the samples behind a jump are others than those of a read from the start).
+    Return None if an excerpt cannot be read separately: the recording must be resampled, or its format does not support
+    exact seeking (in MP3 and Opus, samples after a seek differ from those of a read from the start).
 
     Returns:
-        [n_samples] float32, fewer than asked for where the recording ends before; number of samples of the recording.
+        [n_samples] float32, fewer than requested if the recording ends earlier; the number of samples of the recording.
 
     Raises:
-        AudioError: as `read_waveform` does, for the samples that are read.
+        AudioError: as for `read_waveform`, for the samples that are read.
     """
     with _reading(path), _opened(path, inside, _inspect_once) as recording:
         plain = _is_plain(recording.file) or recording.file.format == "FLAC"
@@ -115,7 +115,7 @@ def read_part(
 
 @dataclass(frozen=True)
 class _Recording:
-    """A recording that is open, and the number of samples of each channel that it must give."""
+    """An open recording, and its number of samples per channel."""
 
     name: str
     file: soundfile.SoundFile
@@ -124,7 +124,7 @@ class _Recording:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with a recording into an `AudioError`."""
+    """Convert exceptions of reading a recording to `AudioError`."""
     try:
         yield
     except BrokenRecordingError as error:
@@ -135,7 +135,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> Iterator[_Recording]:
-    """Open a recording, having compared what its header claims with the file."""
+    """Open a recording, and check its header against the size of the file."""
     with ExitStack() as stack:
         try:
             raw = stack.enter_context(open_recording(path, inside) if inside else open_regular(path))
@@ -148,7 +148,7 @@ def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> I
         _check_claim(stream.n_samples or 0, size)
         if stream.contents is None:
             raw.seek(0)
-            # By its descriptor: soundfile takes the suffix of a name for the format.
+            # By descriptor, because soundfile guesses the format from the extension of a name.
             file = stack.enter_context(soundfile.SoundFile(raw.fileno(), closefd=False))
         else:
             file = stack.enter_context(soundfile.SoundFile(BytesIO(stream.contents)))
@@ -171,7 +171,7 @@ def _check_claim(n_samples: int, size: int) -> None:
 
 
 def _inspect_once(raw: FileIO) -> Stream:
-    """Inspect a recording; one of which several parts are read in a row, once."""
+    """Inspect a recording; the result is cached for successive excerpts of one recording."""
     status = os.fstat(raw.fileno())
     version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     if version not in _inspected:
@@ -189,7 +189,7 @@ def _is_plain(file: soundfile.SoundFile) -> bool:
 
 
 def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfig) -> tuple[Waveform, bool]:
-    """Decode ``count`` samples from ``start`` on as one channel, [count] float32; and return whether all are 0."""
+    """Decode ``count`` samples from ``start`` as one channel, [count] float32; return also whether all are 0."""
     file = recording.file
     channel = config.channel if isinstance(config.channel, int) else 0
     if not 0 <= channel < file.channels:
@@ -197,9 +197,9 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
     averages = config.channel == "mean" and file.channels > 1
     if start:
         file.seek(start)
-    # As they are in the file, where they are 16 bits: numpy converts faster than libsndfile.
+    # 16-bit samples are read unconverted, because numpy converts faster than libsndfile.
     dtype = np.int16 if file.subtype == "PCM_16" else np.float32
-    # In one read where a read begins with a seek to where the last one ended: MP3 and Opus come out different there.
+    # Other formats are read in one call: every read starts with a seek, which changes samples of MP3 and Opus.
     block = np.empty((min(count, _BLOCK) if _is_plain(file) else count, file.channels), dtype)
     waveform = np.empty(count, np.float32)
     low = high = 0.0
@@ -209,13 +209,13 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
             raise BrokenRecordingError(f"truncated, {first + len(samples):,} samples, the header says {count:,}")
         with np.errstate(over="ignore", invalid="ignore"):
             chosen = samples.mean(axis=1, dtype=np.float32) if averages else samples[:, channel]
-        # Still as integers where they are some: their extremes take a third of the time.
+        # Before conversion, because extremes of integers take a third of the time.
         lowest, highest = float(chosen.min()), float(chosen.max())
-        # NaN survives both; infinity is one of them.
+        # NaN propagates to both; infinity is one of them.
         if not (math.isfinite(lowest) and math.isfinite(highest)):
             raise BrokenRecordingError("holds NaN or infinite samples")
         low, high = min(low, lowest), max(high, highest)
-        # By a power of two, so the mean of integers comes out the same before and after.
+        # Scaling by a power of two is exact, so the mean may be taken before it.
         np.multiply(
             chosen, np.float32(2.0**-15 if dtype == np.int16 else 1), out=waveform[first : first + len(samples)]
         )
@@ -229,12 +229,12 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
 def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:
     import soxr
 
-    # Gives ceil(n · sample_rate / rate) samples or one less; longer or shorter edges are the resampler's own.
+    # The result has ceil(n · sample_rate / rate) samples, or one less.
     return np.asarray(soxr.resample(waveform, rate, sample_rate, quality="HQ"), np.float32)
 
 
 def trim_silence(waveform: Waveform, top_db: float) -> Waveform:
-    """Return a waveform without the parts at its ends that are more than ``top_db`` dB below its loudest part."""
+    """Trim both ends of a waveform that are more than ``top_db`` dB below its loudest frame."""
     from librosa.effects import trim
 
     return np.asarray(trim(waveform, top_db=top_db)[0], np.float32)

@@ -1,5 +1,5 @@
-"""What the containers of recordings promise: their headers are read here, their samples by libsndfile.
+"""Inspection of audio containers: their headers are checked here, their samples decoded by libsndfile.
 
-libsndfile reads what is left of a truncated file without an error, stops at a length that it estimated (MP3), and
-reads the first of several streams. So each container's own sizes are compared with the file before it is decoded.
+libsndfile reads truncated files without an error, stops at an estimated length (MP3), and reads only the first of
+several streams. So the sizes in each container are checked against the file before decoding.
 """

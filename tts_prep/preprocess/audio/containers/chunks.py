@@ -1,6 +1,6 @@
 """Containers of uncompressed samples: WAV, RF64, Wave64, AIFF, AU, CAF and NIST SPHERE.
 
-Each says how many bytes of samples it holds.
+Their headers contain the number of bytes of samples.
 
 Sources: Multimedia Programming Interface and Data Specifications 1.0 by IBM and Microsoft (RIFF), EBU Tech 3306 (RF64),
 Sony's Wave64 specification, Apple's AIFF-C draft of 1991 and Core Audio Format 1.0, Sun's audio(4), NIST's SPHERE 2.6.
@@ -18,7 +18,7 @@ from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, St
 # A crafted file can hold millions of tiny chunks.
 _MAX_CHUNKS = 1000
 
-# What writers put in the place of a size that they do not know yet: all ones, or sox's and others' near 2^31.
+# Sizes of this or more are unknown: writers that cannot seek write all ones, sox and others a number near 2^31.
 _UNKNOWN_32 = 0x7FFF0000
 _UNKNOWN_64 = 1 << 62
 
@@ -29,11 +29,11 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
     """Inspect a RIFF, RIFX, RF64 or BW64 file.
 
     Args:
-        start: where the container begins.
-        size: of the file.
+        start: the position of the container.
+        size: the size of the file.
 
     Raises:
-        BrokenRecordingError: it is truncated, or another one follows.
+        BrokenRecordingError: it is truncated, or another container follows.
     """
     order = ">" if _at(file, start, 4) == b"RIFX" else "<"
     (riff_size,) = _numbers(file, start + 4, order + "I")
@@ -49,13 +49,13 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
             if length == 0xFFFFFFFF and long_size is not None:
                 length = long_size
             if length == 0 and found > 0 and riff_size + 8 < size - start:
-                # A writer that could not go back left the sizes at 0.
+                # A writer that could not seek left the sizes at 0.
                 data = bytearray(_at(file, start, size - start))
                 struct.pack_into(order + "I", data, position - start - 4, min(found, 0xFFFFFFFF))
                 struct.pack_into(order + "I", data, 4, min(size - start - 8, 0xFFFFFFFF))
-                return _whole_samples(found, align, Stream("WAV", contents=bytes(data)))
+                return _check_multiple(found, align, Stream("WAV", contents=bytes(data)))
             if length >= _UNKNOWN_32 and length > found and (long_size is None or length >= _UNKNOWN_64):
-                return _whole_samples(found, align, Stream("WAV"))
+                return _check_multiple(found, align, Stream("WAV"))
             _check_length(found, length)
             if riff_size < _UNKNOWN_32:
                 _check_alone(file, start + 8 + riff_size, start)
@@ -88,10 +88,10 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
         if name == b"COMM" and _at(file, start + 8, 4) == b"AIFF":
             channels, n_samples, bits = _numbers(file, position, ">HIH")
             promised = channels * n_samples * -(-bits // 8)
-        # ffmpeg leaves 0 where it cannot go back, and libsndfile reads to the end.
+        # ffmpeg writes 0 if it cannot seek, and libsndfile then reads to the end.
         if name == b"SSND" and length:
             _check_length(size - position, length)
-            # Behind an offset and a block size of 4 bytes each.
+            # Samples follow an offset and a block size of 4 bytes each.
             _check_length(length - 8, promised)
     if 0 < form_size < _UNKNOWN_32:
         _check_alone(file, start + 8 + form_size + form_size % 2, start)
@@ -99,7 +99,7 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
 
 
 def inspect_au(file: FileIO, start: int, size: int) -> Stream:
-    """Inspect a file of Sun and NeXT, in either byte order; arguments and errors as in `inspect_wav`."""
+    """Inspect an AU file in either byte order; arguments and errors as in `inspect_wav`."""
     offset, length = _numbers(file, start + 4, ">II" if _at(file, start, 4) == b".snd" else "<II")
     if length != 0xFFFFFFFF:
         _check_length(size - start - offset, length)
@@ -142,7 +142,7 @@ def inspect_nist(file: FileIO, start: int, size: int) -> Stream:
         _check_length(size - start - header, count * channels * width)
         _check_alone(file, start + header + count * channels * width, start)
         return Stream("SPH", count)
-    raise BrokenRecordingError("the header names no sample_count, channel_count and sample_n_bytes")
+    raise BrokenRecordingError("the header lacks sample_count, channel_count or sample_n_bytes")
 
 
 def _chunks(file: FileIO, position: int, size: int, order: str) -> Iterator[tuple[bytes, int, int]]:
@@ -156,9 +156,9 @@ def _chunks(file: FileIO, position: int, size: int, order: str) -> Iterator[tupl
         position += 8 + length + length % 2
 
 
-def _whole_samples(found: int, align: int, stream: Stream) -> Stream:
+def _check_multiple(found: int, align: int, stream: Stream) -> Stream:
     if align > 1 and found % align:
-        raise BrokenRecordingError(f"truncated, {found:,} bytes of samples, and {align} make one of every channel")
+        raise BrokenRecordingError(f"truncated, {found:,} bytes of samples are not a multiple of {align}")
     return stream
 
 
@@ -168,13 +168,13 @@ def _check_length(found: int, length: int) -> None:
 
 
 def _check_alone(file: FileIO, end: int, start: int) -> None:
-    """Refuse a file with another container of the same kind behind the first."""
+    """Check that no container of the same kind follows the first one."""
     if end < 1 << 62 and end > start and _at(file, end, 4) == _at(file, start, 4):
         raise BrokenRecordingError(several_streams(end))
 
 
 def _numbers(file: FileIO, position: int, form: str) -> tuple[int, ...]:
-    """Return numbers of a header, 0 for those behind the end of the file."""
+    """Return numbers of a header; 0 for those beyond the end of the file."""
     size = struct.calcsize(form)
     return struct.unpack(form, _at(file, position, size).ljust(size, b"\0"))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from, several_streams
 
-# STREAMINFO comes first; the second one is the last block of metadata as well.
+# A stream begins with STREAMINFO; in the second form it is the last block of metadata.
 _BEGINNINGS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
 _MAGIC = int.from_bytes(b"fLaC", "little")
 _PIECE = 1 << 17
@@ -18,26 +18,26 @@ _TOTAL_MASK = (1 << 36) - 1
 
 
 def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
-    """Inspect a FLAC file; libsndfile reads the first stream of several, and no stream of unknown length.
+    """Inspect a FLAC file. libsndfile reads only the first of several streams, and no stream of unknown length.
 
     Args:
-        start: where ``fLaC`` stands.
-        size: of the file.
+        start: the position of ``fLaC``.
+        size: the size of the file.
 
     Raises:
-        BrokenRecordingError: its length is unknown and the last frame is not whole, its frames go on behind the length
-            that its header says, or there are several streams.
+        BrokenRecordingError: the length is unknown and the last frame is truncated, the number of samples contradicts
+            the header, or there are several streams.
     """
     head = os.pread(file.fileno(), 42, start)
     if len(head) < 42 or head[:8] not in _BEGINNINGS:
-        raise BrokenRecordingError("truncated or damaged, a FLAC stream begins with 42 bytes of STREAMINFO")
+        raise BrokenRecordingError("truncated or damaged, expected 42 bytes of STREAMINFO")
     second = _find_beginning(file, start + 8, size)
     if second is not None:
         raise BrokenRecordingError(several_streams(second))
     max_block = int.from_bytes(head[10:12], "big")
     properties = int.from_bytes(head[18:26], "big")
     total = properties & _TOTAL_MASK
-    # Where the size of the largest frame is known, no more is read.
+    # The last frame is at most as long as the largest frame, if its size is known.
     longest = int.from_bytes(head[15:18], "big") or _MAX_TAIL
     tail_start = max(start + 42, size - min(longest + 256, _MAX_TAIL))
     tail = os.pread(file.fileno(), size - tail_start, tail_start)
@@ -49,7 +49,7 @@ def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
             raise BrokenRecordingError(f"damaged, {end:,} samples, the header says {total:,}")
         return Stream("FLAC", total)
     if end is None:
-        raise BrokenRecordingError("truncated, the last frame is not whole")
+        raise BrokenRecordingError("truncated, the last frame is incomplete")
     if end > _TOTAL_MASK:
         raise BrokenRecordingError(f"damaged, the last frame ends at sample {end:,}")
     data = bytearray(read_from(file, start))
@@ -58,12 +58,12 @@ def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
 
 
 def _find_beginning(file: FileIO, position: int, size: int) -> int | None:
-    """Return where another stream begins, None where there is none."""
-    # Into one buffer: fresh memory for each piece would cost more than the search.
+    """Return the position of another stream, or None."""
+    # One buffer for all pieces: allocating memory for each would take longer than the search.
     piece = bytearray(min(_PIECE, size) + 7)
     while position < size:
         stop = os.preadv(file.fileno(), [piece], position)
-        # Four bytes at once, at each of four offsets: several times faster than bytearray.find.
+        # Comparing words of four bytes at each of four offsets is several times faster than bytearray.find.
         for offset in range(min(4, stop // 4)):
             words = np.frombuffer(piece, "<u4", (stop - offset) // 4, offset)
             for word in np.flatnonzero(words == _MAGIC).tolist():
@@ -75,12 +75,12 @@ def _find_beginning(file: FileIO, position: int, size: int) -> int | None:
 
 
 def _end_of_last_frame(tail: bytes, max_block: int, total: int) -> int | None:
-    """Return the number of samples up to the end of the last frame, None where no frame ends with the file.
+    """Return the number of samples up to the end of the last frame; None if no frame ends with the file.
 
     Args:
         tail: the end of the file.
-        max_block: largest number of samples in a frame; of all but the last one where their size is fixed.
-        total: the end that is expected; a frame that ends there is not checked any further.
+        max_block: the maximum number of samples in a frame; the exact number if block sizes are fixed.
+        total: the expected number of samples; the checksum of a frame that ends there is not checked.
     """
     place = len(tail)
     while (place := tail.rfind(b"\xff", 0, place)) >= 0:
@@ -93,7 +93,7 @@ def _end_of_last_frame(tail: bytes, max_block: int, total: int) -> int | None:
 
 
 def _end_of_frame(header: bytes, max_block: int) -> int | None:
-    """Return the number of samples up to the end of a frame, by its header; None where it is none."""
+    """Return the number of samples up to the end of a frame, from its header; None if it is not a frame header."""
     if len(header) < 6:
         return None
     block, rate = header[2] >> 4, header[2] & 15
@@ -116,7 +116,7 @@ def _end_of_frame(header: bytes, max_block: int) -> int | None:
     position += {12: 1, 13: 2, 14: 2}.get(rate, 0)
     if len(header) <= position or _crc8(header[:position]) != header[position]:
         return None
-    # The number counts samples where blocks vary in size, else frames.
+    # The number counts samples if block sizes vary, else frames.
     return (number if header[1] & 1 else number * max_block) + n_samples
 
 

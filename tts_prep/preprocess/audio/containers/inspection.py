@@ -1,4 +1,4 @@
-"""Which container a recording is in, and whether it is whole."""
+"""Identify the container of a recording, and check that it is complete."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _CHUNKS = {
 
 
 def inspect(file: FileIO) -> Stream:
-    """Inspect a recording that is open, at any position.
+    """Inspect an open recording; its position is irrelevant.
 
     Raises:
-        BrokenRecordingError: it is empty, in none of the containers, truncated, damaged, or holds several streams.
+        BrokenRecordingError: it is empty, in an unknown container, truncated or damaged, or has several streams.
     """
     size = os.fstat(file.fileno()).st_size
     if size == 0:
         raise BrokenRecordingError("empty file")
     start = 0
-    # Bounded: a crafted file can hold millions of empty tags.
+    # Bounded, because a malicious file can contain millions of empty tags.
     for _ in range(_MAX_TAGS):
         header = os.pread(file.fileno(), 10, start)
         if not (skipped := id3v2_size(header)):

@@ -1,4 +1,4 @@
-"""MPEG audio frames: of MP3, MP2 and MP1.
+"""MPEG audio frames of MP3, MP2 and MP1.
 
 Sources: ISO/IEC 11172-3 and 13818-3 for frame headers, the LAME project's description of the Xing/Info header, and the
 specifications of ID3v1, ID3v2, APEv2 and Lyrics3.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, several_streams
 
-# kbit/s by the header's four bits; 0 is free format, which has no length in its header.
+# kbit/s by the four bits in the header; 0 is free format, whose header has no length.
 _V1 = {
     1: (0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448),
     2: (0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384),
@@ -28,9 +28,9 @@ class _Frame:
     """The header of a frame.
 
     Attributes:
-        size: bytes, header included.
-        n_samples: per channel.
-        side_info: bytes between the header and what comes after it, in layer III.
+        size: the size in bytes, including the header.
+        n_samples: the number of samples per channel.
+        side_info: the size of the side information of layer III, in bytes.
     """
 
     version: float
@@ -45,15 +45,15 @@ class _Frame:
 def inspect_mpeg(data: bytes, start: int) -> Stream:
     """Walk the frames of an MPEG audio file.
 
-    libsndfile estimates the length of a file without a Xing/Info header from its size, and stops there.
+    For a file without a Xing or Info header, libsndfile estimates the length from the size, and stops there.
 
     Args:
-        data: the whole file.
-        start: where the first frame begins.
+        data: the bytes of the file.
+        start: the position of the first frame.
 
     Raises:
-        BrokenRecordingError: the last frame is not whole, there are fewer or more frames than a Xing or Info header
-            says, something else stands between two frames, or there are several streams.
+        BrokenRecordingError: the last frame is incomplete, the number of frames contradicts a Xing or Info header,
+            there is other data between frames, or there are several streams.
     """
     first = frame_header(data[start : start + 4])
     if first is None:
@@ -62,12 +62,12 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
     stop = _end_of_frames(data)
     same = (first.version, first.layer, first.sample_rate, first.mono)
     sizes: dict[bytes, int] = {}
-    # Looked for in all of the file at once, because few files have one.
+    # One search in the full file, because few files have another one.
     tagged = any(data.find(name, start + first.size) >= 0 for name in (b"Xing", b"Info"))
     n_frames, position = 0, start
     while position < stop:
         header = data[position : position + 4]
-        # Most headers of a file are equal; the last byte has what no size depends on.
+        # Cached by header, because most headers of a file are equal.
         size = sizes.get(header)
         if size is None:
             frame = frame_header(header)
@@ -76,7 +76,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
                 if not skipped and not data[position:stop].strip(b"\0"):
                     break
                 if not skipped and len(header) < 4:
-                    raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is not whole")
+                    raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
                 if not skipped:
                     raise BrokenRecordingError(f"damaged at byte {position:,}, expected an MPEG audio frame")
                 position += skipped
@@ -85,7 +85,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
                 raise BrokenRecordingError(several_streams(position))
             size = sizes[header] = frame.size
         if position + size > stop:
-            raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is not whole")
+            raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
         if tagged and position > start and _tag(data, position, first):
             raise BrokenRecordingError(several_streams(position))
         position += size
@@ -103,7 +103,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
 
 
 def id3v2_size(header: bytes) -> int:
-    """Return the size of an ID3v2 tag by its first 10 bytes, 0 where it is none."""
+    """Return the size of an ID3v2 tag from its first 10 bytes; 0 if it is not a tag."""
     if len(header) < 10 or header[:3] != b"ID3" or max(header[6:]) > 127:
         return 0
     a, b, c, d = header[6:]
@@ -111,7 +111,7 @@ def id3v2_size(header: bytes) -> int:
 
 
 def frame_header(header: bytes) -> _Frame | None:
-    """Return what a frame header says, None where it is none."""
+    """Parse a frame header; return None if it is not a frame header."""
     if len(header) < 4 or header[0] != 0xFF or header[1] & 0xE0 != 0xE0:
         return None
     version, layer = _VERSIONS.get(header[1] >> 3 & 3), 4 - (header[1] >> 1 & 3)
@@ -131,7 +131,7 @@ def frame_header(header: bytes) -> _Frame | None:
 
 
 def _tag(data: bytes, position: int, frame: _Frame) -> bytes:
-    """Return ``b"Xing"`` or ``b"Info"`` where the frame is such a header, else nothing."""
+    """Return ``b"Xing"`` or ``b"Info"`` if the frame is such a header, else ``b""``."""
     if frame.layer != 3:
         return b""
     place = position + 4 + frame.side_info
@@ -140,7 +140,7 @@ def _tag(data: bytes, position: int, frame: _Frame) -> bytes:
 
 
 def _promised(data: bytes, start: int, first: _Frame) -> tuple[int | None, bytes]:
-    """Return how many frames the header in the first frame says, None where there is none; and its name."""
+    """Return the number of frames in the Xing or Info header, or None, and the name of the header."""
     tag = _tag(data, start, first)
     if tag:
         place = start + 4 + first.side_info
@@ -150,7 +150,7 @@ def _promised(data: bytes, start: int, first: _Frame) -> tuple[int | None, bytes
 
 
 def _end_of_frames(data: bytes) -> int:
-    """Return where the tags behind the last frame begin."""
+    """Return the position of the tags after the last frame."""
     stop = len(data)
     while True:
         before = stop

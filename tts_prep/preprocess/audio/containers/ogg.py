@@ -1,4 +1,4 @@
-"""Ogg pages: of Vorbis and Opus. Source: RFC 3533."""
+"""Ogg pages of Vorbis and Opus. Source: RFC 3533."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BEGINS, _ENDS = 2, 4
 def inspect_ogg(data: bytes) -> Stream:
     """Walk the pages of an Ogg file.
 
-    libogg leaves out pages whose checksum is wrong, and libsndfile reads the first stream of several.
+    libogg skips pages with a wrong checksum, and libsndfile reads only the first of several streams.
 
     Raises:
-        BrokenRecordingError: a page is damaged or missing, the last page is, or there are several streams.
+        BrokenRecordingError: a page is damaged or missing, or there are several streams.
     """
     position, n_pages, ended = 0, 0, False
     serial = sequence = -1
@@ -25,17 +25,17 @@ def inspect_ogg(data: bytes) -> Stream:
         header = data[position : position + 27]
         if len(header) < 27 or header[:5] != b"OggS\0":
             if (len(header) < 27 and b"OggS".startswith(header[:4])) or header[:4] == b"OggS":
-                raise BrokenRecordingError(f"truncated, the page at byte {position:,} is not whole")
+                raise BrokenRecordingError(f"truncated, the page at byte {position:,} is incomplete")
             raise BrokenRecordingError(f"damaged at byte {position:,}, expected an Ogg page")
         kind, found_serial, found_sequence, checksum, n_segments = struct.unpack("<5xB8xIIIB", header)
         body = position + 27 + n_segments
         end = body + sum(data[position + 27 : body])
         if end > len(data) or body > len(data):
-            raise BrokenRecordingError(f"truncated, the page at byte {position:,} is not whole")
+            raise BrokenRecordingError(f"truncated, the page at byte {position:,} is incomplete")
         if n_pages and (ended or kind & _BEGINS or found_serial != serial):
             raise BrokenRecordingError(several_streams(position))
         if page_checksum(data[position:end]) != checksum:
-            raise BrokenRecordingError(f"damaged, the page at byte {position:,} has another checksum than it says")
+            raise BrokenRecordingError(f"damaged, the checksum of the page at byte {position:,} does not match")
         if n_pages and found_sequence != (sequence + 1) & 0xFFFFFFFF:
             raise BrokenRecordingError(
                 f"damaged, page {found_sequence} at byte {position:,}, expected page {sequence + 1}"
@@ -48,7 +48,7 @@ def inspect_ogg(data: bytes) -> Stream:
 
 
 def page_checksum(page: bytes) -> int:
-    """Return the CRC-32 of a page: zlib's polynomial with the bits of bytes and of the result the other way round."""
+    """Return the CRC-32 of a page: zlib's polynomial, with the bits of bytes and of the result reversed."""
     page = page[:22] + bytes(4) + page[26:]
     reflected = zlib.crc32(page.translate(_REVERSED), 0xFFFFFFFF) ^ 0xFFFFFFFF
     return int(f"{reflected:032b}"[::-1], 2)

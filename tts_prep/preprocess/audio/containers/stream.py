@@ -1,4 +1,4 @@
-"""What a look at the header of a recording gives."""
+"""The result of inspecting a recording."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from io import FileIO
 
 
 class BrokenRecordingError(ValueError):
-    """A container is truncated, damaged, or holds several streams; the message says which."""
+    """A container is truncated or damaged, or has several streams."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The one stream of samples in a container that is whole.
+    """The single stream of a complete container.
 
     Attributes:
-        container: its name in messages.
-        n_samples: per channel, as the container says or as its frames were counted; None where libsndfile's count of
-            them is right.
-        padding: zeros to put after the file where libsndfile estimates fewer samples than there are.
-        contents: what to decode in the place of the file, where the file's own header would mislead libsndfile.
+        container: the name of the container in messages.
+        n_samples: the number of samples per channel, from the header or by counting frames; None if libsndfile's count
+            is correct.
+        padding: the number of zeros to append to the file if libsndfile estimates too few samples.
+        contents: bytes to decode instead of the file, if its header would mislead libsndfile.
     """
 
     container: str
@@ -29,11 +29,11 @@ class Stream:
 
 
 def read_from(file: FileIO, position: int) -> bytes:
-    """Return a file's bytes from a position on."""
+    """Return the bytes of a file from a position to its end."""
     file.seek(position)
     return file.read()
 
 
 def several_streams(position: int) -> str:
-    """Return what to say of a file with a second stream."""
+    """Return the error message for a file with a second stream."""
     return f"another recording begins at byte {position:,}; write them to one stream or to a file each"

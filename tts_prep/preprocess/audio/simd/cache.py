@@ -1,4 +1,4 @@
-"""The files in which the compiler keeps compiled code from one process to the next."""
+"""The compiler's cache files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tts_prep.preprocess.audio.simd import fft, kernel, lanes
 
 
 def remove_compiled() -> bool:
-    """Remove the compiled code of this folder's modules; return whether there was any."""
+    """Remove the cached code of this package; return whether there was any."""
     removed = False
     for module in (lanes, fft, kernel):
         for folder in _cache_folders(module):
@@ -23,6 +23,6 @@ def remove_compiled() -> bool:
 
 
 def _cache_folders(module: ModuleType) -> set[Path]:
-    """Return where the compiler keeps the code of a module's functions: beside it, or in the user's own cache."""
+    """Return the cache folders of a module's functions: beside the module, or in the user's cache."""
     functions: list[Any] = [value for value in vars(module).values() if hasattr(value, "stats")]
     return {Path(function.stats.cache_path) for function in functions if function.stats.cache_path}

@@ -1,14 +1,14 @@
 """The discrete Fourier transform of ``LANES`` frames at once, in float64.
 
-Why not a library's: at float32 the rounding of loud bins drowns quiet ones (on real speech, log-mels differ from exact
-ones by up to 1e-3, on a pure tone by 0.25), and the float64 transforms at hand compute one frame after the other.
+Library transforms are not used: in float32, rounding errors of loud bins mask quiet ones (log-mels of speech are off
+by up to 1e-3, those of a pure tone by 0.25), and float64 transforms compute one frame at a time.
 
 The algorithm is decimation in frequency, in place (J. Cooley and J. Tukey, An Algorithm for the Machine Calculation of
 Complex Fourier Series, 1965; C. Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992, section 1.3):
-the odd prime factors of a length first, then radix 4. The result stays in the order that it comes in; `bin_positions`
-says where each bin lies. Once a part is small enough for the first-level cache, it is transformed to the end before the
-next part. A prime factor over 5 is a direct sum, up to `LARGEST_PRIME`. A length with a larger one is a convolution
-with a chirp, by transforms of a longer length that has small factors (L. Bluestein, A Linear Filtering Approach to the
+the odd prime factors of a length first, then radix 4. The result is not reordered; `bin_positions`
+gives the row of each bin. A block that fits into the first-level cache is transformed completely before the
+next block. A prime factor above 5 is a direct sum, up to `LARGEST_PRIME`. A length with a larger one is a convolution
+with a chirp, by transforms of a longer length with small factors (L. Bluestein, A Linear Filtering Approach to the
 Computation of Discrete Fourier Transform, 1970).
 """
 
@@ -25,10 +25,10 @@ from tts_prep.preprocess.audio.simd.lanes import LANES, jit, load, store
 Array = npt.NDArray[Any]
 
 LARGEST_PRIME: Final = 100
-"""The largest prime factor that is transformed by a direct sum: beyond it a convolution is faster."""
+"""The largest prime factor that is transformed by a direct sum; for larger ones a convolution is faster."""
 
 _CACHED = 64
-"""Rows of LANES complex numbers that stay in the first-level cache: 16 KiB at 16 lanes."""
+"""The number of rows of LANES complex numbers that fit into the first-level cache: 16 KiB with 16 lanes."""
 
 _SQRT_HALF = 0.7071067811865476
 
@@ -57,7 +57,7 @@ def odd_factors(n: int) -> Array:
 
 @lru_cache(maxsize=16)
 def bin_positions(n: int) -> Array:
-    """Return where bin k of a transform of length n lies, [n] int64: its digits in the radices used, reversed."""
+    """Return the row of each bin of a transform of length n, [n] int64: its digits in the radices, reversed."""
     bins, positions, size = np.arange(n), np.zeros(n, np.int64), n
     odd = odd_factors(n).tolist()
     while size > 1:
@@ -69,15 +69,15 @@ def bin_positions(n: int) -> Array:
 
 
 class Tables(NamedTuple):
-    """What the transform of one length needs; all that depends on the length alone.
+    """The tables of the transform of one length.
 
     Attributes:
         wr, wi: [m] the `twiddles` of m: the length itself, or that of the convolution.
         odd: the `odd_factors` of m.
         order: [m] the `bin_positions` of m.
-        chirp: [2, n] real and imaginary part of exp(-iπk²/n); [2, 0] where no convolution is needed.
-        filter: [2, m] the transform of the chirp's conjugate, divided by m; [2, 0] likewise.
-        positions: [n] where the bins of the result lie.
+        chirp: [2, n] real and imaginary part of exp(-iπk²/n); [2, 0] if no convolution is needed.
+        filter: [2, m] the transform of the chirp's conjugate, divided by m; [2, 0] if no convolution is needed.
+        positions: [n] the row of each bin of the result.
     """
 
     wr: Array
@@ -240,7 +240,7 @@ def _radix_4(re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi
 
 @jit
 def _last_2(re: Array, im: Array, start: int, stop: int) -> None:
-    """Transform each two rows."""
+    """Transform pairs of rows."""
     for row in range(start, stop, 2):
         i = row * LANES
         ar, ai, br, bi = load(re, i), load(im, i), load(re, i + LANES), load(im, i + LANES)
@@ -252,7 +252,7 @@ def _last_2(re: Array, im: Array, start: int, stop: int) -> None:
 
 @jit
 def _last_4(re: Array, im: Array, start: int, stop: int) -> None:
-    """Transform each four rows."""
+    """Transform groups of four rows."""
     for row in range(start, stop, 4):
         i = row * LANES
         ar, ai, br, bi = load(re, i), load(im, i), load(re, i + LANES), load(im, i + LANES)
@@ -272,7 +272,7 @@ def _last_4(re: Array, im: Array, start: int, stop: int) -> None:
 
 @jit
 def _last_8(re: Array, im: Array, start: int, stop: int) -> None:
-    """Transform each eight rows: sums of opposite rows give the even bins, differences the odd ones."""
+    """Transform groups of eight rows: sums of opposite rows give the even bins, differences the odd ones."""
     for row in range(start, stop, 8):
         i = row * LANES
         ar, ai, br, bi = load(re, i), load(im, i), load(re, i + LANES), load(im, i + LANES)
@@ -357,7 +357,7 @@ def convolve(re: Array, im: Array, found: Any, scratch: Array, buffers: Array) -
     Args:
         re, im: [n · LANES] float64 or longer, sample-major.
         found: the `Tables` of n, with a chirp.
-        scratch: as `transform` has it, for m.
+        scratch: see `transform`, for m.
         buffers: [4, m · LANES] float64.
     """
     cr, ci, n, m = found.chirp[0], found.chirp[1], found.chirp.shape[1], len(found.wr)

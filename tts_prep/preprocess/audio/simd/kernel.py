@@ -1,4 +1,4 @@
-"""The inner loops of the mel spectrogram: framing, transform, magnitude and filter bank fused over blocks of frames."""
+"""The inner loops of the mel spectrogram: framing, transform, magnitude and filter bank, fused per block of frames."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _filter(
     sums: Array,
     out: Array,
 ) -> None:
-    """Bound the powers, take the root where magnitudes are asked for, and sum them under each filter."""
+    """Apply offset and floor to powers, take square roots if the exponent is 1, and apply the filters."""
     for i in range(0, n_bins * LANES, LANES):
         bounded = at_least(load(power, i) + offset, floor)
         if exponent == 1:
@@ -91,7 +91,7 @@ def _sum_of_squares(re: Array, im: Array, squares: Array) -> None:
 
 @jit
 def _spectrum_norm(re: Array, im: Array, half: int, squares: Array, norms: Array) -> None:
-    """Store √Σ|X|² over the bins 0 to N / 2, by Parseval: they are half of N · Σx², and half of |X[0]|² + |X[N / 2]|².
+    """Store √Σ|X|² over the bins 0 to N / 2, by Parseval: Σ|X|² = (N · Σx² + |X[0]|² + |X[N / 2]|²) / 2.
 
     The first value of the packed transform is X[0] = re + im and X[N / 2] = re − im.
     """
@@ -120,15 +120,15 @@ def mel_frames(
     """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra, for an even n_fft.
 
     Args:
-        x: [n] float32, the samples of the frames; a block of ``LANES`` frames is read whole, and of a frame as many
-            samples as the window is long.
+        x: [n] float32, the samples of the frames. Full blocks of ``LANES`` frames are read, and of each frame as many
+            samples as the window has.
         window: [n_fft, rounded up to a multiple of LANES] float64, with zeros at its end.
         starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
         exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
         cr, ci: [n_fft] twiddles of n_fft.
         found: the `Tables` of n_fft / 2.
         out: [n_frames, n_mels] float32.
-        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty where it is not wanted.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; if empty, it is not computed.
     """
     n_fft, n_read = len(cr), len(window)
     re, im = np.empty(n_read // 2 * LANES), np.empty(n_read // 2 * LANES)
@@ -157,7 +157,7 @@ def mel_frames(
 
 @jit
 def bin_moments(mel: Array) -> Any:
-    """Return the mean of every bin and the sum of squared deviations from it, [n_mels] float64 each.
+    """Return mean and sum of squared deviations of every bin, [n_mels] float64 each.
 
     Args:
         mel: [n_frames, n_mels] float32, at least one frame.

@@ -1,13 +1,13 @@
-"""Vectors of numbers as values of compiled code: the same operation on ``LANES`` frames at once.
+"""Vector types for compiled code, which apply an operation to ``LANES`` frames in parallel.
 
-The compiler vectorises a loop over arrays only where it can prove, at run time and at every entry, that no store hits a
-later load. The butterflies of a transform have sixteen arrays and sixteen iterations, and the proof costs more than the
-work. Here a load, an operation and a store of ``LANES`` neighbours are single instructions to begin with, of whatever
-width the processor has. Measured on one core with 512-bit registers, a transform of 1,024 samples takes a third of
-the time that loops take.
+The compiler vectorizes a loop over arrays only after checking, at run time before each loop, that arrays do not
+overlap. The butterflies of a transform have sixteen arrays and sixteen iterations, so the checks take longer than the
+loop. With these types, a load, an operation or a store of ``LANES`` adjacent elements is a single instruction, for any
+vector width of the processor. On one core with 512-bit registers, a transform of 1,024 samples takes a third of the
+time of loops.
 
-Inside functions compiled by `jit`: ``load(array, i)`` and ``store(array, i, v)`` move ``LANES`` neighbours of a float64
-or float32 array; ``+``, ``-`` and ``*`` work on two vectors, or a vector and a number of its precision.
+In functions compiled by `jit`, ``load(array, i)`` and ``store(array, i, v)`` move ``LANES`` adjacent elements of a
+float64 or float32 array; ``+``, ``-`` and ``*`` operate on two vectors, or on a vector and a scalar of its precision.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from numba import njit, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, models, overload, register_model
 
-# Two registers of float64 and one of float32 where they have 512 bits. With 256 bits, sixteen of them hold the eight
-# values of a radix-4 butterfly at 8 lanes and not at 16.
-# The compiler may be told of another processor than this one, by NUMBA_CPU_FEATURES.
+# With 512-bit registers, 16 lanes are two registers of float64 or one of float32. With 256 bits, sixteen registers hold
+# the eight values of a radix-4 butterfly with 8 lanes, but not with 16.
+# NUMBA_CPU_FEATURES can make the compiler target another processor.
 _TOLD: Final[str | None] = getattr(config, "CPU_FEATURES", None)
 _HAS_512_BITS: Final = (
     bool(llvmlite.binding.get_host_cpu_features().get("avx512f")) if _TOLD is None else "+avx512f" in _TOLD.split(",")
 )
 LANES: Final = 16 if _HAS_512_BITS else 8
 
-# A sum of products may become one fused operation; no sum is reordered. nnan and the like are not claimed.
+# Fused multiply-add is allowed; reordering of sums is not, and no assumptions are made about NaN.
 _FLAGS = ("contract", "nsz", "arcp")
 
 
@@ -40,13 +40,13 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         compiled: Callable[..., Any] = njit(cache=True, nogil=True, boundscheck=False)(function)
     except RuntimeError:
-        # Neither this folder nor the user's own cache can be written. Then each process compiles for itself.
+        # No cache folder is writable, so each process compiles for itself.
         compiled = njit(nogil=True, boundscheck=False)(function)
     return compiled
 
 
 def _intrinsic(function: Callable[..., Any]) -> Any:
-    """Make a function that writes the compiler's intermediate code."""
+    """Declare a function that generates LLVM IR."""
     return intrinsic(function)
 
 
@@ -59,12 +59,12 @@ class Lanes(types.Type):
 
     @property
     def scalar(self) -> Any:
-        """The type of one of the numbers."""
+        """The type of an element."""
         return types.float64 if self.bits == 64 else types.float32
 
     @property
     def vector(self) -> ir.VectorType:
-        """The type in the compiler's intermediate code."""
+        """The type in LLVM IR."""
         return ir.VectorType(ir.DoubleType() if self.bits == 64 else ir.FloatType(), LANES)
 
 
@@ -84,7 +84,7 @@ def _element(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
 
 
 def _splat(builder: Any, number: Any) -> Any:
-    """Return a vector of one number."""
+    """Return a vector with all elements equal to a number."""
     undefined = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
     first = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
@@ -92,7 +92,7 @@ def _splat(builder: Any, number: Any) -> Any:
 
 
 @_intrinsic
-def load(typing: Any, array: Any, index: Any) -> Any:  # noqa: ARG001 - the compiler calls it so
+def load(typing: Any, array: Any, index: Any) -> Any:  # noqa: ARG001 - the signature is the compiler's
     """Load ``array[index : index + LANES]``."""
     kind = DOUBLES if array.dtype.bitwidth == 64 else SINGLES
 
@@ -131,7 +131,7 @@ def _arithmetic(symbol: Any, instruction: str) -> None:
 
         return a(a, a.scalar), generate
 
-    # Without types: the compiler compares this signature with those of the functions it returns.
+    # Without annotations, because the compiler compares this signature with those of the returned functions.
     def implementation(a, b):  # type: ignore[no-untyped-def]
         if isinstance(a, Lanes) and isinstance(b, Lanes):
             return lambda a, b: two_vectors(a, b)
@@ -176,7 +176,7 @@ def _call(builder: Any, name: str, kind: Lanes, arguments: list[Any]) -> Any:
 
 @_intrinsic
 def square_root(typing: Any, vector: Any) -> Any:  # noqa: ARG001
-    """Return the square roots."""
+    """Return the square root of each element."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return _call(builder, "sqrt", vector, [arguments[0]])
@@ -186,7 +186,7 @@ def square_root(typing: Any, vector: Any) -> Any:  # noqa: ARG001
 
 @_intrinsic
 def at_least(typing: Any, vector: Any, bound: Any) -> Any:  # noqa: ARG001
-    """Return the larger of each number and a bound."""
+    """Return the maximum of each element and a bound."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return _call(builder, "maxnum", vector, [arguments[0], _splat(builder, arguments[1])])
@@ -205,10 +205,11 @@ def load_windowed_frames(
     re: Any,
     im: Any,
 ) -> Any:
-    """Turn samples k to k + LANES of LANES frames from frame-major to sample-major, and window them.
+    """Transpose samples k to k + LANES of LANES frames from frame-major to sample-major, and window them.
 
-    Frame f starts at ``x[start + f · hop]``. Even samples go to ``re``, odd ones to ``im``, both from vector k / 2
-    on. The transposition is a network of perfect shuffles in registers: reading across frames would be a load a number.
+    Frame f starts at ``x[start + f · hop]``. Even samples are stored in ``re``, odd ones in ``im``, both from vector
+    k / 2. The transposition is a network of perfect shuffles in registers: reading across frames would need one load
+    per sample.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
