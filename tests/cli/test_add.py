@@ -49,7 +49,7 @@ def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -
     array = f"vector@utterance={tmp_path / 'vectors.npz'}"
     code, out, err = run(capsys, "add", store, "--alignments", folder, "--array", array, "--jobs", "1")
     assert code == 0, err
-    assert "durations, int32, by phoneme\n  +1 frames given to a phone: 2\n" in out
+    assert "durations, int32, by phoneme\n  +1 frames added to a phone: 2\n" in out
     assert "vector, float32 × 3, by utterance" in out
 
 

@@ -48,7 +48,7 @@ def test_the_second_of_two_runs_is_refused_at_once_and_told_who_holds_the_store(
     with pytest.raises(StoreInUseError) as error:
         prepare(read_ljspeech(corpus), corpus, tmp_path, Configuration())
     assert time.monotonic() - started < 0.5
-    assert f"in use, process {holder.pid} on {socket.gethostname()} is making it" in str(error.value)
+    assert f"in use by process {holder.pid} on {socket.gethostname()}; wait" in str(error.value)
     (tmp_path / "shards").mkdir()
     with pytest.raises(StoreInUseError):
         reindex_store_of_a_whole_store(tmp_path)
@@ -97,7 +97,7 @@ def test_many_runs_at_once_make_one_store(corpus: Path, store: Path, tmp_path: P
     done = [(*run.communicate(timeout=60), run.returncode) for run in runs]
     assert any(status == 0 for _, _, status in done)
     for _, err, status in done:
-        assert status == 0 or "in use, process" in err
+        assert status == 0 or "in use by process" in err
     expected = {str(p.relative_to(store)): p.read_bytes() for p in store.rglob("*") if p.is_file()}
     assert expected == {
         str(p.relative_to(tmp_path / "s")): p.read_bytes() for p in (tmp_path / "s").rglob("*") if p.is_file()

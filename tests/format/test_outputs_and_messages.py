@@ -70,13 +70,13 @@ def test_failures_are_read_one_after_the_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (LINE * 2, "does not have the 3 lines"),
-        (LINE * 4, "does not have the 3 lines"),
-        (LINE * 2 + LINE[:-1], "does not have the 3 lines"),
+        (LINE * 2, "expected 3 lines"),
+        (LINE * 4, "expected 3 lines"),
+        (LINE * 2 + LINE[:-1], "expected 3 lines"),
         (LINE * 2 + "[]\n", r"failures\.jsonl:3: expected a JSON object, found \[\]"),
         (LINE * 2 + LINE.replace('"a"', "7"), r"failures\.jsonl:3: 'id': expected a text"),
         (LINE + "{\n" * 2, r"failures\.jsonl:2: not JSON"),
-        (LINE + "x" * (1 << 21) + "\n" + LINE, "a line of|does not have the"),
+        (LINE + "x" * (1 << 21) + "\n" + LINE, "a line of|expected 3 lines"),
     ],
 )
 def test_failures_that_are_not_those_of_a_store_are_refused(tmp_path: Path, text: str, message: str) -> None:

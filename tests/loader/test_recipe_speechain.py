@@ -282,7 +282,7 @@ def test_references_keep_their_type_alone_and_become_text_within():
         ("a: !!python/object/apply:os.system ['true']\n", "invalid YAML"),
         ("a: !!python/name:os.system\nb: 1\n", "invalid YAML"),
         ("a: [1\nb: 2\n", "invalid YAML"),
-        ("a: 1\na: 2\n", "the YAML:2: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", "the YAML:2: the key 'a' is repeated"),
         ("- 1\n- 2\n", "expected a mapping, found list"),
     ],
 )
@@ -345,7 +345,7 @@ def test_ids_that_contradict_each_other_are_an_error(root, tmp_path):
     with pytest.raises(ConfigurationError, match="'a' has different values in .*one and .*two"):
         read_tables([str(tmp_path / "one"), str(tmp_path / "two")])
     (tmp_path / "three").write_text("a x\na x\n", encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="three:2: the id 'a' stands twice"):
+    with pytest.raises(ConfigurationError, match="three:2: the id 'a' is repeated"):
         read_table(tmp_path / "three")
     other = write_store(tmp_path / "other", make_part("train_clean_100", PARTS["train_clean_100"]), n_shards=1)
     with pytest.raises(ConfigurationError, match="with other data, in a file before it"):

@@ -96,7 +96,7 @@ def test_the_tier_can_be_named_and_that_of_the_speaker_is_found(tmp_path: Path) 
             long_form({"words": PHONES}),
             r"a.TextGrid: no tier 'phones', found 'words'; name the tier of phones with tier=NAME",
         ),
-        (long_form({"phones": [(0.0, 1.0, "")]}), "a.TextGrid: tier 'phones' has no label, nothing is aligned"),
+        (long_form({"phones": [(0.0, 1.0, "")]}), "a.TextGrid: tier 'phones' has no labels"),
         (long_form({"phones": [(0.0, 0.5, "A"), (0.3, 1.0, "B")]}), "a.TextGrid: "),
         (long_form({"phones": [(-0.5, 0.5, "A"), (0.5, 1.0, "B")]}), "a.TextGrid: "),
         (long_form({"phones": [(0.5, 0.2, "A"), (0.5, 1.0, "B")]}), "a.TextGrid: "),
@@ -146,7 +146,7 @@ def test_a_broken_ctm_file_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"b.ctm:2: expected 'utterance channel start duration phone', found 'u1 1 z"):
         read_ctm(path)
     path.write_text("u1 1 0.0 0.5 HH\nu1 1 0.2 0.5 AH0\n")
-    with pytest.raises(AlignmentError, match=r"'u1': 'AH0' begins at 0.2 s, before the interval in front of it ends"):
+    with pytest.raises(AlignmentError, match=r"'u1': 'AH0' begins at 0.2 s, before the previous interval ends"):
         AlignmentFolder.open(path).read("u1", "", None)
 
 
@@ -165,7 +165,7 @@ def test_durations_are_frames_where_they_are_integers_and_seconds_where_not(tmp_
     ("values", "message"),
     [
         (np.array([1, -2]), "a.npy: the duration -2 is negative"),
-        (np.array([0.1, np.nan]), "a.npy: holds a number that is not finite"),
+        (np.array([0.1, np.nan]), "a.npy: contains a number that is not finite"),
         (np.ones((2, 2)), r"a.npy: float64 of shape \[2, 2\], expected one number a phoneme"),
         (np.array(["a"]), "a.npy: <U1 of shape"),
         (np.array([{}], object), "a.npy: cannot be read as durations"),
@@ -201,9 +201,9 @@ def test_silences_at_the_ends_are_cut_and_those_inside_kept() -> None:
 
 
 def test_nothing_but_silence_and_numbers_without_labels_cannot_be_trimmed() -> None:
-    with pytest.raises(AlignmentError, match=r"a: nothing but silence"):
+    with pytest.raises(AlignmentError, match=r"a: all phones are silences"):
         Alignment("a", ("sil", ""), np.array([0, 1, 2.0])).trimmed()
-    with pytest.raises(AlignmentError, match=r"b.npy: holds no labels, and silences=cut needs those"):
+    with pytest.raises(AlignmentError, match=r"b.npy: has no labels, which silences=cut needs"):
         Alignment.of_durations(np.array([1, 2]), "b.npy").trimmed()
 
 

@@ -49,7 +49,7 @@ def test_the_feature_of_another_package_is_made_with_its_settings(corpus: Path, 
 
 @pytest.mark.usefixtures("installed")
 def test_an_entry_point_that_leads_nowhere_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="feature 'lost' of my_loudness:gone: cannot be made"):
+    with pytest.raises(ConfigurationError, match="feature 'lost' of my_loudness:gone: cannot be created"):
         make_feature("lost", {}, PRESETS["tacotron2"])
     with pytest.raises(
         ConfigurationError, match="expected one of pitch, energy, durations, spectrogram, lost, loudness"

@@ -137,7 +137,7 @@ def test_a_row_whose_feature_fails_in_a_run_is_left_out_and_named(
     store = run(corpus, tmp_path / "store", features(broken), max_failures=2)
     line = (store / "failures.jsonl").read_text()
     assert '"stage": "alignment"' in line
-    assert "S-0003.npy: 3 phones, the utterance has" in line
+    assert "S-0003.npy: 3 phones, but the utterance has" in line
     assert len(UtteranceDataset(store, verify=True)) == 6
 
 

@@ -1,1 +1,1 @@
-"""What recipes read beside mels and phonemes: pitch, energy, durations, linear spectrograms, arrays made elsewhere."""
+"""Features: pitch, energy, durations, linear spectrograms and imported arrays."""

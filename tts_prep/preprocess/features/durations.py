@@ -1,4 +1,4 @@
-"""From boundaries in seconds to frames: the rounding of four systems, and a sum that is always the mel's."""
+"""Convert boundaries in seconds to durations in frames whose sum is the length of the mel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.errors import AlignmentError
 Frames = npt.NDArray[np.int64]
 
 MAX_DIFFERENCE: Final = 2
-"""Frames by which durations may differ from the mel and are settled; what differs by more is an error."""
+"""The maximum difference in frames between durations and mel that is corrected; a larger one is an error."""
 
 
 def _ming024(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int, n_frames: int) -> Frames:  # noqa: ARG001
@@ -23,18 +23,18 @@ def _ming024(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int,
 
 
 def _paddlespeech(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int, n_frames: int) -> Frames:  # noqa: ARG001
-    """Round each boundary down to a sample, and that down to a frame (PaddleSpeech, by librosa.time_to_frames)."""
+    """Round each boundary down to a sample, then down to a frame (PaddleSpeech, by librosa.time_to_frames)."""
     frames: Frames = np.diff((bounds * sample_rate).astype(np.int64) // hop_length)
     return frames
 
 
 def _espnet(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int, n_frames: int) -> Frames:  # noqa: ARG001
-    """Round each boundary down to a frame; the last phone gets the one frame that centred framing has more (ESPnet)."""
+    """Round each boundary down to a frame; the last phone gets the extra frame of centred framing (ESPnet)."""
     return np.diff(np.floor(bounds * sample_rate / hop_length)).astype(np.int64)
 
 
 def _speechain(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int, n_frames: int) -> Frames:  # noqa: ARG001
-    """Round durations to hundredths of a second, and their shares of the mel to frames, halves to even (SpeeChain)."""
+    """Round durations to 0.01 s, then their shares of the mel to frames, halves to even (SpeeChain)."""
     seconds = np.array([round(length, 2) for length in np.diff(bounds).tolist()], np.float32)
     total = seconds.sum()
     if not total > 0:
@@ -51,43 +51,43 @@ ROUNDINGS: Final[Mapping[str, Callable[[npt.NDArray[np.float64], int, int, int],
 def frames_of(
     bounds: Sequence[float] | npt.NDArray[np.float64], rounding: str, sample_rate: int, hop_length: int, n_frames: int
 ) -> Frames:
-    """Return the frames of each phone, [n_phones], before they are settled with the mel's.
+    """Return the frames of each phone, [n_phones], before `settle`.
 
     Args:
-        bounds: [n_phones + 1] seconds, where phones begin, and where the last one ends.
+        bounds: [n_phones + 1] the starts of phones and the end of the last one, seconds.
         rounding: one of `ROUNDINGS`.
-        n_frames: of the mel; only ``speechain`` uses it.
+        n_frames: the number of frames of the mel; used by ``speechain`` only.
     """
     return ROUNDINGS[rounding](np.asarray(bounds, np.float64), sample_rate, hop_length, n_frames)
 
 
 SURPLUS: Final = ("last_phone", "cut")
-"""What happens to frames of the mel that the durations do not cover."""
+"""The treatment of mel frames that the durations do not cover."""
 
 
 def settle(
     frames: Frames, n_frames: int, where: str, surplus: str = "last_phone", limit: int = MAX_DIFFERENCE
 ) -> tuple[Frames, int]:
-    """Return durations whose sum is n_frames, and by how many frames they were changed.
+    """Return durations whose sum is n_frames, and the number of frames by which they were changed.
 
-    ``last_phone`` is PaddleSpeech's rule: the last phone takes the difference; where it is too short for that, the
-    first one does. Where both are, PaddleSpeech leaves the utterance out; here the longest phone takes it.
-    ``cut`` is ming024's: the durations stay where the mel has more frames, and the mel is cut. Where it has fewer, the
-    rule is the other one.
+    ``last_phone`` is PaddleSpeech's rule: the difference is added to the last phone, or to the first one if the last is
+    too short. If both are too short, PaddleSpeech drops the utterance; this function uses the longest phone. ``cut`` is
+    ming024's rule: if the mel has more frames, the durations are unchanged and the mel is cut; if it has fewer, the
+    other rule applies.
 
     Args:
-        limit: frames by which the sum may differ.
+        limit: the maximum difference of the sum in frames.
 
     Raises:
-        AlignmentError: the sum differs by more than the limit, or no phone can take the difference.
+        AlignmentError: the difference exceeds the limit, or no phone is long enough.
     """
     difference = n_frames - int(frames.sum())
     if difference == 0:
         return frames, 0
     if abs(difference) > limit:
         raise AlignmentError(
-            f"{where}: the durations are {frames.sum():,} frames, the mel has {n_frames:,}; a difference of up to "
-            f"{limit} is settled, this one is more than rounding: is it the alignment of another recording?"
+            f"{where}: the durations sum to {frames.sum():,} frames, the mel has {n_frames:,}; expected a difference "
+            f"of at most {limit}; is it the alignment of another recording?"
         )
     if surplus == "cut" and difference > 0:
         return frames, difference
@@ -97,6 +97,6 @@ def settle(
             settled[phone] += difference
             return settled, difference
     raise AlignmentError(
-        f"{where}: the durations are {frames.sum():,} frames, the mel has {n_frames:,}, and no phone can take "
-        "the difference"
+        f"{where}: the durations sum to {frames.sum():,} frames, the mel has {n_frames:,}, and no phone is long "
+        "enough to correct the difference"
     )

@@ -1,4 +1,4 @@
-"""The array ``durations``: the frames of every phoneme, out of a folder of alignments."""
+"""The array ``durations``: the frames of every phoneme, from alignments."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 
 @dataclass(frozen=True)
 class DurationsFeature:
-    """The frames of every phoneme; their sum is the number of frames of the mel.
+    """The frames of every phoneme, whose sum is the number of frames of the mel.
 
-    What was changed to make it so is counted as a remark.
+    Corrections of the sum are counted as remarks.
     """
 
     settings: AlignmentConfig
@@ -33,26 +33,27 @@ class DurationsFeature:
         return (ArraySpec("durations", "int32", (), "phoneme", settings=self.settings.as_dict(), software=software),)
 
     def source(self, utterance_id: str, speaker: str) -> str | None:
-        """Return the SHA-256 of the utterance's alignment, None where there is none."""
+        """Return the SHA-256 of the utterance's alignment; None if there is none."""
         return self.folder.sha256(utterance_id, speaker)
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the durations of one utterance.
 
         Raises:
-            AlignmentError: the alignment is missing or broken, has another number of phones than the utterance has
-                phonemes, or does not fit the mel.
+            AlignmentError: the alignment is missing or broken, its number of phones is not that of the phonemes, or its
+                durations do not match the mel.
         """
         alignment = self.folder.read(utterance.id, utterance.speaker, self.settings.tier)
         if self.settings.silences == "cut":
             alignment = alignment.trimmed()
         if alignment.n_phones != len(utterance.phonemes):
             raise AlignmentError(
-                f"{alignment.where}: {alignment.n_phones} phones, the utterance has {len(utterance.phonemes)} phonemes"
-                + ("" if self.settings.phonemes == "alignment" else "; phonemes=alignment takes those of the file")
+                f"{alignment.where}: {alignment.n_phones} phones, but the utterance has {len(utterance.phonemes)} "
+                "phonemes"
+                + ("" if self.settings.phonemes == "alignment" else "; phonemes=alignment uses those of the file")
             )
         durations, changed = alignment.durations(self.settings, self.sample_rate, self.hop_length, utterance.n_frames)
-        remarks = (("durations", f"{changed:+d} frames given to a phone"),) if changed else ()
+        remarks = (("durations", f"{changed:+d} frames added to a phone"),) if changed else ()
         return FeatureValues({"durations": durations.astype(np.int32)}, remarks=remarks)
 
 
@@ -62,7 +63,7 @@ def durations_feature(
     """Return the feature ``durations``.
 
     Raises:
-        ConfigurationError: there is no folder, or it is not there.
+        ConfigurationError: the folder is None or does not exist.
     """
     if folder is None:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Energy: the L2 norm of every frame, of the magnitude spectrogram or of the log-mel."""
+"""Energy: the L2 norm of each frame of the magnitude spectrogram or of the log-mel."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, se
 
 @dataclass(frozen=True)
 class EnergyConfig:
-    """What energy is the norm of.
+    """The settings of energy.
 
     Attributes:
-        of: ``magnitude``, the spectrum's magnitudes from 0 to half the sample rate (ming024/FastSpeech2, ESPnet,
-            PaddleSpeech, Coqui TTS), or ``log_mel``, the bins of the mel as it is stored (FastPitch, NeMo).
+        of: ``magnitude``, the norm over all magnitudes of the spectrum (ming024/FastSpeech2, ESPnet, PaddleSpeech,
+            Coqui TTS), or ``log_mel``, the norm over the stored mel bins (FastPitch, NeMo).
     """
 
     of: str = "magnitude"
@@ -37,7 +37,7 @@ class EnergyFeature:
 
     @classmethod
     def of(cls, settings: EnergyConfig, recipe: MelConfig) -> EnergyFeature:  # noqa: ARG003
-        """Return the feature for a recipe."""
+        """Return the feature for mel settings."""
         return cls(settings)
 
     @property
@@ -46,7 +46,7 @@ class EnergyFeature:
         return (ArraySpec("energy", "float32", (), "frame", settings=settings_of(self.settings)),)
 
     def source(self, utterance_id: str, speaker: str) -> None:
-        """Return None: energy comes from the recording."""
+        """Return None: energy is computed from the recording."""
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the energy of one utterance."""
@@ -56,7 +56,7 @@ class EnergyFeature:
 
 
 def norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the L2 norm of each row, summed at double precision, [n_rows] float32."""
+    """Return the L2 norm of each row, [n_rows] float32, computed in double precision."""
     values = rows.astype(np.float64)
     squares: npt.NDArray[np.float64] = np.einsum("tm,tm->t", values, values)
     return np.sqrt(squares).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What a feature is: arrays that are computed from one utterance at a time."""
+"""The interface of features: arrays computed from one utterance at a time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tts_prep.preprocess.audio.mel import Energy, Mel, MelExtractor
 
 @dataclass(frozen=True, eq=False)
 class FeatureInput:
-    """One utterance, for a feature to be computed from. What costs something is computed when it is first used.
+    """The input of a feature: one utterance. Expensive attributes are computed on first access.
 
     Attributes:
         id, speaker, text, phoneme_text: as in the index.
         phonemes: [n_phonemes] int32.
-        n_frames: of the mel in the store.
-        extractor: of the mel's recipe.
-        read: returns the waveform that the mel is made from.
-        known: ``mel`` and ``energy``, where they are there already.
+        n_frames: the number of frames of the mel in the store.
+        extractor: the mel extractor of the store.
+        read: returns the waveform from which the mel is computed.
+        known: ``mel`` and ``energy``, if already computed.
     """
 
     id: str
@@ -42,15 +42,15 @@ class FeatureInput:
 
     @property
     def recipe(self) -> MelConfig:
-        """The recipe of the mel."""
+        """The mel settings."""
         return self.extractor.config
 
     @cached_property
     def waveform(self) -> Waveform:
-        """The recording at the sample rate of the recipe, [n_samples] float32; its level is not changed.
+        """The recording at the sample rate of the mel, at its original level, [n_samples] float32.
 
         Raises:
-            AudioError: the recording cannot be read any more.
+            AudioError: the recording cannot be read.
         """
         return self.read()
 
@@ -71,12 +71,12 @@ class FeatureInput:
 
 @dataclass(frozen=True, eq=False)
 class FeatureValues:
-    """The arrays of one utterance.
+    """The result of a feature for one utterance.
 
     Attributes:
-        arrays: name → values, as the feature's specs say.
-        counted: name → [rows] booleans: what the statistics count; all rows of an array without an entry.
-        remarks: (kind, what) that a run counts, such as ``("pitch", "all frames unvoiced")``.
+        arrays: the values by array name, matching the feature's specs.
+        counted: masks [rows] by array name of the rows to include in the statistics; all rows without an entry.
+        remarks: pairs (kind, what) that the run counts, such as ``("pitch", "all frames unvoiced")``.
     """
 
     arrays: Mapping[str, Array]
@@ -85,26 +85,26 @@ class FeatureValues:
 
 
 class Feature(Protocol):
-    """Computes arrays of an utterance. Sent to worker processes: an object of a module's class, small to pickle.
+    """Computes arrays of an utterance. It is sent to worker processes, so it must be picklable.
 
-    The values depend on the utterance, the recipe of its mel, and the settings in the specs; on nothing else.
+    The values depend only on the utterance, the mel settings, and the settings in the specs.
     """
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
-        """The arrays: name, dtype, shape and axis, and with them the settings and the versions of libraries."""
+        """The specifications of the arrays, with settings and versions of libraries."""
 
     def source(self, utterance_id: str, speaker: str) -> object:
-        """Return what the values of an utterance come from beside its recording: JSON such as a checksum, or None."""
+        """Return the inputs of an utterance other than its recording, as JSON, such as a checksum; or None."""
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the arrays of one utterance.
 
         Raises:
-            UtteranceError: they cannot be computed, or do not fit the utterance.
+            UtteranceError: they cannot be computed, or do not match the utterance.
         """
 
 
 def settings_of(config: Any) -> dict[str, Any]:
-    """Return a frozen dataclass of settings as JSON."""
+    """Return a dataclass of settings as JSON, without those that are None."""
     return {name: value for name, value in vars(config).items() if value is not None}

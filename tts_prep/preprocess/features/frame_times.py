@@ -1,8 +1,7 @@
-"""The instants at which the frames of a mel spectrogram are centred, and bringing a waveform onto their grid.
+"""The centres of mel frames, and alignment of pitch trackers with them.
 
-Pitch trackers give one value every hop, the first one at sample 0. A mel whose framing pads (n_fft − hop) / 2 samples
-has its frames half a hop later. A track on the wrong grid is hard to notice,
-so every tracker gets its waveform from here.
+Pitch trackers return one value per hop, the first one at sample 0. If framing pads (n_fft − hop) / 2 samples, mel frames
+are centred half a hop later. All trackers use `TrackerGrid`, because a misaligned track is hard to notice.
 """
 
 from __future__ import annotations
@@ -17,33 +16,33 @@ from tts_prep.preprocess.audio.framing import Waveform, frame_padding, n_frames
 
 
 def first_centre(n_samples: int, config: MelConfig) -> int:
-    """Return the sample of a waveform at which its first mel frame is centred; frame *t* is t · hop_length later.
+    """Return the sample at which the first mel frame of a waveform is centred. Frame *t* is t · hop_length later.
 
-    Negative where the recipe puts zeros in front of the waveform (``edge_zeros``).
+    It is negative if the settings add zeros before the waveform (``edge_zeros``).
 
     Raises:
-        AudioError: the waveform is too short to be framed.
+        AudioError: the waveform is too short for the framing.
     """
     left, _ = frame_padding(n_samples, config)
     return config.n_fft // 2 - left - config.edge_zeros
 
 
 def frame_centres(n_samples: int, config: MelConfig) -> npt.NDArray[np.int64]:
-    """Return the samples of a waveform at which its mel frames are centred, [n_frames].
+    """Return the samples at which the mel frames of a waveform are centred, [n_frames].
 
     Raises:
-        AudioError: the waveform is too short to be framed.
+        AudioError: the waveform is too short for the framing.
     """
     return first_centre(n_samples, config) + config.hop_length * np.arange(n_frames(n_samples, config))
 
 
 @dataclass(frozen=True)
 class TrackerGrid:
-    """A waveform such that a tracker with one value every hop, from sample 0 on, meets the centres of the mel frames.
+    """Padding and selection that align a tracker with one value per hop with the mel frames of a waveform.
 
     Attributes:
-        lead: zeros to put in front of the waveform.
-        first: the tracker's value that belongs to mel frame 0.
+        lead: the number of zeros to add before the waveform.
+        first: the index of the tracker's value for mel frame 0.
         n_frames: the number of mel frames.
         hop_length: samples.
     """
@@ -58,7 +57,7 @@ class TrackerGrid:
         """Return the grid of a waveform's mel frames.
 
         Raises:
-            AudioError: the waveform is too short to be framed.
+            AudioError: the waveform is too short for the framing.
         """
         centre = first_centre(n_samples, config)
         hop = config.hop_length
@@ -66,10 +65,10 @@ class TrackerGrid:
         return cls(lead, (centre + lead) // hop, n_frames(n_samples, config), hop)
 
     def padded(self, waveform: Waveform, tail: int = 0) -> Waveform:
-        """Return the waveform with the zeros in front, and ``tail`` zeros behind."""
+        """Return the waveform with the leading zeros and ``tail`` trailing zeros."""
         return np.pad(waveform, (self.lead, tail)) if self.lead or tail else waveform
 
     def select(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the values of the mel frames, [n_frames], out of a tracker's; 0 where the tracker ended before."""
+        """Select the values of the mel frames, [n_frames], from those of a tracker; missing ones are 0."""
         selected = values[self.first : self.first + self.n_frames]
         return np.pad(selected, (0, self.n_frames - len(selected)))

@@ -1,4 +1,4 @@
-"""Arrays made elsewhere: one ``.npy`` file an utterance, or one ``.npz`` or HDF5 file with all of them by id."""
+"""Imported arrays: one ``.npy`` file per utterance, or one ``.npz`` or HDF5 file with all utterances by id."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _HDF5: Final = (".h5", ".hdf5")
 
 @dataclass(frozen=True)
 class ImportedArray:
-    """An array whose values lie in files: dtype and shape of a row are those of the first one found.
+    """An array read from files. Its dtype and row shape are those of the first array found.
 
     Attributes:
-        spec: of the array.
-        path: a folder with ``ID.npy``, or a ``.npz`` or HDF5 file with one dataset an id.
+        spec: the specification of the array.
+        path: a folder of ``ID.npy`` files, or a ``.npz`` or HDF5 file with one dataset per id.
     """
 
     spec: ArraySpec
@@ -38,12 +38,11 @@ class ImportedArray:
         """Return the array of a folder or file.
 
         Args:
-            axis: what its rows follow: the mel's frames, the phonemes, the waveform's samples, one row an utterance, or
-                rows of their own.
-            rate: rows for each second, Hz; only with the axis ``own``.
+            axis: one of `AXES`: one row per mel frame, per phoneme, per sample or per utterance, or any number of rows.
+            rate: rows per second, Hz; only with the axis ``own``.
 
         Raises:
-            ConfigurationError: the path holds no array, or the store cannot have such an array.
+            ConfigurationError: the path has no array, or the array is not valid for a store.
         """
         if axis not in AXES:
             raise ConfigurationError(f"array '{name}': axis: expected one of {', '.join(AXES)}, found {axis!r}")
@@ -51,17 +50,17 @@ class ImportedArray:
         first = _first(where, name)
         shape = first.shape if axis == "utterance" else first.shape[1:]
         if axis != "utterance" and first.ndim == 0:
-            raise ConfigurationError(f"array '{name}': {path}: holds single numbers; axis=utterance takes those")
+            raise ConfigurationError(f"array '{name}': {path}: contains scalars; use axis=utterance for them")
         spec = ArraySpec(name, first.dtype.newbyteorder("=").name, tuple(shape), axis, rate=rate)
         return cls(spec.checked(), where)
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
-        """The one array."""
+        """The specification of the array."""
         return (self.spec,)
 
     def source(self, utterance_id: str, speaker: str) -> str | None:  # noqa: ARG002
-        """Return the SHA-256 of the file, None where there is none for the utterance."""
+        """Return the SHA-256 of the utterance's file; None if there is none."""
         path = self._file(utterance_id)
         return file_sha256(path) if path.is_file() else None
 
@@ -69,7 +68,7 @@ class ImportedArray:
         """Return the array of one utterance.
 
         Raises:
-            FeatureError: there is none, or it cannot be read.
+            FeatureError: there is no array for the utterance, or it cannot be read.
         """
         path = self._file(utterance.id)
         try:
@@ -85,14 +84,14 @@ class ImportedArray:
     def _file(self, utterance_id: str) -> Path:
         if not self.path.is_dir():
             return self.path
-        # An id may be a path; nothing outside of the folder is read.
+        # An id can contain a path, but files outside of the folder are not read.
         path = self.path / f"{utterance_id}.npy"
         inside = path.resolve().is_relative_to(self.path.resolve())
         return path if inside and path.is_file() else self.path / f"{Path(utterance_id).name}.npy"
 
 
 def _first(path: Path, name: str) -> Array:
-    """Return one array, to know dtype and shape from."""
+    """Return one array, which defines dtype and shape."""
     try:
         if path.is_dir():
             first = min(path.glob("**/*.npy"), default=None)
@@ -109,9 +108,9 @@ def _first(path: Path, name: str) -> Array:
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ConfigurationError(f"array '{name}': {path}: cannot be read ({error})") from error
     if values is None:
-        raise ConfigurationError(f"array '{name}': {path}: holds no array")
-    found: Array = values
-    return found
+        raise ConfigurationError(f"array '{name}': {path}: contains no array")
+    first_array: Array = values
+    return first_array
 
 
 def _read(path: Path, key: str | None) -> Array:

@@ -1,4 +1,4 @@
-"""Pitch: the fundamental frequency at the centre of every mel frame, and whether the frame is voiced."""
+"""Pitch: the fundamental frequency at the centre of each mel frame, and whether the frame is voiced."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ ALGORITHMS: Final = ("dio", "harvest", "pyin")
 UNITS: Final = ("hz", "ln_hz")
 UNVOICED: Final = ("zero", "interpolated")
 
-# WORLD's own defaults; for pyin the notes C2 and C7, which NVIDIA's FastPitch and NeMo take.
+# WORLD's defaults; for pyin the notes C2 and C7, as in NVIDIA's FastPitch and NeMo.
 _RANGES: Final = {"dio": (71.0, 800.0), "harvest": (71.0, 800.0), "pyin": (440 * 2 ** (-33 / 12), 440 * 2 ** (27 / 12))}
 
 
 @dataclass(frozen=True)
 class PitchConfig:
-    """How pitch is computed.
+    """The settings of pitch.
 
     Attributes:
         algorithm: ``dio`` (WORLD's DIO, refined by StoneMask), ``harvest`` (WORLD's Harvest) or ``pyin``
-            (probabilistic YIN, as librosa has it).
-        floor, ceiling: Hz; None for the defaults of the algorithm: 71 to 800 for WORLD, C2 to C7 (65.4 to 2093.0)
-            for pyin.
-        unvoiced: what unvoiced frames hold: ``zero``, or ``interpolated`` linearly between voiced neighbours, the
-            first and last voiced values held at the ends. An utterance without any voiced frame is all zeros.
-        unit: ``hz``, or ``ln_hz``, the natural logarithm; interpolation comes first, and zeros stay zeros.
-        frame_length: samples that pyin looks at for one value; the other algorithms do not use it.
+            (probabilistic YIN, librosa's implementation).
+        floor, ceiling: Hz; None uses the defaults of the algorithm: 71 to 800 for WORLD, C2 to C7 (65.4 to 2093.0) for
+            pyin.
+        unvoiced: the values of unvoiced frames: ``zero``, or ``interpolated`` linearly between voiced frames and
+            constant at the ends. An utterance without voiced frames is all zeros.
+        unit: ``hz``, or ``ln_hz``, the natural logarithm, taken after interpolation; zeros remain zeros.
+        frame_length: the frame length of pyin in samples; ignored by the other algorithms.
     """
 
     algorithm: str = "dio"
@@ -57,10 +57,10 @@ class PitchConfig:
                 raise ConfigurationError(f"pitch: {name}: expected one of {', '.join(allowed)}, found {value!r}")
 
     def resolved(self, sample_rate: int) -> PitchConfig:
-        """Return the same with numbers for floor and ceiling.
+        """Return the settings with defaults of floor and ceiling filled in.
 
         Raises:
-            ConfigurationError: the range is empty or beyond half the sample rate, or the frame is too short for it.
+            ConfigurationError: the range is empty or exceeds half the sample rate, or the frame is too short for it.
         """
         low, high = _RANGES[self.algorithm]
         low = low if self.floor is None else self.floor
@@ -69,10 +69,10 @@ class PitchConfig:
             raise ConfigurationError(
                 f"pitch: expected 0 < floor < ceiling <= {sample_rate / 2:g} Hz, found {low:g} and {high:g}"
             )
-        # librosa asks for two periods of the floor in a frame, and cannot do with less than one.
+        # librosa requires two periods of the floor per frame.
         if self.algorithm == "pyin" and sample_rate / low >= self.frame_length // 2:
             raise ConfigurationError(
-                f"pitch: pyin needs two periods of the floor in a frame: {low:g} Hz at {sample_rate} Hz takes a "
+                f"pitch: pyin needs two periods of the floor in a frame: {low:g} Hz at {sample_rate} Hz needs a "
                 f"frame_length of {2 * math.floor(sample_rate / low) + 2}, found {self.frame_length}"
             )
         return replace(self, floor=low, ceiling=high)
@@ -83,8 +83,8 @@ class Pitch:
     """The pitch of one utterance.
 
     Attributes:
-        pitch: [n_frames] float32, in the unit of the settings.
-        voiced: [n_frames] uint8, 1 where the algorithm found a pitch.
+        pitch: [n_frames] float32, in the configured unit.
+        voiced: [n_frames] uint8, 1 for voiced frames.
     """
 
     pitch: npt.NDArray[np.float32]
@@ -92,14 +92,15 @@ class Pitch:
 
 
 def pitch_of(waveform: Waveform, config: MelConfig, settings: PitchConfig) -> Pitch:
-    """Return the pitch at the instants at which the mel frames of a waveform are centred.
+    """Return the pitch at the centres of the mel frames of a waveform.
 
     Args:
-        waveform: [n_samples] at the sample rate of the mel's recipe.
+        waveform: [n_samples] at the sample rate of the mel.
 
     Raises:
-        AudioError: the waveform is too short to be framed.
-        ConfigurationError: floor, ceiling or frame length cannot be used, or the algorithm's library is missing.
+        AudioError: the waveform is too short for the framing.
+        ConfigurationError: floor, ceiling or frame length is invalid.
+        MissingPackageError: the library of the algorithm is not installed.
     """
     settings = settings.resolved(config.sample_rate)
     grid = TrackerGrid.of(len(waveform), config)
@@ -114,15 +115,15 @@ def pitch_of(waveform: Waveform, config: MelConfig, settings: PitchConfig) -> Pi
 
 
 def interpolate_unvoiced(values: Track) -> Track:
-    """Return a track whose zeros are interpolated linearly, the first and last values held; all zeros stay zeros."""
+    """Interpolate the zeros of a track linearly, with constant ends. A track of zeros is unchanged."""
     voiced = np.flatnonzero(values)
     return np.interp(np.arange(len(values)), voiced, values[voiced]) if len(voiced) else values
 
 
 def world_frames(n_samples: int, sample_rate: int, frame_period: float) -> int:
-    """Return how many values WORLD gives for a waveform.
+    """Return the number of values that WORLD returns for a waveform.
 
-    That is ⌊1000 · n / rate / period⌋ + 1 in floating point, which is one too few for some whole numbers of hops. See
+    It is ⌊1000 · n / rate / period⌋ + 1 in floating point, which is one too few for some integer numbers of hops. See
     ``GetSamplesForDIO`` in WORLD's ``dio.cpp``.
 
     Args:
@@ -137,7 +138,7 @@ def _world(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: Pi
     n_samples = grid.lead + len(waveform)
     tail = 0
     if world_frames(n_samples, sample_rate, period) < grid.first + grid.n_frames:
-        # Half a hop more than the last centre needs: no rounding can lose that value.
+        # Half a hop beyond the last centre, so that rounding cannot lose its value.
         tail = max(1, (grid.first + grid.n_frames - 1) * grid.hop_length + grid.hop_length // 2 + 1 - n_samples)
     x = grid.padded(waveform, tail).astype(np.float64)
     estimate = pyworld.harvest if settings.algorithm == "harvest" else pyworld.dio
@@ -151,13 +152,13 @@ def import_pyworld() -> ModuleType:
     """Import pyworld.
 
     Raises:
-        MissingPackageError: it is not installed.
+        MissingPackageError: pyworld is not installed.
     """
     try:
         import pyworld
     except ImportError as error:
         raise MissingPackageError(
-            "pitch: dio and harvest need pyworld, which is not installed; pip install 'tts-prep[pitch]', or take "
+            "pitch: dio and harvest need pyworld, which is not installed; pip install 'tts-prep[pitch]', or use "
             "algorithm=pyin"
         ) from error
     return pyworld
@@ -169,7 +170,7 @@ def _pyin(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: Pit
     floor, ceiling = settings.floor, settings.ceiling
     assert floor is not None
     assert ceiling is not None
-    # One value every hop from sample 0 on, the last one at or before the end.
+    # librosa returns one value per hop from sample 0 to the end.
     tail = max(0, (grid.first + grid.n_frames - 1) * grid.hop_length - grid.lead - len(waveform))
     values, voiced, _ = librosa.pyin(
         grid.padded(waveform, tail),

@@ -16,19 +16,20 @@ from tts_prep.preprocess.features.pitch import PitchConfig, import_pyworld, pitc
 
 @dataclass(frozen=True)
 class PitchFeature:
-    """The pitch of every mel frame, and whether it is voiced.
+    """The pitch and the voicing of every mel frame.
 
-    Statistics of ``pitch`` are those of voiced frames.
+    The statistics of ``pitch`` are over voiced frames.
     """
 
     settings: PitchConfig
 
     @classmethod
     def of(cls, settings: PitchConfig, recipe: MelConfig) -> PitchFeature:
-        """Return the feature with numbers for floor and ceiling.
+        """Return the feature with defaults of floor and ceiling filled in.
 
         Raises:
-            ConfigurationError: the settings cannot be used with the recipe's sample rate, or pyworld is missing.
+            ConfigurationError: the settings are invalid for the sample rate.
+            MissingPackageError: pyworld is required and not installed.
         """
         if settings.algorithm != "pyin":
             import_pyworld()
@@ -50,18 +51,18 @@ class PitchFeature:
         )
 
     def source(self, utterance_id: str, speaker: str) -> None:
-        """Return None: pitch comes from the recording."""
+        """Return None: pitch is computed from the recording."""
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return pitch and voicing of one utterance."""
-        found = pitch_of(utterance.waveform, utterance.recipe, self.settings)
-        pitch, voiced = found.pitch[: utterance.n_frames], found.voiced[: utterance.n_frames]
+        result = pitch_of(utterance.waveform, utterance.recipe, self.settings)
+        pitch, voiced = result.pitch[: utterance.n_frames], result.voiced[: utterance.n_frames]
         remarks = () if voiced.any() else (("pitch", "no voiced frame"),)
         return FeatureValues({"pitch": pitch, "voiced": voiced}, {"pitch": voiced.astype(np.bool_)}, remarks)
 
 
 def _pyworld_version() -> str:
-    # Both give the package of the same name.
+    # pyworld and pyworld-prebuilt both provide the module.
     for name in packages_distributions().get("pyworld", []):
         return f"{name} {version(name)}"
-    raise ConfigurationError("pitch: pyworld is installed without its version; reinstall it")
+    raise ConfigurationError("pitch: the version of pyworld is unknown; reinstall it")

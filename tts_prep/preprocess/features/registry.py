@@ -1,4 +1,4 @@
-"""The features by name, those of other packages by their entry points, and reading their settings out of texts."""
+"""The features by name, including those of other packages, and parsing of their settings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tts_prep.preprocess.features.pitch_feature import PitchFeature
 from tts_prep.preprocess.features.spectrogram import SpectrogramConfig, SpectrogramFeature
 
 ENTRY_POINTS: Final = "tts_prep.features"
-"""The group of entry points by which other packages bring features.
+"""The entry point group for features of other packages.
 
-An entry point is a function of a `MelConfig` and of settings, texts by name, that returns a `Feature`.
+An entry point is a function of a `MelConfig` and of settings (strings by name) that returns a `Feature`.
 """
 
 FEATURES: Final = ("pitch", "energy", "durations", "spectrogram")
@@ -36,15 +36,15 @@ _SETTINGS: Final[Mapping[str, type]] = {
 
 
 def parse_feature(text: str) -> tuple[str, dict[str, str]]:
-    """Return name and settings of ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``.
+    """Parse ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` to name and settings.
 
     Raises:
-        ConfigurationError: a setting has another form, or stands twice.
+        ConfigurationError: a setting is malformed or repeated.
     """
     name, _, rest = text.partition(":")
     settings: dict[str, str] = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
+    for setting in filter(None, rest.split(",")):
+        key, equals, value = setting.partition("=")
         if not equals or not key or key in settings:
             raise ConfigurationError(
                 f"feature: expected NAME or NAME:KEY=VALUE,KEY=VALUE, each key once, found {text[:80]!r}"
@@ -54,10 +54,10 @@ def parse_feature(text: str) -> tuple[str, dict[str, str]]:
 
 
 def alignment_config(settings: Mapping[str, str]) -> AlignmentConfig:
-    """Return the settings of ``durations``; ``label.X=Y`` puts the symbol Y in the place of the label X.
+    """Return the settings of ``durations``; ``label.X=Y`` maps the label X to the symbol Y.
 
     Raises:
-        ConfigurationError: there is no such setting, or it has no such value.
+        ConfigurationError: a setting does not exist or has an invalid value.
     """
     labels = {key.removeprefix("label."): value for key, value in settings.items() if key.startswith("label.")}
     plain = {key: value for key, value in settings.items() if not key.startswith("label.")}
@@ -66,16 +66,16 @@ def alignment_config(settings: Mapping[str, str]) -> AlignmentConfig:
 
 
 def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alignments: Path | None = None) -> Feature:
-    """Make a feature.
+    """Create a feature.
 
     Args:
-        name: one of `FEATURES`, or the name of an entry point of the group `ENTRY_POINTS`.
-        settings: texts by name.
-        recipe: of the mel.
-        alignments: where the alignments lie, for ``durations``.
+        name: one of `FEATURES`, or the name of an entry point in the group `ENTRY_POINTS`.
+        settings: values as strings, by name.
+        recipe: the mel settings.
+        alignments: the path of alignments, for ``durations``.
 
     Raises:
-        ConfigurationError: there is no such feature or setting, or it cannot be computed here.
+        ConfigurationError: the feature or a setting does not exist, or the feature cannot be created.
     """
     if name == "durations":
         return durations_feature(alignment_config(settings), alignments, recipe.sample_rate, recipe.hop_length)
@@ -85,22 +85,22 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
         return EnergyFeature.of(_configured(name, settings), recipe)
     if name == "spectrogram":
         return SpectrogramFeature.of(_configured(name, settings), recipe)
-    found = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if name not in found:
-        known = ", ".join([*FEATURES, *sorted(found)])
+    others = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in others:
+        known = ", ".join([*FEATURES, *sorted(others)])
         raise ConfigurationError(f"feature: expected one of {known}, found {name!r}")
     try:
-        make: Callable[[MelConfig, Mapping[str, str]], Feature] = found[name].load()
+        make: Callable[[MelConfig, Mapping[str, str]], Feature] = others[name].load()
         return make(recipe, settings)
     except (ImportError, AttributeError, TypeError) as error:
-        raise ConfigurationError(f"feature '{name}' of {found[name].value}: cannot be made ({error})") from error
+        raise ConfigurationError(f"feature '{name}' of {others[name].value}: cannot be created ({error})") from error
 
 
 def make_imported(text: str) -> ImportedArray:
-    """Make the array that ``NAME@AXIS=PATH`` describes; ``NAME=PATH`` has rows of its own, ``NAME@own:RATE`` a rate.
+    """Create an imported array from ``NAME@AXIS=PATH``, ``NAME=PATH`` (the axis ``own``) or ``NAME@own:RATE=PATH``.
 
     Raises:
-        ConfigurationError: the text has another form, or the path holds no array.
+        ConfigurationError: the text is malformed, or the path contains no array.
     """
     head, equals, path = text.partition("=")
     name, at, axis = head.partition("@")

@@ -1,4 +1,4 @@
-"""Linear spectrograms: the magnitudes that the mel's filter bank sees, as VITS and Coqui TTS cache them."""
+"""Linear spectrograms: the magnitudes before the mel filter bank, as VITS and Coqui TTS cache them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, se
 
 @dataclass(frozen=True)
 class SpectrogramConfig:
-    """How a linear spectrogram is computed and stored.
+    """The settings of linear spectrograms.
 
     Attributes:
-        dtype: ``float32``, or ``float16``: eleven bits of every magnitude.
-        power_offset: ε of √(|X|² + ε): 1e-6 in VITS and Coqui's VITS; None for that of the mel's recipe.
+        dtype: ``float32``, or ``float16`` with eleven bits of precision.
+        power_offset: ε of √(|X|² + ε): 1e-6 in VITS and Coqui's VITS; None uses that of the mel settings.
     """
 
     dtype: str = "float32"
@@ -37,17 +37,17 @@ class SpectrogramConfig:
 
 @dataclass(frozen=True, eq=False)
 class SpectrogramFeature:
-    """The linear magnitude spectrogram, with framing, padding, window and level of the mel's recipe."""
+    """The linear magnitude spectrogram, with the framing, padding, window and level of the mel."""
 
     settings: SpectrogramConfig
     extractor: MelExtractor
 
     @classmethod
     def of(cls, settings: SpectrogramConfig, recipe: MelConfig) -> SpectrogramFeature:
-        """Return the feature for a recipe."""
+        """Return the feature for mel settings."""
         n_bins = recipe.n_fft // 2 + 1
         places = np.arange(n_bins + 1, dtype=np.int64)
-        # A filter of one bin each, so that the one kernel makes spectrograms too.
+        # A filter bank with one filter per bin, so that the mel kernel computes the spectrogram.
         bank = FilterBank(places[:-1].copy(), places, np.ones(n_bins, np.float32), n_bins)
         offset = recipe.power_offset if settings.power_offset is None else settings.power_offset
         linear = replace(recipe, power=1, power_offset=offset, n_mels=n_bins)
@@ -61,7 +61,7 @@ class SpectrogramFeature:
         return (ArraySpec("spectrogram", self.settings.dtype, (n_bins,), "frame", settings=settings),)
 
     def source(self, utterance_id: str, speaker: str) -> None:
-        """Return None: the spectrogram comes from the recording."""
+        """Return None: the spectrogram is computed from the recording."""
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the spectrogram of one utterance."""
@@ -71,6 +71,6 @@ class SpectrogramFeature:
         """Return the magnitudes of a waveform, [n_frames, n_fft / 2 + 1].
 
         Raises:
-            AudioError: the waveform is too short to be framed.
+            AudioError: the waveform is too short for the framing.
         """
         return self.extractor.magnitudes(waveform).astype(self.settings.dtype)

@@ -1,1 +1,1 @@
-"""Reading what an aligner wrote: TextGrids, CTM files, durations as arrays or texts."""
+"""Read alignments: TextGrids, CTM files, and durations in array or text files."""

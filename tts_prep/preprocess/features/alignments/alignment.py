@@ -1,4 +1,4 @@
-"""The alignment of one utterance: its phones in the frames of its mel, silences at the ends kept or cut."""
+"""The alignment of an utterance: durations of phones in mel frames, with silences at the ends kept or cut."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
 from tts_prep.preprocess.features.durations import ROUNDINGS, SURPLUS, Frames, frames_of, settle
 
 SILENCES: Final = frozenset({"", "sil", "sp", "spn"})
-"""Labels that are cut at the ends where silences are cut."""
+"""The labels of silences that are cut at the ends with ``silences=cut``."""
 
 TEXTGRIDS: Final = (".TextGrid", ".interval")
-"""Endings of TextGrids; Baker's corpus has the second one."""
+"""The extensions of TextGrids; Baker's corpus uses the second one."""
 
 ENDINGS: Final = (*TEXTGRIDS, ".npy", ".txt", ".dur")
-"""Endings of the files of an alignment folder, in the order in which they are looked for."""
+"""The extensions of alignment files, in the order of lookup."""
 
 
 @dataclass(frozen=True)
 class AlignmentConfig:
-    """What becomes of alignments.
+    """The settings of alignments.
 
     Attributes:
-        rounding: one of `ROUNDINGS`: how boundaries become frames.
-        surplus: what happens to frames of the mel, two at most, that the durations do not cover: ``last_phone`` gives
-            them to the last phone, ``cut`` takes them off the mel and all that lies along it.
-        phonemes: ``frontend``, or ``alignment``: the labels replace the frontend's phonemes.
-        silences: ``kept``, or ``cut``: the audio begins with the first phone that is none of `SILENCES`, and ends
-            with the last one.
-        tier: of the TextGrids; None for the first one named ``phones``, ``phone`` or ``phonemes``.
-        labels: label → the symbol that takes its place; a pause without a label becomes ``sp``.
+        rounding: the conversion of boundaries to frames, one of `ROUNDINGS`.
+        surplus: the treatment of mel frames, two at most, that the durations do not cover: ``last_phone`` adds them to
+            the last phone, ``cut`` removes them from the mel and all arrays per frame.
+        phonemes: ``frontend``, or ``alignment``, with which labels replace the frontend's phonemes.
+        silences: ``kept``, or ``cut``, with which the audio starts at the first phone that is not in `SILENCES` and
+            ends at the last one.
+        tier: the tier of TextGrids; None uses the first one named ``phones``, ``phone`` or ``phonemes``.
+        labels: symbols that replace labels; a pause without a label becomes ``sp``.
     """
 
     rounding: str = "ming024"
@@ -64,11 +64,11 @@ class AlignmentConfig:
 
     @property
     def changes_mels(self) -> bool:
-        """Whether mels or phonemes are others than without the alignments."""
+        """Whether alignments change mels or phonemes."""
         return self.surplus == "cut" or self.phonemes == "alignment" or self.silences == "cut"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as they stand in the manifest."""
+        """Return the settings as in the manifest."""
         return {**{name: value for name, value in vars(self).items() if value is not None}, "labels": dict(self.labels)}
 
 
@@ -78,9 +78,9 @@ class Alignment:
 
     Attributes:
         where: the file, for messages.
-        labels: of the phones; None where the file holds numbers only.
-        bounds: [n_phones + 1] seconds, from the start of the recording; None where the file holds frames.
-        frames: [n_phones], where the file holds frames.
+        labels: the labels of phones; None if the file has numbers only.
+        bounds: [n_phones + 1] seconds from the start of the recording; None if the file has frames.
+        frames: [n_phones] frames of phones, if the file has frames.
     """
 
     where: str
@@ -90,13 +90,13 @@ class Alignment:
 
     @classmethod
     def of_intervals(cls, intervals: tuple[Interval, ...], where: str) -> Alignment:
-        """Return the alignment of intervals that follow each other."""
+        """Return the alignment of contiguous intervals."""
         bounds = [interval.start for interval in intervals] + [intervals[-1].end]
         return cls(where, tuple(interval.label for interval in intervals), np.array(bounds))
 
     @classmethod
     def of_durations(cls, durations: npt.NDArray[Any], where: str) -> Alignment:
-        """Return the alignment of durations alone: integers are frames, others seconds."""
+        """Return the alignment of durations without labels: integers are frames, other numbers seconds."""
         if durations.dtype.kind in "iu":
             return cls(where, None, None, durations.astype(np.int64))
         return cls(where, None, np.concatenate([[0.0], np.cumsum(durations)]))
@@ -110,24 +110,24 @@ class Alignment:
         """Return the alignment without silences at its ends.
 
         Raises:
-            AlignmentError: there is nothing but silence, or the file holds no labels.
+            AlignmentError: all phones are silences, or the file has no labels.
         """
         if self.labels is None or self.bounds is None:
-            raise AlignmentError(f"{self.where}: holds no labels, and silences=cut needs those of the phones")
+            raise AlignmentError(f"{self.where}: has no labels, which silences=cut needs")
         spoken = [i for i, label in enumerate(self.labels) if label not in SILENCES]
         if not spoken:
-            raise AlignmentError(f"{self.where}: nothing but silence")
+            raise AlignmentError(f"{self.where}: all phones are silences")
         first, stop = spoken[0], spoken[-1] + 1
         return replace(self, labels=self.labels[first:stop], bounds=self.bounds[first : stop + 1])
 
     def span(self, config: AlignmentConfig, sample_rate: int, hop_length: int, n_samples: int) -> tuple[int, int]:
-        """Return the samples between which an utterance lies whose silences are cut, by the system of the rounding.
+        """Return the first and the last sample of an utterance without its silences, by the rule of the rounding.
 
-        ming024, SpeechBrain: ⌊rate · seconds⌋ (ESPnet's recipes cut nothing; they get the same). PaddleSpeech: whole
-        frames. SpeeChain: shares of the audio, by seconds rounded to hundredths.
+        ming024, SpeechBrain and ESPnet, whose recipes do not cut: ⌊rate · seconds⌋. PaddleSpeech: multiples of frames.
+        SpeeChain: shares of the audio, from seconds rounded to 0.01.
 
         Args:
-            n_samples: of the recording.
+            n_samples: the number of samples of the recording.
         """
         trimmed = self.trimmed()
         bounds, inner = self.bounds, trimmed.bounds
@@ -136,7 +136,7 @@ class Alignment:
         first, last = float(inner[0]), float(inner[-1])
         if config.rounding == "paddlespeech":
             frames = [int(int(time * sample_rate) // hop_length) for time in (first, last)]
-            # To seconds and back, as there: the last bit may cost a sample.
+            # Converted to seconds and back, as in PaddleSpeech: rounding can change a sample.
             start, stop = (int(frame * hop_length / sample_rate * sample_rate) for frame in frames)
             return start, n_samples if last == bounds[-1] else stop
         if config.rounding == "speechain":
@@ -153,21 +153,21 @@ class Alignment:
         """Return the labels as phonemes.
 
         Raises:
-            AlignmentError: the file holds no labels.
+            AlignmentError: the file has no labels.
         """
         if self.labels is None:
-            raise AlignmentError(f"{self.where}: holds numbers only, and phonemes=alignment needs labels")
+            raise AlignmentError(f"{self.where}: has numbers only, but phonemes=alignment needs labels")
         return tuple(config.labels.get(label, label) for label in self.labels)
 
     def durations(
         self, config: AlignmentConfig, sample_rate: int, hop_length: int, n_frames: int
     ) -> tuple[Frames, int]:
-        """Return durations whose sum is n_frames, [n_phones], and by how many frames they were changed.
+        """Return durations whose sum is n_frames, [n_phones], and the number of frames by which they were changed.
 
-        Where ``surplus`` is ``cut``, the sum may be up to two less, for the caller to cut the mel.
+        If ``surplus`` is ``cut``, the sum may be smaller by up to two; the caller then cuts the mel.
 
         Raises:
-            AlignmentError: the durations differ from the mel by more than rounding does.
+            AlignmentError: the durations differ from the mel by more than two frames.
         """
         if self.frames is not None:
             return settle(self.frames, n_frames, self.where, config.surplus)
@@ -175,19 +175,20 @@ class Alignment:
         frames = frames_of(self.bounds, config.rounding, sample_rate, hop_length, n_frames)
         if config.rounding != "speechain":
             return settle(frames, n_frames, self.where, config.surplus)
-        # Shares are rounded one by one there, so that their sum says nothing about the recording. The seconds do.
+        # Each share is rounded separately, so check the total duration in seconds instead of the sum.
         seconds = float(self.bounds[-1] - self.bounds[0])
         settle(np.array([round(seconds * sample_rate / hop_length)]), n_frames, self.where)
         return settle(frames, n_frames, self.where, config.surplus, limit=len(frames))
 
 
 def alignment_file(folder: Path, utterance_id: str, speaker: str) -> Path:
-    """Return the file of an utterance in a folder of alignments.
+    """Find the file of an utterance in a folder of alignments.
 
-    MFA writes one folder a speaker, others one folder; the name is the id, or what follows the last ``/`` of it.
+    MFA writes one folder per speaker, other aligners a single folder. The file name is the id, or the id after its last
+    ``/``.
 
     Raises:
-        AlignmentError: there is none; the message names the first one that was looked for.
+        AlignmentError: there is no file; the message names the first path that was tried.
     """
     stem = utterance_id.rpartition("/")[2]
     stems = dict.fromkeys([utterance_id, stem])
@@ -202,7 +203,7 @@ def alignment_file(folder: Path, utterance_id: str, speaker: str) -> Path:
 
 @dataclass(frozen=True)
 class AlignmentFolder:
-    """The alignments of a corpus: a folder with one file an utterance, or one CTM file of all."""
+    """The alignments of a corpus: a folder with one file per utterance, or one CTM file."""
 
     path: Path
 
@@ -211,7 +212,7 @@ class AlignmentFolder:
         """Return the alignments at a path.
 
         Raises:
-            ConfigurationError: there is neither a folder nor a CTM file.
+            ConfigurationError: the path is neither a folder nor a file.
         """
         if not path.is_dir() and not path.is_file():
             raise ConfigurationError(
@@ -223,14 +224,14 @@ class AlignmentFolder:
         """Read the alignment of an utterance.
 
         Raises:
-            AlignmentError: it is missing or broken.
+            AlignmentError: the alignment is missing or broken.
         """
         if self.path.is_dir():
             return read_alignment(self.path, utterance_id, speaker, tier)
         return Alignment.of_intervals(self._of_ctm(utterance_id), f"{self.path}: '{utterance_id}'")
 
     def sha256(self, utterance_id: str, speaker: str) -> str | None:
-        """Return the SHA-256 of an utterance's alignment, None where there is none."""
+        """Return the SHA-256 of an utterance's alignment; None if there is none."""
         try:
             if self.path.is_dir():
                 return file_sha256(alignment_file(self.path, utterance_id, speaker))
@@ -239,10 +240,10 @@ class AlignmentFolder:
             return None
 
     def _of_ctm(self, utterance_id: str) -> tuple[Interval, ...]:
-        found = _ctm(self.path).get(utterance_id)
-        if found is None:
+        intervals = _ctm(self.path).get(utterance_id)
+        if intervals is None:
             raise AlignmentError(f"{self.path}: no line of '{utterance_id}'; align the utterance first")
-        return tile(found, 0.0, 0.0, f"{self.path}: '{utterance_id}'")
+        return tile(intervals, 0.0, 0.0, f"{self.path}: '{utterance_id}'")
 
 
 @lru_cache(maxsize=1)
@@ -251,7 +252,7 @@ def _ctm(path: Path) -> dict[str, list[Interval]]:
 
 
 def read_alignment(folder: Path, utterance_id: str, speaker: str, tier: str | None) -> Alignment:
-    """Read the alignment of an utterance out of a folder.
+    """Read the alignment of an utterance from a folder.
 
     Raises:
         AlignmentError: the file is missing or broken.

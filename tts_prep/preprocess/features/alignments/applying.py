@@ -1,4 +1,4 @@
-"""Alignments that change what a store holds: phones in the place of the frontend's, silences cut, mels cut."""
+"""Apply alignments to utterances: replace phonemes, cut silences, cut mels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tts_prep.preprocess.features.alignments.alignment import Alignment, Alignme
 
 @dataclass(frozen=True)
 class Alignments:
-    """The alignments of a corpus, and what becomes of them."""
+    """The alignments of a corpus, and their settings."""
 
     folder: AlignmentFolder
     settings: AlignmentConfig
@@ -22,12 +22,12 @@ class Alignments:
         """Read the alignment of an utterance.
 
         Raises:
-            AlignmentError: it is missing or broken, or holds no labels where they are needed.
+            AlignmentError: the alignment is missing or broken.
         """
         return AlignedUtterance(self.folder.read(utterance.id, utterance.speaker, self.settings.tier), self.settings)
 
     def marked(self, items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failure]:
-        """Yield the rows of a corpus with the checksums of their alignments, which their shards depend on."""
+        """Yield the rows of a corpus with the checksums of their alignments, which become part of shard keys."""
         for item in items:
             if isinstance(item, Utterance):
                 yield replace(item, alignment=self.folder.sha256(item.id, item.speaker) or "")
@@ -37,7 +37,7 @@ class Alignments:
 
 @dataclass(frozen=True)
 class AlignedUtterance:
-    """One utterance's alignment, applied to its recording and its phonemes."""
+    """The alignment of one utterance, to be applied to its recording and phonemes."""
 
     alignment: Alignment
     settings: AlignmentConfig
@@ -48,34 +48,34 @@ class AlignedUtterance:
 
     @property
     def phonemes(self) -> tuple[str, ...] | None:
-        """The labels of the phones, mapped by the table of the settings; None where the frontend's phonemes are kept.
+        """The labels of phones as symbols; None if the frontend's phonemes are kept.
 
         Raises:
-            AlignmentError: the file holds no labels.
+            AlignmentError: the file has no labels.
         """
         return self._phones.symbols(self.settings) if self.settings.phonemes == "alignment" else None
 
     def cut(self, waveform: Waveform, sample_rate: int, hop_length: int) -> Waveform:
-        """Return a recording without the silences at its ends, where they are to be cut.
+        """Return a recording without the silences at its ends, if they are to be cut.
 
         Raises:
-            AlignmentError: the phones end after the recording, or nothing is left of it.
+            AlignmentError: nothing is left of the recording.
         """
         if self.settings.silences != "cut":
             return waveform
         start, stop = self.alignment.span(self.settings, sample_rate, hop_length, len(waveform))
         if stop <= start:
             raise AlignmentError(
-                f"{self.alignment.where}: the phones lie from sample {start:,} to {stop:,}, the recording has "
+                f"{self.alignment.where}: the phones are from sample {start:,} to {stop:,}, but the recording has "
                 f"{len(waveform):,}: is it the alignment of another recording?"
             )
         return waveform[start:stop]
 
     def n_frames(self, sample_rate: int, hop_length: int, n_frames: int) -> int:
-        """Return how many frames of the mel are kept.
+        """Return the number of mel frames to keep.
 
         Raises:
-            AlignmentError: the durations differ from the mel by more than rounding does.
+            AlignmentError: the durations differ from the mel by more than two frames.
         """
         durations, _ = self._phones.durations(self.settings, sample_rate, hop_length, n_frames)
         return int(durations.sum())

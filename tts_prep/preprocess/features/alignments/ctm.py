@@ -1,4 +1,4 @@
-"""CTM files: one line a phone, ``utterance channel start duration phone``, as Kaldi and NeMo's aligner write them."""
+"""CTM files of Kaldi and of NeMo's aligner: one line ``utterance channel start duration phone`` per phone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tts_prep.preprocess.features.alignments.intervals import Interval
 
 
 def read_ctm(path: Path) -> dict[str, list[Interval]]:
-    """Return the phones of every utterance in a CTM file, by their start; gaps and overlaps are as they stand.
+    """Return the phones of every utterance in a CTM file, sorted by start, with gaps and overlaps.
 
     Raises:
-        CorpusError: the file cannot be read, or a line has too few fields or a time that is no number.
+        CorpusError: the file cannot be read, or a line is malformed.
     """
-    found: dict[str, list[Interval]] = {}
+    by_utterance: dict[str, list[Interval]] = {}
     try:
         lines = read_regular(path).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -31,5 +31,5 @@ def read_ctm(path: Path) -> dict[str, list[Interval]]:
             raise CorpusError(
                 f"{path}:{number}: expected 'utterance channel start duration phone', found {line[:60]!r}"
             ) from None
-        found.setdefault(uid, []).append(Interval(begin, begin + length, label))
-    return {uid: sorted(phones, key=lambda phone: phone.start) for uid, phones in found.items()}
+        by_utterance.setdefault(uid, []).append(Interval(begin, begin + length, label))
+    return {uid: sorted(phones, key=lambda phone: phone.start) for uid, phones in by_utterance.items()}

@@ -1,4 +1,4 @@
-"""Durations alone, one number a phoneme: ``.npy`` files, and texts with numbers apart by white space or commas."""
+"""Durations without labels, one number per phoneme: ``.npy`` files, or text separated by white space or commas."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tts_prep.format.regular_files import check_regular
 
 
 def read_durations(path: Path) -> npt.NDArray[Any]:
-    """Return the durations of one file, [n_phonemes]: int64 of frames, or float64 of seconds.
+    """Read the durations in a file, [n_phonemes]: int64 frames, or float64 seconds.
 
     Raises:
-        AlignmentError: the file is missing, is not a list of numbers, or a number is negative or not finite.
+        AlignmentError: the file is missing or not a list of numbers, or a number is negative or not finite.
     """
     try:
         check_regular(path)
@@ -27,11 +27,11 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
         raise AlignmentError(f"{path}: cannot be read as durations ({str(error).partition(chr(10))[0]})") from error
     if values.ndim != 1 or values.dtype.kind not in "iuf" or not len(values):
         raise AlignmentError(
-            f"{path}: {values.dtype} of shape {list(values.shape)}, expected one number a phoneme: integers are "
+            f"{path}: {values.dtype} of shape {list(values.shape)}, expected one number per phoneme: integers are "
             "frames, others seconds"
         )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise AlignmentError(f"{path}: holds a number that is not finite, expected durations in seconds")
+        raise AlignmentError(f"{path}: contains a number that is not finite, expected durations in seconds")
     if values.min() < 0:
         raise AlignmentError(f"{path}: the duration {values.min():g} is negative")
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
