@@ -133,7 +133,7 @@ class Killer:
             assert (
                 complaints(err)
                 .lstrip("\n")
-                .startswith("tts-prep: error: interrupted; run the same command again to go on")
+                .startswith("tts-prep: error: interrupted; run the same command again to resume")
             ), err
             assert complaints(err).count("\n") == 2, err
             self.slowest = max(self.slowest, took)

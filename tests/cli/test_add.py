@@ -57,11 +57,11 @@ def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -
     ("options", "message"),
     [
         ([], "nothing to add; give --feature, --alignments or --array"),
-        (["--feature", "energy"], "feature: energy is computed from the recordings; give --corpus CORPUS"),
+        (["--feature", "energy"], "feature: energy is computed from recordings; give --corpus CORPUS"),
         (["--feature", "energy:of"], "feature: expected NAME or NAME:KEY=VALUE,KEY=VALUE"),
-        (["--feature", "energy", "--feature", "energy"], "feature: 'energy' stands twice"),
+        (["--feature", "energy", "--feature", "energy"], "feature: 'energy' is repeated"),
         (["--alignments", "/nowhere"], "/nowhere: no such folder or file; expected a folder of TextGrids"),
-        (["--alignments", ".", "--feature", "durations:silences=cut"], "change mels and phonemes; give them to the"),
+        (["--alignments", ".", "--feature", "durations:silences=cut"], "change mels and phonemes; pass them to the"),
         (["--array", "x=/nowhere.npz"], "array 'x': /nowhere.npz: cannot be read"),
     ],
 )

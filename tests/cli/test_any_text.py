@@ -119,4 +119,4 @@ def test_a_frontend_that_raises_costs_one_row_that_is_named(
     reason = "fragile.txt:2: the frontend 'characters' fails on 'Take 2.': IndexError: list index out of range"
     assert status == 0
     assert f"the first: b: {reason}" in out
-    assert f"1 lines left out, the first: {reason}" in out
+    assert f"1 lines failed, the first: {reason}" in out

@@ -30,7 +30,7 @@ def test_a_corpus_becomes_a_store_and_the_closing_lines_say_so(
     assert first.startswith(f"{tmp_path / 'store'}: {len(TEXTS)} utterances, ")
     assert "× real time" in second
     status, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
-    assert (status, out.splitlines()[1]) == (0, "the store was whole already; nothing was made")
+    assert (status, out.splitlines()[1]) == (0, "the store was already complete; nothing was made")
 
 
 def test_what_was_left_out_is_the_last_line(
@@ -39,7 +39,7 @@ def test_what_was_left_out_is_the_last_line(
     (own_corpus / "wavs" / "S-0002.wav").unlink()
     status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1, "--max-failures", 1)
     assert status == 0
-    assert out.splitlines()[-1].startswith("left out: 1 of the corpus's rows (audio 1), listed in ")
+    assert out.splitlines()[-1].startswith("failed: 1 rows of the corpus (audio 1), listed in ")
     assert "S-0002.wav: no such file" in out
 
 
@@ -122,7 +122,7 @@ def test_verify_accepts_a_good_store_and_names_every_changed_file(
     status, out, err = run(capsys, "verify", store)
     assert status == 1
     assert [line.split(":")[0] for line in out.splitlines()] == ["index.h5", "shards/00001.h5", "shards/00002.h5"]
-    assert err.endswith("3 of 8 files are not as they were made\n")
+    assert err.endswith("3 of 8 files are broken\n")
 
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,7 @@ def test_a_signal_whose_exception_python_drops_ends_the_command_with_the_status_
     done = subprocess.run([sys.executable, "-c", DROPPED, name], capture_output=True, text=True, timeout=60)
     assert done.returncode == 128 + signal.Signals[name]
     # click ends the line in which a terminal shows ^C.
-    assert (
-        done.stderr.lstrip() == "tts-prep: error: interrupted; run the same command again to go on where it stopped\n"
-    )
+    assert done.stderr.lstrip() == "tts-prep: error: interrupted; run the same command again to resume\n"
     assert time.monotonic() - started < 20
 
 
@@ -159,7 +157,7 @@ def test_a_lack_of_memory_is_one_line(capsys: pytest.CaptureFixture[str], monkey
 
     monkeypatch.setattr("tts_prep.format.manifest.read_manifest", read_manifest)
     status, _, err = run(capsys, "info", "store")
-    assert (status, err) == (1, "tts-prep: error: needs more memory than there is; give fewer --jobs\n")
+    assert (status, err) == (1, "tts-prep: error: out of memory; use fewer --jobs\n")
 
 
 @pytest.mark.parametrize(

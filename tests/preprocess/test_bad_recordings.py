@@ -60,7 +60,7 @@ def test_a_recording_that_needs_more_memory_than_there_is_costs_one_row(
     assert (status, "Traceback" in err) == (0, False)
     (failure,) = map(json.loads, (tmp_path / "s/failures.jsonl").read_text().splitlines())
     assert (failure["id"], failure["stage"]) == ("S-0002", "audio")
-    assert failure["reason"] == "wavs/S-0002.wav: needs more memory than there is"
+    assert failure["reason"] == "wavs/S-0002.wav: needs more memory than is available"
     assert len(UtteranceDataset(tmp_path / "s")) == 2
 
 

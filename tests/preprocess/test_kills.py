@@ -77,10 +77,7 @@ def test_a_signal_while_workers_work_ends_the_command_within_two_seconds(
     out, err = process.communicate(timeout=30)
     assert time.monotonic() - started < 2
     assert (process.returncode, "made in" in out) == (128 + number, False)
-    assert (
-        complaints(err).lstrip("\n")
-        == "tts-prep: error: interrupted; run the same command again to go on where it stopped\n"
-    )
+    assert complaints(err).lstrip("\n") == "tts-prep: error: interrupted; run the same command again to resume\n"
     killer.check_nothing_left(process.pid)
     assert not list(killer.temporary.iterdir())
     assert not list(killer.store.rglob("*.partial"))

@@ -73,7 +73,7 @@ def test_parts_at_once_do_not_disturb_each_other(large: Path, alone: dict[str, b
     for process in running:
         out, _ = process.communicate()
         assert process.returncode == 0
-        assert out.endswith(f"when all parts are there: tts-prep finish {store}\n")
+        assert out.endswith(f"when all parts are made: tts-prep finish {store}\n")
     done = subprocess.run(
         [sys.executable, "-m", "tts_prep", "finish", str(store)], capture_output=True, text=True, check=True
     )

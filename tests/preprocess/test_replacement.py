@@ -70,7 +70,7 @@ def test_an_update_takes_over_the_shards_that_are_the_same_and_gives_the_bytes_o
     run(capsys, "ljspeech", grown, tmp_path / "fresh", *SETTINGS)
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
     assert (tmp_path / "store/shards/00000.h5").stat().st_ino == first.st_ino
-    assert "2 shards were there already" in out
+    assert "2 shards already existed" in out
     assert not left_beside(tmp_path / "store")
 
 
@@ -97,7 +97,7 @@ def test_an_overwrite_that_fails_keeps_the_old_store_and_is_gone_on_with(
     hidden.rename(recording)
     status, out, err = run(capsys, *command)
     assert status == 0, err
-    assert "2 shards were there already" in out
+    assert "2 shards already existed" in out
     assert len(UtteranceDataset(old)) == len(TEXTS)
     assert not left_beside(old)
 

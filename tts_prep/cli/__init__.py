@@ -1,1 +1,1 @@
-"""The command line: parse, call the library, print."""
+"""The command line: parse options, call the library, print results."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tts_prep.cli.features import FEATURE_OPTIONS
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 def _feature_options(function: Any) -> Any:
@@ -18,21 +18,23 @@ def _feature_options(function: Any) -> Any:
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
-@click.option("--corpus", type=FOLDER, metavar="CORPUS", help="What STORE was made from; its recordings are read.")
-@click.option("--root", type=FOLDER, metavar="DIR", help="--root of the command that made the store.")
-@click.option("--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that it was made with.")
+@click.argument("store", type=PATH)
+@click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus of STORE, whose recordings are read.")
+@click.option("--root", type=PATH, metavar="DIR", help="The --root of the command that made the store.")
+@click.option(
+    "--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that the store was made with."
+)
 @_feature_options
 @click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: one a processor]"
+    "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: one per processor]"
 )
 def add(
     store: Path, corpus: Path | None, root: Path | None, splits: tuple[str, ...], jobs: int | None, **options: Any
 ) -> None:
-    r"""Add features, durations or arrays made elsewhere to a whole STORE.
+    r"""Add features, durations or imported arrays to a complete STORE.
 
-    Mels are not made again. STORE stays as it is until all is there; after an interruption the same command goes on.
-    Pitch, energy and spectrograms are computed from the recordings: give the --corpus that STORE was made from.
+    Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
+    command to resume. Pitch, energy and spectrograms are computed from the recordings, which need --corpus.
 
     \b
     Example:
@@ -40,7 +42,7 @@ def add(
       tts-prep add store --alignments TextGrid
       tts-prep add store --array speaker_vector@utterance=vectors.npz
     """
-    from tts_prep.cli.features import asked_features
+    from tts_prep.cli.features import parse_features
     from tts_prep.cli.preparing import split_lists
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.manifest import read_manifest
@@ -51,30 +53,30 @@ def add(
     from tts_prep.preprocess.runs.repair import configuration_of
 
     config = configuration_of(store, dict(read_manifest(store).configuration))
-    asked = asked_features(options, config)
-    if not asked.features:
+    parsed = parse_features(options, config)
+    if not parsed.features:
         raise ConfigurationError("nothing to add; give --feature, --alignments or --array")
-    if asked.config.alignments != config.alignments and asked.alignments:
+    if parsed.config.alignments != config.alignments and parsed.alignments:
         raise ConfigurationError(
-            "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; give them to the "
+            "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; pass them to the "
             "command that makes the store"
         )
-    if asked.recordings and corpus is None:
+    if parsed.recordings and corpus is None:
         raise ConfigurationError(
-            f"feature: {', '.join(asked.recordings)} is computed from the recordings; give --corpus CORPUS, what "
+            f"feature: {', '.join(parsed.recordings)} is computed from recordings; give --corpus CORPUS, which "
             f"{store} was made from"
         )
     source = None
-    if asked.recordings and corpus is not None:
+    if parsed.recordings and corpus is not None:
         lists = split_lists(splits)
         items, folder = read_corpus(
             config.corpus, corpus, root=root, splits=lists, options=config.options, texts=config.text.has_phonemes
         )
         source = Corpus(items, folder)
-    manifest = add_features(store, asked.features, source, alignments=asked.alignments, jobs=jobs or available_jobs())
-    for name, spec in specs_of(asked.features).items():
+    manifest = add_features(store, parsed.features, source, alignments=parsed.alignments, jobs=jobs or available_jobs())
+    for name, spec in specs_of(parsed.features).items():
         shape = "".join(f" × {n}" for n in spec.row_shape)
         click.echo(f"{store}: {name}, {spec.dtype}{shape}, by {spec.axis}")
         for remark in manifest.arrays[name].get("remarks", {}).values():
-            found = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
-            click.echo(f"  {found}")
+            examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
+            click.echo(f"  {examples}")

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 if TYPE_CHECKING:
     from tts_prep.checks.suspects import Suspects
 
 _EXAMPLES = 3
-"""Ids that are printed for each reason."""
+"""The number of ids printed per reason."""
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
+@click.argument("store", type=PATH)
 @click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all utterances with all measures.")
-@click.option("--ids", "ids_file", type=_FILE, metavar="FILE", help="Write the ids of the suspects, one a line.")
+@click.option("--ids", "ids_file", type=_FILE, metavar="FILE", help="Write the ids of the suspects, one per line.")
 @click.option("--json", "json_output", is_flag=True, help="Print thresholds, measures and suspects as JSON.")
 @click.option(
     "--threshold",
     "thresholds",
     multiple=True,
     metavar="REASON=VALUE",
-    help="Another limit for a reason; may be given several times.",
+    help="Set the limit of a reason; may be repeated.",
 )
-@click.option("--strict", is_flag=True, help="Exit with status 1 where there are suspects.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if there are suspects.")
 def check(
     store: Path,
     csv_file: Path | None,
@@ -42,9 +42,9 @@ def check(
 ) -> None:
     r"""Find the utterances of STORE that may spoil training.
 
-    Each utterance is measured: silence, clipping, bandwidth, duplicates, speaking rate, and whether its text is as long
-    as its recording. What exceeds a threshold is listed. Nothing is changed or deleted. Some measures need waveforms
-    in the store (--waveform int16 of the command that made it).
+    Each utterance is measured: silence, clipping, bandwidth, duplicates, speaking rate, and the match of text and
+    duration. Utterances that exceed a threshold are listed. Nothing is changed or deleted. Some measures need waveforms
+    in the store (option --waveform int16 of the corpus command).
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def check(
     if ids_file is not None:
         write_ids(suspects, ids_file)
     if json_output:
-        # ASCII: what a terminal would act on is escaped.
+        # ASCII, so that control characters are escaped.
         click.echo(json.dumps(as_json(suspects), indent=1))
     else:
         for line in _lines(suspects, ids_file):
@@ -99,7 +99,7 @@ def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for reason, count, limit, examples in rows:
         line = f"{reason:<{widths[0]}}  {count:>{widths[1]}}  {limit:<{widths[2]}}  {examples}"
-        # The ids are the store's: what a terminal would act on is shown, not sent.
+        # Ids come from the store, so control characters are escaped.
         yield one_line(line, 1000).rstrip()
     yield ""
     for note in suspects.notes:

@@ -1,4 +1,4 @@
-"""The commands that make a store of a corpus: one row of a table for each reader."""
+"""The commands that make a store of a corpus: a table with one row per reader."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, Final
 
 import click
 
-from tts_prep.cli.options import FOLDER, corpus_options
+from tts_prep.cli.options import PATH, corpus_options
 
 
 @dataclass(frozen=True)
 class CorpusCommand:
-    """A command that makes a store by one reader.
+    """A command that makes a store with one corpus reader.
 
     Attributes:
-        name: of the command and the reader.
-        help: what the command's help says.
-        options: of the reader alone; what they are given becomes a part of the store's configuration.
-        root: help of ``--root``, for readers that take a folder for audio paths.
-        source: what the corpus is called in the help.
+        name: the name of the command and the reader.
+        help: the help of the command.
+        options: the options of the reader, whose values become part of the store's configuration.
+        root: the help of ``--root``, for readers that have this option.
+        source: the name of the corpus argument in the help.
     """
 
     name: str
@@ -37,17 +37,17 @@ class CorpusCommand:
         def run(corpus: Path, store: Path, root: Path | None = None, **options: Any) -> None:
             from tts_prep.cli.preparing import prepare_and_report
 
-            # An option that was not given does not stand in the configuration.
+            # Options that were not given are not recorded in the configuration.
             given = {name: value for name in own if (value := options.pop(name))}
-            # The order of a repeated one makes no difference.
+            # The order of repeated options is irrelevant.
             reader_options = {name: sorted(value) if own[name].multiple else value for name, value in given.items()}
             prepare_and_report(self.name, corpus, store, options, root=root, reader_options=reader_options)
 
         command = click.command(self.name, help=inspect.cleandoc(self.help))(corpus_options(run))
-        root = [click.Option(["--root"], type=FOLDER, metavar="DIR", help=self.root)] if self.root else []
+        root = [click.Option(["--root"], type=PATH, metavar="DIR", help=self.root)] if self.root else []
         arguments = [
-            click.Argument(["corpus"], type=FOLDER, metavar=self.source),
-            click.Argument(["store"], type=FOLDER),
+            click.Argument(["corpus"], type=PATH, metavar=self.source),
+            click.Argument(["store"], type=PATH),
         ]
         command.params[:0] = [*arguments, *root, *self.options]
         return command
@@ -56,7 +56,7 @@ class CorpusCommand:
 _SPOKEN: Final = click.Option(
     ["--text"],
     type=click.Choice(["pinyin", "characters"]),
-    help="Speak the corpus's pinyin or its characters; the other one becomes a column.  [default: pinyin]",
+    help="Use the corpus's pinyin or its characters as text; the other becomes a column.  [default: pinyin]",
 )
 
 
@@ -65,7 +65,7 @@ def _subset(example: str) -> click.Option:
         ["--subset", "subsets"],
         multiple=True,
         metavar="NAME",
-        help=f"Take this subset only, such as {example}; may be given several times.  [default: all]",
+        help=f"Use only this subset, such as {example}; may be repeated.  [default: all]",
     )
 
 
@@ -74,10 +74,10 @@ COMMANDS: Final = {
     for command in (
         CorpusCommand(
             "ljspeech",
-            r"""Make STORE of the LJ Speech corpus, or a folder of its shape, at CORPUS.
+            r"""Make STORE of the LJ Speech corpus, or of a folder with the same layout, at CORPUS.
 
-            CORPUS holds metadata.csv (id|text|normalized text) and wavs/<id>.wav. A run that was interrupted goes on
-            when the same command is given again.
+            CORPUS contains metadata.csv (id|text|normalized text) and wavs/<id>.wav. Run the same command again to
+            resume an interrupted run.
 
             \b
             Example:
@@ -88,8 +88,8 @@ COMMANDS: Final = {
             "vctk",
             r"""Make STORE of the VCTK corpus at CORPUS.
 
-            CORPUS holds wav48_silence_trimmed or wav48, txt and speaker-info.txt. Age, gender, accent and region of the
-            speakers become columns.
+            CORPUS contains wav48_silence_trimmed or wav48, txt and speaker-info.txt. Age, gender, accent and region of
+            the speakers become columns.
 
             \b
             Example:
@@ -101,7 +101,7 @@ COMMANDS: Final = {
                     type=click.Choice(["mic1", "mic2"]),
                     default="mic1",
                     show_default=True,
-                    help="Which microphone's recording.",
+                    help="The microphone whose recordings to use.",
                 ),
             ),
         ),
@@ -109,7 +109,7 @@ COMMANDS: Final = {
             "libritts",
             r"""Make STORE of the LibriTTS or LibriTTS-R corpus at CORPUS.
 
-            CORPUS holds the subsets, such as train-clean-100, and speakers.tsv. The subset becomes the column split;
+            CORPUS contains the subsets, such as train-clean-100, and speakers.tsv. The subset becomes the column split;
             chapter and gender are columns too.
 
             \b
@@ -122,8 +122,8 @@ COMMANDS: Final = {
             "baker",
             r"""Make STORE of the Baker corpus of Mandarin (BZNSYP, CSMSC) at CORPUS.
 
-            CORPUS holds ProsodyLabeling/000001-010000.txt and Wave/<id>.wav. The pinyin of the corpus is spoken, with
-            its prosody marks #1 to #4, which --symbols mandarin-prosody keeps.
+            CORPUS contains ProsodyLabeling/000001-010000.txt and Wave/<id>.wav. The phonemes are computed from its
+            pinyin. Its prosody marks #1 to #4 are kept with --symbols mandarin-prosody.
 
             \b
             Example:
@@ -135,8 +135,8 @@ COMMANDS: Final = {
             "aishell3",
             r"""Make STORE of the AISHELL-3 corpus of Mandarin at CORPUS.
 
-            CORPUS holds train and test, each with content.txt and wav/<speaker>/<id>.wav, and spk-info.txt. The subset
-            becomes the column split; age group, gender and accent of the speakers are columns too.
+            CORPUS contains train and test, each with content.txt and wav/<speaker>/<id>.wav, and spk-info.txt. The
+            subset becomes the column split; age group, gender and accent of the speakers are columns too.
 
             \b
             Example:
@@ -148,7 +148,7 @@ COMMANDS: Final = {
             "jsut",
             r"""Make STORE of the JSUT corpus of Japanese at CORPUS.
 
-            CORPUS holds basic5000 and other subsets, each with transcript_utf8.txt and wav/<id>.wav.
+            CORPUS contains basic5000 and other subsets, each with transcript_utf8.txt and wav/<id>.wav.
 
             \b
             Example:
@@ -160,8 +160,8 @@ COMMANDS: Final = {
             "kss",
             r"""Make STORE of the Korean Single Speaker corpus at CORPUS.
 
-            CORPUS holds transcript.v.1.4.txt and the folders 1 to 4. The text with numbers written out is spoken; the
-            translation becomes a column.
+            CORPUS contains transcript.v.1.4.txt and the folders 1 to 4. Phonemes are computed from the text
+            with expanded numbers; the translation becomes a column.
 
             \b
             Example:
@@ -172,8 +172,8 @@ COMMANDS: Final = {
             "css10",
             r"""Make STORE of a language of CSS10, or of several, at CORPUS.
 
-            CORPUS holds transcript.txt and the folders of its books, or folders such as de and fr with these. The
-            language is told by the books. Each language is spoken by its default frontend.
+            CORPUS contains transcript.txt and the folders of its books, or folders such as de and fr with these. The
+            language follows from the books. Each language uses its default frontend.
 
             \b
             Example:
@@ -185,8 +185,8 @@ COMMANDS: Final = {
             "recordings",
             r"""Make STORE of the recordings in the folder CORPUS, without texts, as vocoders are trained on.
 
-            All recordings in CORPUS and the folders below are taken; the folder becomes a column. There are no
-            phonemes. Other commands do without texts and phonemes by --frontend none.
+            All recordings in CORPUS and its subfolders are used; the folder becomes a column. There are no
+            phonemes. Other commands omit texts and phonemes with --frontend none.
 
             \b
             Example:
@@ -195,10 +195,10 @@ COMMANDS: Final = {
         ),
         CorpusCommand(
             "filelist",
-            r"""Make STORE of the recordings that FILE lists, one a line, fields separated by '|'.
+            r"""Make STORE of the recordings listed in FILE, one per line, with fields separated by '|'.
 
-            Lists of NVIDIA's, VITS's and StyleTTS2's repositories are taken as they are. With --columns, fields may be
-            path, text, speaker, id, language, any name for a column of the store, and - for what is not used.
+            Lists of NVIDIA's, VITS's and StyleTTS2's repositories work unchanged. Fields in --columns are path, text,
+            speaker, id, language, any name of a column of the store, or - for a field that is not used.
 
             \b
             Example:
@@ -208,30 +208,30 @@ COMMANDS: Final = {
                 click.Option(
                     ["--columns"],
                     metavar="A|B|…",
-                    help="What the fields are.  [default: path|text, with a speaker as its place tells]",
+                    help="The names of the fields.  [default: path|text, and speaker if there is a third field]",
                 ),
             ),
-            root="What paths are relative to.  [default: the folder of FILE]",
+            root="The folder of relative paths.  [default: the folder of FILE]",
             source="FILE",
         ),
         CorpusCommand(
             "kaldi",
             r"""Make STORE of the Kaldi data folder CORPUS.
 
-            CORPUS holds wav.scp and text, and where there are any segments, utt2spk, spk2gender, utt2lang and other
-            utt2NAME, which become columns; or the idx2wav, idx2text, idx2spk, idx2gen of SpeeChain. Commands in wav.scp
+            CORPUS contains wav.scp and text, and optionally segments, utt2spk, spk2gender, utt2lang and other utt2NAME
+            files, which become columns; or the idx2wav, idx2text, idx2spk and idx2gen of SpeeChain. Commands in wav.scp
             are not run.
 
             \b
             Example:
               tts-prep kaldi data/train store --root .
             """,
-            root="What paths in wav.scp are relative to.  [default: CORPUS]",
+            root="The folder of relative paths in wav.scp.  [default: CORPUS]",
         ),
     )
 }
 
 
 def registered_command(name: str) -> click.Command:
-    """Return the command of a reader that another package registers; the package is loaded when it is run."""
+    """Return the command of another package's reader. The package is imported when the command runs."""
     return CorpusCommand(name, f"Make STORE of CORPUS, with the reader '{name}' of another package.").make()

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 @click.command()
-@click.argument("folder", type=FOLDER)
+@click.argument("folder", type=PATH)
 def demo(folder: Path) -> None:
-    r"""Show the whole way, from recordings to padded batches, in FOLDER.
+    r"""Run all steps, from recordings to padded batches, in FOLDER.
 
-    espeak-ng speaks a few dozen sentences into FOLDER/corpus, in the shape of LJ Speech; they become FOLDER/store; and
-    the batches of a first epoch are listed. Nothing is downloaded.
+    espeak-ng synthesizes a few dozen sentences into FOLDER/corpus, in the layout of LJ Speech. The command makes
+    FOLDER/store of them, and lists the batches of the first epoch. Nothing is downloaded.
 
     \b
     Example:
@@ -31,12 +31,12 @@ def demo(folder: Path) -> None:
     corpus, store = folder / "corpus", folder / "store"
     context = click.get_current_context()
     count = make_demo_corpus(corpus)
-    click.echo(f"{corpus}: {count} sentences, spoken by espeak-ng\n")
+    click.echo(f"{corpus}: {count} sentences, synthesized by espeak-ng\n")
     click.secho(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan")
     context.invoke(COMMANDS["ljspeech"], corpus=corpus, store=store)
     click.secho(f"\n$ tts-prep info {store}", fg="cyan")
     context.invoke(info, store=store)
-    click.secho("\nthe batches of a first epoch, of at most 4,000 padded frames each", fg="cyan")
+    click.secho("\nthe batches of the first epoch, of at most 4,000 padded frames each", fg="cyan")
     dataset = UtteranceDataset(store)
     sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=4000, seed=0)
     for number, batch in enumerate(DataLoader(dataset, batch_sampler=sampler)):

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 LAYOUTS = ("espnet", "lhotse", "nemo", "parquet", "webdataset")
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
-@click.argument("folder", type=FOLDER)
-@click.option("--to", "layout", type=click.Choice(LAYOUTS), required=True, help="The system whose layout to write.")
+@click.argument("store", type=PATH)
+@click.argument("folder", type=PATH)
+@click.option("--to", "layout", type=click.Choice(LAYOUTS), required=True, help="The layout to write.")
 def export(store: Path, folder: Path, layout: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.
 

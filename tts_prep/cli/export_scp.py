@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 @click.command("export-scp")
-@click.argument("store", type=FOLDER)
-@click.argument("folder", type=FOLDER)
+@click.argument("store", type=PATH)
+@click.argument("folder", type=PATH)
 def export_scp(store: Path, folder: Path) -> None:
-    r"""Write feat.scp, text, utt2spk and the other files of 'id value' lines that describe STORE to FOLDER.
+    r"""Write feat.scp, text, utt2spk and similar files of 'id value' lines for STORE to FOLDER.
 
-    They name the store's rows; the arrays stay where they are.
+    The files refer to rows of the store; arrays are not copied.
 
     \b
     Example:

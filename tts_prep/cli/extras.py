@@ -1,4 +1,4 @@
-"""Which extra of tts-prep brings a library: for the error of a command that needs one that is not installed."""
+"""The extras of tts-prep by library, for error messages about missing libraries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ EXTRAS: Final[Mapping[str, str]] = {
     "rjieba": "zh",
     "yaml": "yaml",
 }
-"""Library, by the name it is imported by → extra."""
+"""The extra that installs each library, by the library's import name."""
 
 
 def missing_library(name: str | None) -> str | None:
-    """Return what to say of a library that cannot be imported, None where no extra brings it."""
+    """Return the error message for a library that cannot be imported; None if no extra installs it."""
     library = (name or "").partition(".")[0]
     extra = EXTRAS.get(library)
     return f"this command needs {library}, which is not installed: pip install 'tts-prep[{extra}]'" if extra else None

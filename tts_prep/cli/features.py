@@ -1,4 +1,4 @@
-"""The options ``--feature``, ``--alignments`` and ``--array``, and the features that they ask for."""
+"""The options ``--feature``, ``--alignments`` and ``--array``."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ FEATURE_OPTIONS = (
         "--alignments",
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="TextGrids or durations, one file an id, or a CTM file; adds durations.",
+        help="TextGrids or durations, one file per id, or a CTM file; adds durations.",
     ),
     click.option(
         "--array",
         "arrays",
         multiple=True,
         metavar="NAME[@AXIS]=PATH",
-        help="Add an array made elsewhere, by id; AXIS is frame, phoneme, sample, utterance or own.",
+        help="Import an array by id; AXIS is frame, phoneme, sample, utterance or own.",
     ),
 )
 
 
 @dataclass(frozen=True)
-class AskedFeatures:
-    """What the options ask for.
+class ParsedFeatures:
+    """The features requested by options.
 
     Attributes:
         config: the configuration, with the settings of alignments that change shards.
-        alignments: these alignments; None where there are none.
+        alignments: the alignments that change shards, or None.
         recordings: the names of the features that are computed from recordings.
     """
 
@@ -56,30 +56,30 @@ class AskedFeatures:
     recordings: tuple[str, ...]
 
 
-def asked_features(options: Mapping[str, Any], config: Configuration) -> AskedFeatures:
-    """Return the features that the options of a command ask for.
+def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
+    """Parse the options of a command for features.
 
     Raises:
-        ConfigurationError: an option cannot be used; the message says why.
+        ConfigurationError: an option is invalid.
     """
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
     from tts_prep.preprocess.features.alignments.applying import Alignments
     from tts_prep.preprocess.features.registry import alignment_config, make_feature, make_imported, parse_feature
 
-    wanted: dict[str, dict[str, str]] = {}
+    requested: dict[str, dict[str, str]] = {}
     for text in options["features"]:
         name, settings = parse_feature(text)
-        if name in wanted:
-            raise ConfigurationError(f"feature: '{name}' stands twice; give all of its settings at once")
-        wanted[name] = settings
+        if name in requested:
+            raise ConfigurationError(f"feature: '{name}' is repeated; give all of its settings in one option")
+        requested[name] = settings
     folder = options["alignments"]
     if folder is not None:
-        wanted.setdefault("durations", {})
-    made = [make_feature(name, settings, config.mel, folder) for name, settings in wanted.items()]
+        requested.setdefault("durations", {})
+    made = [make_feature(name, settings, config.mel, folder) for name, settings in requested.items()]
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
-    if folder is not None and (aligning := alignment_config(wanted["durations"])).changes_mels:
+    if folder is not None and (aligning := alignment_config(requested["durations"])).changes_mels:
         alignments = Alignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
-    recordings = tuple(name for name in wanted if name != "durations")
-    return AskedFeatures(tuple(made), config, alignments, recordings)
+    recordings = tuple(name for name in requested if name != "durations")
+    return ParsedFeatures(tuple(made), config, alignments, recordings)

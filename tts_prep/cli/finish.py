@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
+@click.argument("store", type=PATH)
 @click.option(
-    "--max-failures", default="1%", show_default=True, metavar="N|P%", help="Give up when more rows than this failed."
+    "--max-failures", default="1%", show_default=True, metavar="N|P%", help="Fail if more rows than this failed."
 )
 def finish(store: Path, max_failures: str) -> None:
-    r"""Make STORE whole when all its parts are there: failure list, index and manifest.
+    r"""Complete STORE when all of its parts are made: write failure list, index and manifest.
 
-    The parts are made by a corpus command with --part K/N, in any order and on any number of machines.
+    Make the parts with a corpus command and --part K/N, in any order, on one or several machines.
 
     \b
     Example:
@@ -25,10 +25,10 @@ def finish(store: Path, max_failures: str) -> None:
       tts-prep ljspeech LJSpeech-1.1 store --part 2/2
       tts-prep finish store
     """
-    from tts_prep.cli.preparing import left_out, made_text
+    from tts_prep.cli.preparing import failures_text, made_text
     from tts_prep.preprocess.runs.finish import finish_store
 
     manifest = finish_store(store, max_failures=max_failures)
     click.echo(made_text(store, manifest))
     if manifest.totals["failures"]:
-        click.echo(left_out(store, manifest.totals["failures"]))
+        click.echo(failures_text(store, manifest.totals["failures"]))

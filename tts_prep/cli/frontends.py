@@ -7,7 +7,7 @@ import click
 
 @click.command()
 def frontends() -> None:
-    r"""List the text frontends: ours, and those that other packages register.
+    r"""List the text frontends, including those of other packages.
 
     \b
     Example:
@@ -23,7 +23,7 @@ def frontends() -> None:
 
 @click.command()
 def languages() -> None:
-    r"""List the languages of espeak-ng: the codes that --language takes, and their names.
+    r"""List the languages of espeak-ng: the codes for --language, and their names.
 
     \b
     Example:

@@ -1,7 +1,7 @@
-"""Ending in order when a signal asks for it.
+"""Orderly termination by signals.
 
-A handler raises `KeyboardInterrupt` wherever the program happens to be. Python drops one that comes up inside a
-destructor or a callback from C code. It is then raised once more; loops that run for long call `check` too.
+A signal handler raises `KeyboardInterrupt`. Python drops an exception raised in a destructor or in a callback from C
+code, so it is raised again after a moment. Long-running loops also call `check`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from types import FrameType
 from typing import Any
 
 received = 0
-"""The number of the signal that asked this process to end; 0 for none."""
+"""The number of the received signal; 0 if none."""
 
 _AGAIN = 0.01
-"""Seconds after which a dropped exception is raised once more."""
+"""Seconds after which a dropped exception is raised again."""
 
 
 def check() -> None:
-    """Raise `KeyboardInterrupt` where this process was asked to end."""
+    """Raise `KeyboardInterrupt` if a signal was received."""
     if received:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C: processes and temporary files are cleared away.
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that workers end and temporary files are removed.
 
-    The second signal of a kind ends this process at once, and its workers follow.
+    A second signal of the same kind ends this process immediately, and its workers follow.
     """
     global received
     received = 0

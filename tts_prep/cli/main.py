@@ -1,4 +1,4 @@
-"""The command ``tts-prep``: its subcommands, and how errors leave it."""
+"""The command ``tts-prep``: its subcommands and error handling."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ _DEBUG = "--debug"
 
 
 class _Commands(click.Group):
-    """Our commands, and one for each corpus reader that another package registers."""
+    """The built-in commands, and one per corpus reader of other packages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *(name for name in _registered() if name not in self.commands)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in _registered():
+        command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in _registered():
             return _completed(registered_command(cmd_name))
-        return found
+        return command
 
 
 def _registered() -> list[str]:
-    # As `tts_prep.preprocess.corpora.registry` has them, without loading all of our own readers for a list of names.
+    # Like `tts_prep.preprocess.corpora.registry`, without importing the built-in readers.
     return sorted({point.name for point in importlib.metadata.entry_points(group="tts_prep.corpora")})
 
 
 def _completed(command: click.Command) -> click.Command:
-    """Give a command what all of them have: the option ``--debug``, and help whose examples keep their lines."""
+    """Add the option ``--debug`` to a command, and keep the line breaks of examples in its help."""
     command.params.append(
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )
@@ -66,7 +66,7 @@ def _completed(command: click.Command) -> click.Command:
 
 
 def _paragraphs(text: str | None) -> str:
-    # click keeps the lines of a paragraph after a backspace. Docstrings have it as two characters, being raw ones.
+    # click does not wrap a paragraph after a backspace character, which raw docstrings contain as two characters.
     return (text or "").replace("\\b\n", "\b\n")
 
 
@@ -78,10 +78,10 @@ def cli() -> None:
 
     \b
     Examples:
-      tts-prep demo demo                        the whole way, on a corpus that it speaks itself
-      tts-prep ljspeech LJSpeech-1.1 store      a corpus becomes a store
-      tts-prep info store                       what is in it
-      tts-prep report store -o report.html      a page to look at before training
+      tts-prep demo demo                        all steps, on a synthesized corpus
+      tts-prep ljspeech LJSpeech-1.1 store      make a store of a corpus
+      tts-prep info store                       show its contents
+      tts-prep report store -o report.html      make a page to review before training
     """
 
 
@@ -110,13 +110,13 @@ cli.help = _paragraphs(cli.help)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 done, 1 failed, 2 wrong usage, 128 and a signal's number where one ended it.
+    """Run the command line and exit with 0 (success), 1 (failure), 2 (wrong usage) or 128 + signal number.
 
-    Errors are one line on stderr, with a traceback only where ``--debug`` is given.
+    Errors are one line on stderr, with a traceback if ``--debug`` is given.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _open_closed_streams()
-    # A file name need not be text in the terminal's encoding, or in any.
+    # File names may not be encodable in the terminal's encoding.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     with interruption.ending_in_order():
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_closed_streams() -> None:
-    """Lead standard streams that were closed to nowhere: the next file to be opened would take their place."""
+    """Redirect closed standard streams to the null device, so that no other file gets their descriptors."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
@@ -147,23 +147,23 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):
-            # click takes it for the end of the input.
-            _fail("a file ends too early, or is empty; --debug shows which", 1, arguments)
+            # click converts any EOFError to Abort.
+            _fail("a file is truncated or empty; --debug shows which", 1, arguments)
         number = interruption.received or signal.SIGINT
-        _fail("interrupted; run the same command again to go on where it stopped", 128 + number, [])
+        _fail("interrupted; run the same command again to resume", 128 + number, [])
     except ConfigurationError as error:
         _fail(str(error), 2, arguments)
     except TtsPrepError as error:
         _fail(str(error), 1, arguments)
     except MemoryError:
-        _fail("needs more memory than there is; give fewer --jobs", 1, arguments)
+        _fail("out of memory; use fewer --jobs", 1, arguments)
     except ModuleNotFoundError as error:
         missing = missing_library(error.name)
         if missing is None:
             raise
         _fail(missing, 1, arguments)
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell. Python would complain once more at its end.
+        # The reader of the output has ended. Closing stderr avoids a message of Python at exit.
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:

@@ -8,24 +8,24 @@ from typing import Any
 
 import click
 
-from tts_prep.cli.options import FOLDER, corpus_options
+from tts_prep.cli.options import PATH, corpus_options
 
 
 @click.command()
-@click.argument("files", type=FOLDER, nargs=-1, required=True, metavar="FILE…")
-@click.argument("store", type=FOLDER)
+@click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE…")
+@click.argument("store", type=PATH)
 @click.option(
-    "--root", type=FOLDER, metavar="DIR", help="What audio paths are relative to.  [default: the folder of each FILE]"
+    "--root", type=PATH, metavar="DIR", help="The folder of relative audio paths.  [default: the folder of each FILE]"
 )
 @click.option(
     "--columns",
     metavar="ROLE=COLUMN,…",
-    help="Which column holds what: audio, text, normalized_text, id, speaker, language, start, end, duration.  "
+    help="The columns by role: audio, text, normalized_text, id, speaker, language, start, end, duration.  "
     "[default: guessed from their names, and printed]",
 )
 @corpus_options
 def manifest(files: tuple[Path, ...], store: Path, root: Path | None, columns: str | None, **options: Any) -> None:
-    r"""Make STORE of the recordings that manifests describe.
+    r"""Make STORE of the recordings in manifests.
 
     A FILE can be
     \b

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options of several commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tts_prep.cli.features import FEATURE_OPTIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FOLDER = click.Path(path_type=Path)
+PATH = click.Path(path_type=Path)
 
 
 SETTINGS = {
@@ -27,130 +27,136 @@ SETTINGS = {
     },
     "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
 }
-"""Table → setting → the option that sets it, for `tts_prep.preprocess.configuration.settings.configure`."""
+"""The option of each setting by table, for `tts_prep.preprocess.configuration.settings.configure`."""
 
 
 def complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Return the presets that a shell may complete a name to."""
+    """Return the presets for shell completion."""
     from tts_prep.preprocess.audio.presets import PRESETS
 
     return [name for name in PRESETS if name.startswith(incomplete)]
 
 
 def complete_symbols(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Return the symbol tables that a shell may complete a name to."""
+    """Return the symbol tables for shell completion."""
     from tts_prep.preprocess.text.symbols import AUTO, TABLES
 
     return [name for name in (*TABLES, AUTO) if name.startswith(incomplete)]
 
 
 def corpus_options(function: F) -> F:
-    """Add what every command that makes a store takes."""
+    """Add the options of all commands that make a store."""
     integer, number, file = click.IntRange(min=1), click.FLOAT, click.Path(path_type=Path)
     options = (
         click.option(
             "--preset",
             metavar="NAME",
             shell_complete=complete_preset,
-            help="Mel recipe; 'tts-prep presets' lists them.  [default: parakeet]",
+            help="Mel settings; 'tts-prep presets' lists them.  [default: parakeet]",
         ),
         click.option(
-            "--vocoder-config", type=file, metavar="FILE", help="Mel recipe of a HiFi-GAN or BigVGAN config.json."
+            "--vocoder-config", type=file, metavar="FILE", help="Mel settings of a HiFi-GAN or BigVGAN config.json."
         ),
-        click.option("--config", type=file, metavar="FILE", help="Settings in TOML, over the recipe."),
+        click.option("--config", type=file, metavar="FILE", help="Settings in TOML, which override the preset."),
         click.option("--sample-rate", type=integer, metavar="HZ", help="Resample to this rate."),
-        click.option("--n-fft", type=integer, metavar="N", help="Samples in a transform."),
-        click.option("--win-length", type=integer, metavar="N", help="Samples in a window."),
-        click.option("--hop-length", type=integer, metavar="N", help="Samples from frame to frame."),
+        click.option("--n-fft", type=integer, metavar="N", help="Samples per transform."),
+        click.option("--win-length", type=integer, metavar="N", help="Samples per window."),
+        click.option("--hop-length", type=integer, metavar="N", help="Samples between frames."),
         click.option("--n-mels", type=integer, metavar="N", help="Mel bins."),
         click.option("--fmin", type=number, metavar="HZ", help="Lower end of the filter bank."),
         click.option("--fmax", type=number, metavar="HZ", help="Upper end of the filter bank."),
         click.option(
-            "--channel", type=click.Choice(["first", "mean"]), help="Of several channels.  [default: the preset's]"
+            "--channel",
+            type=click.Choice(["first", "mean"]),
+            help="Select or average channels.  [default: the preset's]",
         ),
         click.option(
-            "--trim-db", type=number, metavar="DB", help="Cut ends that are so many dB below the loudest part."
+            "--trim-db", type=number, metavar="DB", help="Trim ends that are this many dB below the loudest frame."
         ),
         click.option(
             "--frontend",
             metavar="NAME",
-            help="Frontend; 'tts-prep frontends' lists them.  [default: espeak; mandarin for zh, japanese for ja]",
+            help="Text frontend; 'tts-prep frontends' lists them.  [default: espeak; mandarin for zh, japanese for ja]",
         ),
         click.option(
             "--language",
             metavar="CODE",
-            help="Of texts whose language the corpus does not say.  [default: that of the corpus, or en-us]",
+            help="Language of texts, unless the corpus has it per text.  [default: the corpus's, or en-us]",
         ),
         click.option(
             "--normalize/--no-normalize",
             default=None,
-            help="Put numbers and abbreviations of English texts into words, where the corpus has not.  [default: do]",
+            help="Expand numbers and abbreviations in texts that the corpus does not mark as normalized.  "
+            "[default: normalize]",
         ),
         click.option(
             "--symbols",
             metavar="NAME|FILE|auto",
             shell_complete=complete_symbols,
-            help="Symbol table: a name out of 'tts-prep symbols', a file with one symbol a line, or 'auto' for the "
-            "corpus's own symbols.  [default: styletts2 for English, espeak for other languages]",
+            help="Symbol table: a name in 'tts-prep symbols', a file with one symbol per line, or 'auto' for the "
+            "symbols of the corpus.  [default: styletts2 for English, espeak for other languages]",
         ),
         click.option(
             "--ends/--no-ends",
             default=None,
-            help="Put the table's start and end symbols around every utterance.  [default: as the table's system does]",
+            help="Add the table's start and end symbols to every utterance.  [default: as the table's system does]",
         ),
         click.option(
             "--blanks",
             type=click.Choice(["none", "between", "around"]),
-            help="Put the table's blank between symbols, or also at both ends.  [default: none]",
+            help="Insert the table's blank between symbols, or also at both ends.  [default: none]",
         ),
         click.option(
             "--unknown",
             type=click.Choice(["error", "unk", "drop"]),
-            help="What a symbol outside of the vocabulary becomes; an error leaves the row out.  [default: error]",
+            help="Treatment of symbols that are not in the table; with error, the row fails.  [default: error]",
         ),
         click.option(
             "--punctuation",
             type=click.Choice(["attached", "separate"]),
-            help="Marks behind the word, or tokens of their own.  [default: as the frontend has it]",
+            help="Punctuation attached to words, or as separate tokens.  [default: the frontend's]",
         ),
-        click.option(
-            "--ood-texts", type=file, metavar="FILE", help="Texts without recordings to phonemize too, one a line."
-        ),
+        click.option("--ood-texts", type=file, metavar="FILE", help="Out-of-domain texts to phonemize, one per line."),
         click.option(
             "--split",
             "splits",
             multiple=True,
             metavar="NAME=FILE",
-            help="Mark the ids in FILE in the column 'split'; may be given several times.",
+            help="Set the column 'split' of the ids in FILE to NAME; may be repeated.",
         ),
-        click.option("--dtype", type=click.Choice(["float32", "float16"]), help="Of stored mels.  [default: float32]"),
-        click.option("--waveform", type=click.Choice(["int16", "float32"]), help="Keep the waveform too, as this."),
         click.option(
-            "--shard-utterances", type=integer, metavar="N", help="Most utterances in a shard.  [default: 128]"
+            "--dtype", type=click.Choice(["float32", "float16"]), help="Dtype of stored mels.  [default: float32]"
+        ),
+        click.option("--waveform", type=click.Choice(["int16", "float32"]), help="Store waveforms with this dtype."),
+        click.option(
+            "--shard-utterances",
+            type=integer,
+            metavar="N",
+            help="Maximum number of utterances in a shard.  [default: 128]",
         ),
         *FEATURE_OPTIONS,
-        click.option("--limit", type=integer, metavar="N", help="Take the first N rows only."),
-        click.option("--jobs", "-j", type=integer, metavar="N", help="Worker processes.  [default: one a processor]"),
+        click.option("--limit", type=integer, metavar="N", help="Use only the first N rows."),
+        click.option("--jobs", "-j", type=integer, metavar="N", help="Worker processes.  [default: one per processor]"),
         click.option(
             "--backend",
             default="local",
             show_default=True,
             metavar="NAME",
-            help="Where the workers run: local (this machine), dask, or another backend of joblib.",
+            help="Backend of the workers: local (this machine), dask, or another backend of joblib.",
         ),
-        click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster.  [default: one on this machine]"),
-        click.option("--part", metavar="K/N", help="Make every N-th shard only; 'tts-prep finish' does the rest."),
+        click.option("--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler.  [default: a local cluster]"),
+        click.option(
+            "--part", metavar="K/N", help="Make only every N-th shard; 'tts-prep finish' completes the store."
+        ),
         click.option(
             "--max-failures",
             default="1%",
             show_default=True,
             metavar="N|P%",
-            help="Give up when more rows than this fail.",
+            help="Stop if more rows than this fail.",
         ),
-        click.option("--overwrite", is_flag=True, help="Replace a store that is there, once the new one is whole."),
-        click.option(
-            "--update", is_flag=True, help="The same, but take over the shards whose rows and settings are the same."
-        ),
+        click.option("--overwrite", is_flag=True, help="Replace an existing store once the new one is complete."),
+        click.option("--update", is_flag=True, help="Like --overwrite, but reuse unchanged shards."),
     )
     for option in reversed(options):
         function = option(function)

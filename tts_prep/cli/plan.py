@@ -6,18 +6,20 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 _COUNT = click.IntRange(min=1)
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
-@click.option("--max-frames", type=_COUNT, multiple=True, metavar="N", help="Padded frames a batch; may be repeated.")
-@click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances a batch; may be repeated.")
-@click.option("--world-size", type=_COUNT, default=1, show_default=True, metavar="N", help="Ranks that share an epoch.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of the samplers.")
-@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Which epoch.")
+@click.argument("store", type=PATH)
+@click.option("--max-frames", type=_COUNT, multiple=True, metavar="N", help="Padded frames per batch; may be repeated.")
+@click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances per batch; may be repeated.")
+@click.option("--world-size", type=_COUNT, default=1, show_default=True, metavar="N", help="Number of ranks.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the samplers."
+)
+@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Epoch number.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def plan(
     store: Path,
@@ -28,10 +30,10 @@ def plan(
     epoch: int,
     as_json: bool,
 ) -> None:
-    r"""Show what an epoch of batches of STORE would cost, one line a policy.
+    r"""Show the batches and the padding of an epoch of STORE, one line per batching policy.
 
-    Counts of utterances are shown in random order and in buckets of like lengths; budgets of frames in buckets. The
-    default is --batch-size 32 and a budget of as many frames.
+    Batch sizes are evaluated in random order and in length buckets, frame budgets in length buckets. The default is
+    --batch-size 32 and the equivalent frame budget.
 
     \b
     Examples:

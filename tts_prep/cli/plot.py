@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
+@click.argument("store", type=PATH)
 @click.argument("utterance_id", metavar="ID")
 @click.option(
     "--output",
@@ -24,12 +24,12 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     help="The picture to write: .png, .svg or .pdf.",
 )
 @click.option(
-    "--dpi", type=click.IntRange(20, 600), default=120, show_default=True, metavar="N", help="Pixels an inch, of .png."
+    "--dpi", type=click.IntRange(20, 600), default=120, show_default=True, metavar="N", help="Pixels per inch of .png."
 )
 def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
-    r"""Draw the utterance ID of STORE: waveform, mel, pitch, energy and phones over one time axis.
+    r"""Plot the utterance ID of STORE: waveform, mel, pitch, energy and phones.
 
-    What the store does not have is left out.
+    Arrays that the store does not have are omitted.
 
     \b
     Examples:
@@ -49,12 +49,12 @@ def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     if not output.absolute().parent.is_dir():
         raise StoreError(f"{output}: there is no folder {output.parent}; make it, or give another path")
     dataset = UtteranceDataset(store)
-    found = dataset.filter(lambda m: m.id == utterance_id)
-    if not len(found):
+    selected = dataset.filter(lambda m: m.id == utterance_id)
+    if not len(selected):
         close = difflib.get_close_matches(utterance_id, list(dataset.id[:20_000]), n=3, cutoff=0.5)
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         raise ConfigurationError(f"{store}: no utterance '{utterance_id}' among {len(dataset):,}{hint}")
-    figure = found[0].plot()
+    figure = selected[0].plot()
     with replacing(output) as partial:
         save_figure(figure, partial, suffix[1:], dpi)
-    click.echo(f"{output}: {found[0].id}, {found[0].seconds:.2f} s")
+    click.echo(f"{output}: {selected[0].id}, {selected[0].seconds:.2f} s")

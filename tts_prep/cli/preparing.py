@@ -1,4 +1,4 @@
-"""What all corpus commands do once they have a reader: run the pipeline, show progress, say what was made."""
+"""The common code of all corpus commands: run the pipeline, show progress, print a summary."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from tts_prep.cli.features import asked_features
+from tts_prep.cli.features import parse_features
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.understood import notes, noting_rate, understood, with_first_lines
+from tts_prep.cli.understood import notes, noting_rate, settings_text, with_first_lines
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
@@ -44,8 +44,8 @@ def prepare_and_report(
     """Make a store with the options of `tts_prep.cli.options.corpus_options`, and print a summary.
 
     Args:
-        reader: its name.
-        corpus, root: as `tts_prep.preprocess.corpora.read_corpus` has them.
+        reader: the name of the corpus reader.
+        corpus, root: see `tts_prep.preprocess.corpora.read_corpus`.
         reader_options: further options of the reader; they become part of the store's configuration.
     """
     lists = split_lists(options["splits"])
@@ -63,25 +63,25 @@ def prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        first[:0] = [understood(corpus, config), *notes(corpus, store)]
+        first[:0] = [settings_text(corpus, config), *notes(corpus, store)]
         items = noting_rate(items, folder, config.mel.sample_rate, first.append)
         if config.text.symbols == AUTO:
             rows, _ = read_corpus(reader, corpus, **source)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
-        asked = asked_features(options, config)
-        how |= {"features": asked.features, "alignments": asked.alignments}
+        parsed = parse_features(options, config)
+        how |= {"features": parsed.features, "alignments": parsed.alignments}
         replaces = {"overwrite": options["overwrite"], "update": options["update"]}
-        result = prepare(items, folder, store, asked.config, part=part, **replaces, **how)
+        result = prepare(items, folder, store, parsed.config, part=part, **replaces, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         click.echo(line)
 
 
 def split_lists(values: Iterable[str]) -> dict[str, Path]:
-    """Return the lists of ids that ``--split NAME=FILE`` gives, by name.
+    """Parse values of ``--split NAME=FILE``.
 
     Raises:
-        ConfigurationError: a value has another form, or a name stands twice.
+        ConfigurationError: a value is malformed, or a name is repeated.
     """
     lists: dict[str, Path] = {}
     for value in values:
@@ -99,7 +99,7 @@ def configuration(
     reader_options: Mapping[str, Any] | None = None,
     text: Mapping[str, Any] | None = None,
 ) -> Configuration:
-    """Return the configuration that the options of a command ask for, over the settings of the corpus's own texts."""
+    """Return the configuration for the options of a command, which override the settings of the corpus."""
     settings = {
         table: {name: options[option] for name, option in names.items() if options[option] is not None}
         for table, names in SETTINGS.items()
@@ -123,40 +123,38 @@ def summary(result: Result, elapsed: float) -> list[str]:
     assert manifest is not None
     totals, made = manifest.totals, made_text(result.store, manifest)
     if not result.shards_made:
-        lines = [made, "the store was whole already; nothing was made"]
+        lines = [made, "the store was already complete; nothing was made"]
     else:
         kept = totals["shards"] - result.shards_made
         speed = f"made in {duration_text(elapsed)}"
-        # A run that found finished shards did not compute all the audio that it would be credited with.
-        speed += (
-            f"; {kept:,} shards were there already" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
-        )
+        # The speed is meaningless if an earlier run made some of the shards.
+        speed += f"; {kept:,} shards already existed" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
         lines = [made, speed]
     lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
     if manifest.ood_texts:
         lines.append(ood_line(result.store))
     if totals["failures"]:
-        lines.append(left_out(result.store, totals["failures"]))
+        lines.append(failures_text(result.store, totals["failures"]))
     return lines
 
 
 def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
-    """Return one line on what the frontend noted: how often, and the most frequent examples."""
-    examples = [f"'{found['symbol']}' × {found['count']:,} (first in {found['id']})" for found in remark["examples"]]
+    """Return one line about a kind of remark: its count and the most frequent examples."""
+    examples = [f"'{item['symbol']}' × {item['count']:,} (first in {item['id']})" for item in remark["examples"]]
     shown = ", ".join(examples[:4]) + (", …" if remark["different"] > 4 else "")
     return f"{kind.replace('_', ' ')}: {remark['count']:,}, {remark['different']:,} different: {shown}"
 
 
 def ood_line(store: Path) -> str:
-    """Return one line on the out-of-domain texts, with the first line of the file that could not be used."""
+    """Return one line about the out-of-domain texts, with the first failed line of the file."""
     header = check_ood_texts(store / OOD_TEXTS)
     failures = header.failures
-    left = f"; {len(failures):,} lines left out, the first: {failures[0]['reason']}" if failures else ""
-    return f"out-of-domain texts: {header.rows:,}{left}"
+    failed = f"; {len(failures):,} lines failed, the first: {failures[0]['reason']}" if failures else ""
+    return f"out-of-domain texts: {header.rows:,}{failed}"
 
 
 def made_text(store: Path, manifest: Manifest) -> str:
-    """Return one line on what a store holds."""
+    """Return one line about the contents of a store."""
     totals = manifest.totals
     return (
         f"{store}: {totals['utterances']:,} utterances, {duration_text(totals['seconds'])} of audio, "
@@ -167,22 +165,22 @@ def made_text(store: Path, manifest: Manifest) -> str:
 
 def part_text(result: Result, part: Part, elapsed: float) -> str:
     """Return the closing line of a part."""
-    there = result.shards - result.shards_made
+    existing = result.shards - result.shards_made
     return (
         f"{result.store}: part {part.number}/{part.count}, {count_text(result.shards, 'shard')}"
-        f"{f' ({there:,} were there already)' if there else ''}, {duration_text(result.seconds)} of audio, "
-        f"{result.failures:,} rows left out, in {duration_text(elapsed)}; when all parts are there: "
+        f"{f' ({existing:,} already existed)' if existing else ''}, {duration_text(result.seconds)} of audio, "
+        f"{result.failures:,} rows failed, in {duration_text(elapsed)}; when all parts are made: "
         f"tts-prep finish {result.store}"
     )
 
 
-def left_out(store: Path, count: int) -> str:
-    """Return one line on the rows that were left out, by stage, with the first one's reason."""
+def failures_text(store: Path, count: int) -> str:
+    """Return one line about failed rows: their counts by stage, and the first failure."""
     with (store / FAILURES).open(encoding="utf-8") as file:
         failures = [json.loads(line) for line in file]
     stages = ", ".join(f"{stage} {number}" for stage, number in Counter(row["stage"] for row in failures).items())
     first = failures[0]
     return (
-        f"left out: {count:,} of the corpus's rows ({stages}), listed in {store / FAILURES}; the first: "
+        f"failed: {count:,} rows of the corpus ({stages}), listed in {store / FAILURES}; the first: "
         f"{first['id'] or first['where']}: {first['reason']}"
     )

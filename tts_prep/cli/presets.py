@@ -10,9 +10,9 @@ from tts_prep.cli.options import complete_preset
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_preset)
 def presets(name: str | None) -> None:
-    r"""List the mel presets, or describe the one called NAME.
+    r"""List the mel presets, or print the settings of NAME.
 
-    What is printed for one preset is a file for --config that says the same.
+    The output for NAME is a file for --config with the same settings.
 
     \b
     Example:

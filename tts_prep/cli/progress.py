@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of a run: a bar on a terminal, periodic lines otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.quantities import duration_text
 
 _PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where the output is not a terminal."""
+"""Seconds between lines if the output is not a terminal."""
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
             nonlocal bar
             interruption.check()
             if bar is None:
-                # Not before the amount of work is known, so that the first thing shown is right.
+                # Created when the total is known.
                 bar = stack.enter_context(
                     tqdm(total=progress.total, file=stream, unit="utt", dynamic_ncols=True, leave=False, smoothing=0.1)
                 )

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
+@click.argument("store", type=PATH)
 def reindex(store: Path) -> None:
-    r"""Make the index, the list of failures and the manifest of STORE again, from its shards alone.
+    r"""Rebuild the index, the failure list and the manifest of STORE from its shards.
 
-    Every shard is checked first. A broken one needs the corpus: see 'tts-prep verify --help'.
+    Every shard is checked first. Repairing a broken shard needs the corpus: see 'tts-prep verify --help'.
 
     \b
     Example:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
+@click.argument("store", type=PATH)
 @click.option(
     "--output",
     "-o",
@@ -18,7 +18,7 @@ from tts_prep.cli.options import FOLDER
     default="report.html",
     show_default=True,
     metavar="FILE",
-    help="The page to write; one that is there is replaced.",
+    help="The page to write; an existing file is replaced.",
 )
 @click.option(
     "--gallery",
@@ -26,16 +26,16 @@ from tts_prep.cli.options import FOLDER
     default=12,
     show_default=True,
     metavar="N",
-    help="Utterances to show, drawn at random.",
+    help="Number of random utterances to show.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the gallery."
 )
 def report(store: Path, output: Path, gallery: int, seed: int) -> None:
-    r"""Make one page about STORE, to look at before training on it.
+    r"""Make a page about STORE to review before training.
 
-    The page is a single file that needs no network and holds no script: distributions, speakers, outliers, a gallery
-    with sound where the store keeps waveforms, symbols, padding, and what was left out.
+    The page is a single file that needs no network and contains no script. It shows distributions, speakers, outliers,
+    a gallery (with sound if the store has waveforms), symbols, padding, and failed rows.
 
     \b
     Examples:

@@ -10,9 +10,9 @@ from tts_prep.cli.options import complete_symbols
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_symbols)
 def symbols(name: str | None) -> None:
-    r"""List the symbol tables, or print the one called NAME.
+    r"""List the symbol tables, or print the table NAME.
 
-    What is printed for one table is a file for --symbols: one symbol a line, in the order of their ids.
+    The output for NAME is a file for --symbols: one symbol per line, in the order of ids.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The first lines of a run: what the command understood, before anything is made."""
+"""The first lines of a run: a summary of its settings, and notes."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from tts_prep.preprocess.corpora import Failure, Utterance
 from tts_prep.preprocess.runs.prepare import Progress
 
 
-def understood(corpus: Path, config: Configuration) -> str:
-    """Return one line on what a run reads and how."""
+def settings_text(corpus: Path, config: Configuration) -> str:
+    """Return one line about the corpus and the main settings of a run."""
     text = config.text
     return (
         f"corpus: {config.corpus} {corpus}; preset: {config.preset or 'none'}; frontend: {text.frontend_name}, "
-        f"language {text.language}{'' if text.normalize else ', texts as they stand'}"
+        f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
     )
 
 
 def notes(corpus: Path, store: Path) -> list[str]:
-    """Return lines on what a run may not mean to do."""
+    """Return notes about probable mistakes."""
     inside = corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve())
-    return [f"note: the store {store} lies inside of the corpus"] if inside else []
+    return [f"note: the store {store} is inside the corpus"] if inside else []
 
 
 def noting_rate(
     items: Iterator[Utterance | Failure], folder: Path, sample_rate: int, report: Callable[[str], None]
 ) -> Iterator[Utterance | Failure]:
-    """Pass on the rows of a corpus; report where the first recording has a lower sample rate than the mels.
+    """Yield the rows of a corpus, and report if the sample rate of the first recording is lower than that of the mels.
 
     Args:
-        folder: what audio paths are relative to.
-        sample_rate: of the mels, Hz.
+        folder: the folder of relative audio paths.
+        sample_rate: the sample rate of the mels, Hz.
     """
     is_first = True
     for item in items:
@@ -59,11 +59,11 @@ def _rate(path: Path) -> int:
 
 
 def with_first_lines(lines: list[str], progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    """Return a callback that prints lines and the number of rows before it shows progress for the first time.
+    """Return a callback that prints lines and the number of rows before it first shows progress.
 
     Args:
-        lines: may grow until then; emptied.
-        progress: shows it.
+        lines: the lines, which may grow until then; cleared after printing.
+        progress: the callback that shows progress.
     """
 
     def show(now: Progress) -> None:

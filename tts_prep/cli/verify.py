@@ -7,28 +7,28 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import FOLDER
+from tts_prep.cli.options import PATH
 
 
 @click.command()
-@click.argument("store", type=FOLDER)
+@click.argument("store", type=PATH)
 @click.option(
     "--repair",
     "corpus",
-    type=FOLDER,
+    type=PATH,
     metavar="CORPUS",
-    help="Make what is broken again, from the corpus; for a file list, from the list.",
+    help="Make broken files again from the corpus; for a file list, give the list.",
 )
-@click.option("--root", type=FOLDER, metavar="DIR", help="With --repair: --root of the command that made the store.")
+@click.option("--root", type=PATH, metavar="DIR", help="With --repair: the --root of the command that made the store.")
 @click.option(
     "--split",
     "splits",
     multiple=True,
     metavar="NAME=FILE",
-    help="With --repair: a list of ids that the store was made with; may be given several times.",
+    help="With --repair: a list of ids that the store was made with; may be repeated.",
 )
 @click.option(
-    "--ood-texts", type=FOLDER, metavar="FILE", help="With --repair: the file that a broken ood.h5 was made from."
+    "--ood-texts", type=PATH, metavar="FILE", help="With --repair: the texts that a broken ood.h5 was made from."
 )
 @click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: 1]")
 def verify(
@@ -39,11 +39,10 @@ def verify(
     ood_texts: Path | None,
     jobs: int | None,
 ) -> int:
-    r"""Compare every file of STORE with its checksum and its number of rows.
+    r"""Verify the checksum and the number of rows of every file of STORE.
 
-    Exit status 1 and a list where something is wrong. With --repair, the broken files, and no others, are made again
-    with the settings that the store was made with. Paths are no part of a store: those that it was made from besides
-    CORPUS are given once more.
+    Broken files are listed, and the exit status is 1. With --repair, only broken files are made again, with the
+    settings of the store. A store does not record paths: give all paths that the store was made from.
 
     \b
     Example:
@@ -58,7 +57,7 @@ def verify(
         return _repair(store, corpus, root, splits, ood_texts, jobs or 1)
     for option, value in (("--root", root), ("--split", splits), ("--ood-texts", ood_texts)):
         if value:
-            raise click.UsageError(f"{option} is of use with --repair CORPUS only.")
+            raise click.UsageError(f"{option} requires --repair CORPUS.")
     count = size = 0
     faults = []
     for entry, fault in verify_store(store):
@@ -67,10 +66,10 @@ def verify(
             faults.append(fault)
             click.echo(one_line(f"{entry.file}: {fault}"))
     if faults:
-        line = f"tts-prep: error: {store}: {len(faults)} of {count} files are not as they were made"
+        line = f"tts-prep: error: {store}: {len(faults)} of {count} files are broken"
         click.echo(one_line(line), err=True)
         return 1
-    click.echo(one_line(f"{store}: {count} files, {bytes_text(size)}, all as they were made"))
+    click.echo(one_line(f"{store}: {count} files, {bytes_text(size)}, all intact"))
     return 0
 
 
@@ -89,7 +88,7 @@ def _repair(
         )
     if not broken:
         count = len(result.manifest.files) + 1 if result.manifest else 0
-        click.echo(f"{store}: all {count} files as they were made; nothing to repair")
+        click.echo(f"{store}: all {count} files are intact; nothing to repair")
         return 0
     click.echo(f"{store}: {', '.join(broken)} broken; made again, with {count_text(result.shards_made, 'shard')}")
     return 0

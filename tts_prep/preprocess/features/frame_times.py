@@ -1,6 +1,6 @@
 """The centres of mel frames, and alignment of pitch trackers with them.
 
-Pitch trackers return one value per hop, the first one at sample 0. If framing pads (n_fft − hop) / 2 samples, mel frames
+Pitch trackers return one value per hop, the first one at sample 0. With framing that pads (n_fft − hop) / 2, mel frames
 are centred half a hop later. All trackers use `TrackerGrid`, because a misaligned track is hard to notice.
 """
 
