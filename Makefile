@@ -15,7 +15,7 @@ ljspeech: $(INSTALLED)
 	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" $(if $(JOBS),--jobs $(JOBS))
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Hours: 200 kills, every write failing in turn, thousands of fuzzed stores, long epochs, a long corpus.
 soak: $(INSTALLED)

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from corpora import write_ljspeech
 from hypothesis import settings
 
-# The tests run in parallel: torch's small models lose more to waiting for each other's threads than they gain.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Test workers and the commands that tests start share the processors: one thread each, and modules compiled once.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Speed is measured by benchmarks; a busy machine fails no test.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+MakeOnce = Callable[[str, Callable[[Path], object]], Path]
+
+
 @pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MakeOnce:
+    """Return a function that takes a name and what makes a folder, and makes it once for all test workers.
+
+    For what takes a second or more to make, and no test changes.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, done = shared / f"once-{name}", shared / f"once-{name}-done"
+        with (shared / f"once-{name}-lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                make(folder)
+                done.touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def corpus(made_once: MakeOnce) -> Path:
     """Return the root of a corpus that no test may change."""
-    return write_ljspeech(tmp_path_factory.mktemp("corpus") / "lj")
+    return made_once("corpus", write_ljspeech)
 
 
 @pytest.fixture

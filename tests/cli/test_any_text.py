@@ -45,18 +45,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def available_frontends() -> list[str]:
-    names = []
-    for name in FRONTENDS:
-        try:
-            get_frontend(name)
-        except (ConfigurationError, MissingPackageError):  # needs an extra that is not installed, or a language
-            continue
-        names.append(name)
-    return names
+# Pinyin and IPA are written from the same reading of a text as "mandarin": test_mandarin.py writes every syllable.
+SAME_READING = ("mandarin-pinyin", "mandarin-ipa")
 
 
-@pytest.mark.parametrize("frontend", available_frontends())
+@pytest.mark.parametrize("frontend", [name for name in FRONTENDS if name not in SAME_READING])
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=40, max_size=40))
 @example(HOSTILE)
@@ -64,6 +57,10 @@ def test_no_text_of_any_characters_ends_a_run(
     capsys: pytest.CaptureFixture[str], folder: Path, frontend: str, texts: list[str]
 ) -> None:
     language, good = SPOKEN.get(frontend.split("-")[0], SPOKEN[""])
+    try:
+        get_frontend(frontend)
+    except (ConfigurationError, MissingPackageError) as error:
+        pytest.skip(str(error))
     rows = "".join(f"{i}|a.wav|{text}\n" for i, text in enumerate(texts))
     (folder / "list.txt").write_bytes(rows.encode() + b"broken|a.wav|\xff\n" + f"ok|a.wav|{good}\n".encode())
     (folder / "ood.txt").write_bytes(

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-import inflect
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +90,9 @@ def test_what_is_written_is_spoken(written: str, spoken: str) -> None:
 
 
 def test_number_words_are_those_of_inflect() -> None:
+    # Takes seconds to import: not in every test worker.
+    import inflect
+
     engine = inflect.engine()
     random = Random(0)
     numbers = [*range(1200), *(10**power for power in range(36)), 10**36 - 1]
@@ -138,11 +140,12 @@ def test_our_words_are_those_of_the_corpus_for_97_percent_of_the_rows_that_it_no
     assert len(different) == 1505
     agreeing = sum(words(normalize_english(raw)) == words(normalize_english(spoken)) for raw, spoken in different)
     assert agreeing / len(different) >= 0.97
-    for _, raw, spoken in rows:
-        if raw == spoken:
-            assert words(normalize_english(raw)) == words(normalize_english(spoken))
-        assert not re.search(r"\d", normalize_english(raw))
-        assert normalize_english(normalize_english(raw)) == normalize_english(raw)
+    # Most rows are words already: those with anything else, and every tenth of the others.
+    for number, (_, raw, _) in enumerate(rows):
+        if number % 10 == 0 or not re.fullmatch(r"[A-Za-z ,;.'\"-]*", raw):
+            normalized = normalize_english(raw)
+            assert not re.search(r"\d", normalized)
+            assert normalize_english(normalized) == normalized
     assert plain_marks("…") == "…"
 
 

@@ -45,9 +45,9 @@ def files(store: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def alignments(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alignments(corpus: Path, made_once, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write durations of the characters of every utterance, as frames and as seconds."""
-    plain = run(corpus, tmp_path_factory.mktemp("plain") / "store")
+    plain = made_once("store-of-characters", lambda path: run(corpus, path))
     folder = tmp_path_factory.mktemp("alignments")
     for number, utterance in enumerate(UtteranceDataset(plain)):
         frames = np.diff(np.linspace(0, len(utterance.mel), len(utterance.phonemes) + 1).astype(int))
@@ -56,9 +56,9 @@ def alignments(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(corpus: Path, alignments: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(corpus: Path, alignments: Path, made_once) -> Path:
     """Make a store with all features in the run."""
-    return run(corpus, tmp_path_factory.mktemp("whole") / "store", features(alignments), jobs=2)
+    return made_once("store-with-features", lambda path: run(corpus, path, features(alignments), jobs=2))
 
 
 def test_every_array_has_its_rows_and_the_store_verifies(whole: Path) -> None:

@@ -18,6 +18,8 @@ import pytest
 from corpora import TEXTS, write_ljspeech
 from killing import complaints, contents, session_processes
 
+from tts_prep.cli.main import main
+
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
 SETTINGS = ("--shard-utterances", "2", "--frontend", "characters", "--unknown", "drop")
@@ -39,6 +41,13 @@ def finish(*arguments: object, temporary: Path | None = None) -> None:
     process = start(*arguments, temporary=temporary)
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
+
+
+def make(*arguments: object) -> None:
+    """Run a command in this process."""
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    assert not exit_.value.code
 
 
 def stored(store: Path) -> dict[str, bytes]:
@@ -71,6 +80,7 @@ class Harness:
     operations: dict[str, Operation]
     seed: int
     longest: float = 4.0
+    max_tries: int = 4
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     finished: Counter[str] = field(default_factory=Counter)
 
@@ -80,7 +90,7 @@ class Harness:
         return self.folder.parent / "temporary"
 
     def run(self, kills: int) -> None:
-        """End runs of one operation after the other, each until it has come to its end or was ended four times."""
+        """End runs of one operation after the other, each until it has ended by itself or `max_tries` times."""
         choose = random.Random(self.seed)
         names = sorted(self.operations)
         while sum(self.kills.values()) < kills:
@@ -92,18 +102,23 @@ class Harness:
             self.temporary.mkdir()
             shutil.copytree(operation.before, store)
             tries = 0
-            while tries < 4 and not self.end_once(name, operation, store, choose):
+            while tries < self.max_tries and not self.end_once(name, operation, store, choose):
                 tries += 1
-            finish(*operation.arguments, temporary=self.temporary)
+            finish(*operation.arguments, *self.jobs(name, 1), temporary=self.temporary)
             assert stored(store) == operation.after
             assert not any(self.temporary.iterdir())
             assert [path.name for path in self.folder.iterdir()] == ["store"]
             self.finished[name] += 1
 
+    @staticmethod
+    def jobs(name: str, count: int) -> tuple[object, ...]:
+        """Return the option for so many worker processes, where the command has it."""
+        return () if name in ("finish", "reindex") else ("--jobs", count)
+
     def end_once(self, name: str, operation: Operation, store: Path, choose: random.Random) -> bool:
         """Start the command and end it after a random time; return whether it was faster."""
         before, way = stored(store), choose.choice(WAYS)
-        jobs = () if name in ("finish", "reindex") else ("--jobs", choose.choice((1, 2)))
+        jobs = self.jobs(name, choose.choice((1, 2)))
         process = start(*operation.arguments, *jobs, temporary=self.temporary)
         until = time.monotonic() + choose.uniform(0.05, self.longest)
         while process.poll() is None and time.monotonic() < until:
@@ -147,9 +162,9 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
     new = write_ljspeech(folder / "new", (*TEXTS * 2, "One more.", "And another."))
     store = folder / "work" / "store"
     for corpus, name in ((old, "a"), (new, "b")):
-        finish("ljspeech", corpus, folder / name, *SETTINGS, "--jobs", 1)
+        make("ljspeech", corpus, folder / name, *SETTINGS, "--jobs", 1)
     for part in ("1/2", "2/2"):
-        finish("ljspeech", old, folder / "parts", *SETTINGS, "--jobs", 1, "--part", part)
+        make("ljspeech", old, folder / "parts", *SETTINGS, "--jobs", 1, "--part", part)
     shutil.copytree(folder / "parts", folder / "part")
     for number in range(0, 7, 2):
         (folder / f"part/shards/{number:05d}.h5").unlink()
@@ -160,11 +175,11 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
         (folder / "broken" / name).write_bytes(data)
     (folder / "empty").mkdir()
     a, b = contents(folder / "a"), contents(folder / "b")
-    make = ("ljspeech", new, store, *SETTINGS)
+    again = ("ljspeech", new, store, *SETTINGS)
     return {
-        "prepare": Operation(make, folder / "empty", b, was_whole=False),
-        "overwrite": Operation((*make, "--overwrite"), folder / "a", b),
-        "update": Operation((*make, "--update"), folder / "a", b),
+        "prepare": Operation(again, folder / "empty", b, was_whole=False),
+        "overwrite": Operation((*again, "--overwrite"), folder / "a", b),
+        "update": Operation((*again, "--update"), folder / "a", b),
         "part": Operation(
             ("ljspeech", old, store, *SETTINGS, "--part", "1/2"),
             folder / "part",
@@ -183,7 +198,7 @@ def test_a_few_kills_of_every_command_leave_the_old_store_or_the_new_one(
     store = next(iter(operations.values())).arguments[2]
     some = {name: operations[name] for name in ("overwrite", "repair")}
     assert isinstance(store, Path)
-    Harness(store.parent, some, seed=3).run(2)
+    Harness(store.parent, some, seed=3, longest=2, max_tries=1).run(2)
 
 
 @pytest.mark.soak

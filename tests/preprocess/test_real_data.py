@@ -58,25 +58,20 @@ def test_all_13100_real_texts_are_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
-@pytest.mark.parametrize("name", ["espeak", "arpabet", "characters", "phonemes"])
+@pytest.mark.parametrize("name", ["espeak", "arpabet", "characters"])
 def test_all_13100_real_raw_texts_go_through_every_frontend_without_an_unknown_symbol(name: str) -> None:
     frontend = get_frontend(name)
-    texts = [row[1] for row in metadata_rows()]
+    texts = [frontend.normalize(row[1]) for row in metadata_rows()]
     assert len(texts) == 13100
-    if name == "phonemes":
-        espeak = get_frontend("espeak")
-        texts = [espeak.phoneticize(espeak.normalize(text)) for text in texts]
-    for text in texts:
-        phonemes = frontend.phoneticize(frontend.normalize(text))
-        assert frontend.decode(frontend.numericalize(phonemes)) == phonemes
-
-
-@pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
-def test_the_phonemes_of_real_texts_do_not_depend_on_their_order() -> None:
-    espeak = get_frontend("espeak")
-    texts = [row[1] for row in metadata_rows()][:4000]
-    forward = [espeak.phoneticize(text) for text in texts]
-    assert [espeak.phoneticize(text) for text in reversed(texts)][::-1] == forward
+    made = [frontend.phoneticize(text) for text in texts]
+    assert [frontend.decode(frontend.numericalize(phonemes)) for phonemes in made] == made
+    if name == "espeak":
+        # What one frontend gives, the other takes as it is.
+        given = get_frontend("phonemes")
+        again = [given.phoneticize(given.normalize(phonemes)) for phonemes in made]
+        assert [given.decode(given.numericalize(phonemes)) for phonemes in again] == again
+        # Phonemes do not depend on the texts before.
+        assert [frontend.phoneticize(text) for text in reversed(texts[:2000])][::-1] == made[:2000]
 
 
 def metadata_rows() -> list[list[str]]:
