@@ -41,6 +41,7 @@ _COMMON: Final = {
     }.items()
     for word in words.split()
 }
+_COMMON_LANGUAGES: Final = frozenset(_COMMON.values())
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENOUGH: Final = 3
 """Common words of another language that make a text suspect."""
@@ -89,8 +90,10 @@ def likely_language(text: str, language: str) -> str | None:
     Only ten languages in Latin letters are known, and both must be among them.
     """
     own = language.lower().replace("_", "-").split("-")[0]
-    found = Counter(_COMMON[word] for word in _WORD.findall(text.lower()) if word in _COMMON)
-    if own not in _COMMON.values() or not found:
+    if own not in _COMMON_LANGUAGES:
+        return None
+    found = Counter(filter(None, map(_COMMON.get, _WORD.findall(text.lower()))))
+    if not found:
         return None
     best, count = found.most_common(1)[0]
     return best if best != own and count >= _ENOUGH and count > 2 * found[own] else None

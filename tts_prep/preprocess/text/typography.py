@@ -68,6 +68,9 @@ def without_controls(text: str) -> str:
     A control character is a command to espeak-ng, so this is done to every text, normalized or not. NUL stays: it is
     a sign of a broken file, and every frontend refuses it.
     """
+    if text.isascii() and text.isprintable():
+        # Most English texts; nothing below changes them.
+        return " ".join(text.split())
     spaced = _WITHOUT_SPACE.sub(lambda match: f"{match[0]} ", text)
     # Before composing, which makes a semicolon of the Greek question mark.
     composed = unicodedata.normalize("NFC", spaced.translate(_COUNTERPARTS))

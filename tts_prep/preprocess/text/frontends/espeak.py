@@ -7,7 +7,6 @@ neither anywhere else.
 from __future__ import annotations
 
 import importlib.metadata
-import logging
 import re
 import string
 import tempfile
@@ -78,15 +77,15 @@ class EspeakFrontend(CharacterPhonemes):
         table = get_table("styletts2" if is_english(language) else "espeak")
         super().__init__(Vocab.from_table(table), symbols, unknown, punctuation)
         self.language = language
-        self._backends: dict[str, Any] = {}
+        self._voices: dict[str, _Voice] = {}
         self._left_out: dict[tuple[str, str], bool] = {}
         self._switches: tuple[str, str, tuple[tuple[str, str], ...]] = ("", "", ())
 
-    def _backend(self, language: str) -> Any:
-        """Return the backend of a language, made at its first use: each has a copy of espeak-ng of its own."""
-        if language not in self._backends:
-            self._backends[language] = _make_backend(language)
-        return self._backends[language]
+    def _voice(self, language: str) -> _Voice:
+        """Return the voice of a language, made at its first use: each has a copy of espeak-ng of its own."""
+        if language not in self._voices:
+            self._voices[language] = _make_voice(language)
+        return self._voices[language]
 
     def normalize(self, text: str, language: str | None = None) -> str:
         """Return an English text with numbers, abbreviations and signs in words.
@@ -111,7 +110,8 @@ class EspeakFrontend(CharacterPhonemes):
         if "\0" in text:
             # It would end the text for espeak-ng, and what follows would be dropped without a word.
             raise TextError(f"a NUL character in {text[:60]!r}")
-        too_long = _TOO_LONG.search(text)
+        # No word is too long in nearly all texts, and the expression takes longer to say so.
+        too_long = _TOO_LONG.search(text) if any(len(word) > _MAX_DIGITS for word in text.split()) else None
         if too_long:
             raise TextError(
                 f"{len(too_long[0])} letters or digits in one word, {too_long[0][:30]!r}…; espeak-ng drops phonemes of "
@@ -119,18 +119,14 @@ class EspeakFrontend(CharacterPhonemes):
             )
         with _ESPEAK:
             try:
-                backend = self._backend(language or self.language)
+                voice = self._voice(language or self.language)
             except ConfigurationError as error:
                 # The corpus says so of one utterance; the others can be used.
                 if language in (None, self.language):
                     raise
                 raise TextError(str(error)) from None
             check_script(text, language or self.language)
-            spoken = "".join(
-                backend.phonemize(
-                    [_with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text)], strip=True
-                )
-            )
+            spoken = voice.phonemize(_with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text))
         phonemes = _SWITCH.sub("", spoken)
         self._switches = (text, language or self.language, tuple(_switches(spoken)))
         if self._switches[2] and not _LATIN.search(text):
@@ -174,20 +170,18 @@ class EspeakFrontend(CharacterPhonemes):
         key = (character, language)
         if key not in self._left_out:
             with _ESPEAK:
-                backend = self._backend(language)
+                voice = self._voice(language)
                 if character == "-":
-                    spoken = backend.phonemize(["-5"], strip=True) != backend.phonemize(["5"], strip=True)
+                    spoken = voice.phonemize("-5") != voice.phonemize("5")
                 else:
                     # Combining marks are parts of letters, modifier letters such as ʼ change others.
-                    spoken = unicodedata.category(character) in _PARTS_OF_WORDS or any(
-                        backend.phonemize([character], strip=True)
-                    )
+                    spoken = unicodedata.category(character) in _PARTS_OF_WORDS or voice.phonemize(character) != ""
             self._left_out[key] = not spoken
         return self._left_out[key]
 
     def software(self) -> dict[str, str]:
         """Return the versions of phonemizer and espeak-ng."""
-        version = ".".join(map(str, self._backend(self.language).version()))
+        version = self._voice(self.language).version
         return {
             "phonemizer": importlib.metadata.version("phonemizer"),
             "espeak-ng": version,
@@ -231,34 +225,64 @@ def _no_language(language: str, known: Mapping[str, str]) -> str:
     return f"language: espeak-ng has no {language!r}; 'tts-prep languages' lists the {len(known)} that it has"
 
 
-def _make_backend(language: str) -> Any:
-    """Return a backend for a language.
+class _Voice:
+    """One voice of espeak-ng, and phonemizer's ways around it.
+
+    What ``phonemizer.backend.EspeakBackend`` gives with stress, punctuation and language switches kept, from the same
+    parts of phonemizer. The backend loads espeak-ng six times, and counts the words of every text, which nobody reads.
+
+    Args:
+        espeak: a ``phonemizer.backend.espeak.wrapper.EspeakWrapper``.
+        code: of a language that it has.
+    """
+
+    def __init__(self, espeak: Any, code: str) -> None:
+        from phonemizer.punctuation import Punctuation
+        from phonemizer.separator import default_separator
+
+        espeak.set_voice(code)
+        self._espeak = espeak
+        self._punctuation = Punctuation(MARKS)
+        self._separator = default_separator
+
+    @property
+    def version(self) -> str:
+        """espeak-ng's version."""
+        return ".".join(map(str, self._espeak.version))
+
+    def phonemize(self, text: str) -> str:
+        """Return the phonemes of a text, the marks of `MARKS` in their places; empty where nothing is said."""
+        pieces, marks = self._punctuation.preserve(text)
+        spoken = [_one_line(self._espeak.text_to_phonemes(piece)) for piece in pieces]
+        return "".join(self._punctuation.restore(spoken, marks, self._separator, strip=True))
+
+
+def _one_line(phonemes: str) -> str:
+    """Return what espeak-ng gives for a piece of text as one line, without the ``_`` between phonemes."""
+    line = phonemes.strip().replace("\n", " ").replace("  ", " ")
+    # It may put one behind the last phoneme of a word.
+    return " ".join(word.strip() for word in re.sub(r"_+ ", " ", line).replace("_", "").split(" "))
+
+
+def _make_voice(language: str) -> _Voice:
+    """Return the voice of a language.
 
     Raises:
         ConfigurationError: espeak-ng has no such language, or its library cannot be loaded from where it is copied to.
         WriteError: the library cannot be copied: every process has a copy of it for itself.
     """
-    from phonemizer.backend import EspeakBackend
     from phonemizer.backend.espeak.wrapper import EspeakWrapper
 
     library, data = espeak_library()
     EspeakWrapper.set_library(str(library))
     EspeakWrapper.set_data_path(str(data))
-    quiet = logging.getLogger("tts_prep.espeak")
-    quiet.setLevel(logging.CRITICAL)
-    voice = _VOICES.get(language.lower().replace("_", "-"), language)
+    code = _VOICES.get(language.lower().replace("_", "-"), language)
     try:
-        if not EspeakBackend.is_supported_language(voice):
-            raise ConfigurationError(_no_language(language, EspeakBackend.supported_languages()))
-        return EspeakBackend(
-            voice,
-            punctuation_marks=MARKS,
-            preserve_punctuation=True,
-            with_stress=True,
-            # A word that espeak-ng speaks in another language comes with "(fr)" before it.
-            language_switch="keep-flags",
-            logger=quiet,
-        )
+        espeak = EspeakWrapper()
+        known = {voice.language: voice.name for voice in espeak.available_voices()}
+        if code not in known:
+            raise ConfigurationError(_no_language(language, known))
+        return _Voice(espeak, code)
     except OSError as error:
         raise WriteError(
             f"{tempfile.gettempdir()}: espeak-ng's library cannot be copied there ({error.strerror or error}); set "
