@@ -17,6 +17,7 @@ from tts_prep.format.checksums import json_sha256
 from tts_prep.format.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
+from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
@@ -291,8 +292,7 @@ class UtteranceDataset:
         """
         views = self._maps(name)
         if name == "mel" and views and views[0].dtype != np.float32:
-            offset = np.float32(self.metadata.mel_offset)
-            views = [np.add(view, offset, dtype=np.float32) for view in views]
+            views = [widened(view, self.metadata.mel_offset) for view in views]
             for view in views:
                 view.flags.writeable = False
         return views
