@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import packages_distributions, version
 
 import numpy as np
@@ -61,6 +62,7 @@ class PitchFeature:
         return FeatureValues({"pitch": pitch, "voiced": voiced}, {"pitch": voiced.astype(np.bool_)}, remarks)
 
 
+@lru_cache(maxsize=1)
 def _pyworld_version() -> str:
     # pyworld and pyworld-prebuilt both provide the module.
     for name in packages_distributions().get("pyworld", []):

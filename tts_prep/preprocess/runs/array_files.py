@@ -15,10 +15,11 @@ from tts_prep.format.array_writer import write_array_file
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.columns import TextColumn, column_datasets
 from tts_prep.format.datasets import Array, dataset_at, map_dataset
+from tts_prep.format.hdf5_process import hdf5_process
 from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE, array_file_name, shard_name
 from tts_prep.format.manifest import FileEntry, Manifest
 from tts_prep.format.remarks import Remarks
-from tts_prep.format.shard import CheckedShard
+from tts_prep.format.shard import CheckedShard, FindLocations
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 
@@ -117,7 +118,9 @@ def write_array_files(
     return entries
 
 
-def existing_array_files(store: Path, rows: ShardRows, feature: Feature, shard: CheckedShard) -> dict[str, FileEntry]:
+def existing_array_files(
+    store: Path, rows: ShardRows, feature: Feature, shard: CheckedShard, find: FindLocations
+) -> dict[str, FileEntry]:
     """Return the entries of a feature's array files that exist, are intact and have the expected key."""
     entries = {}
     for spec in feature.specs:
@@ -125,7 +128,7 @@ def existing_array_files(store: Path, rows: ShardRows, feature: Feature, shard: 
         if not (store / name).exists():
             continue
         try:
-            checked = inspect_array_file(store / name, spec.name, rows.number, rows.key, shard.lengths())
+            checked = inspect_array_file(store / name, spec.name, rows.number, rows.key, shard.lengths(), find)
         except CorruptStoreError:
             continue
         if checked.header.key == _key(rows, feature, spec):
@@ -152,11 +155,12 @@ def complete_array_files(
     stored = StoredRows(store / shard_name(shard.header.number), shard)
     entries: dict[str, FileEntry] = {}
     missing = []
-    for feature in features:
-        existing = existing_array_files(store, stored.rows, feature, shard)
-        entries.update(existing)
-        if len(existing) < len(feature.specs):
-            missing.append(feature)
+    with hdf5_process() as find:
+        for feature in features:
+            existing = existing_array_files(store, stored.rows, feature, shard, find)
+            entries.update(existing)
+            if len(existing) < len(feature.specs):
+                missing.append(feature)
     if not missing:
         return entries
     values: list[list[FeatureValues]] = [[] for _ in missing]
