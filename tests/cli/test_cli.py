@@ -14,8 +14,10 @@ from commands import run
 from corpora import TEXTS
 
 from tts_prep.cli.main import cli
+from tts_prep.cli.preparing import summary
 from tts_prep.cli.progress import make_progress
-from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.format.manifest import read_manifest
+from tts_prep.preprocess.runs.prepare import Progress, Result
 from tts_prep.quantities import bytes_text, duration_text
 
 
@@ -258,8 +260,22 @@ def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
         assert stream.getvalue() == ""
         now = 111.0
         show(Progress(655, 1_310, 4_300.0, 0, 1_100.0))
-    # Of what was there before this run began, only the amount counts, not the speed.
-    assert stream.getvalue() == "655 of 1,310 utterances, 1 h 11 min of audio, 100 × real time\n"
+        now = 122.0
+        show(Progress(700, 1_310, 4_600.0, 0, 1_400.0, compiling=8.0))
+    # Of what was there before this run began, only the amount counts, not the speed; what compiling took does not.
+    assert stream.getvalue() == (
+        "655 of 1,310 utterances, 1 h 11 min of audio, 100 × real time\n"
+        "700 of 1,310 utterances, 1 h 16 min of audio, 100 × real time\n"
+    )
+
+
+def test_the_speed_of_a_first_run_is_that_of_the_next_ones(store: Path) -> None:
+    manifest = read_manifest(store)
+    shards, seconds = manifest.totals["shards"], manifest.totals["seconds"]
+    result = Result(store, manifest, shards, shards, 0, seconds, compiling=5.0)
+    line = summary(result, 7.0)[1]
+    assert line.startswith(f"made in 2.0 s, {seconds / 2:,.0f} × real time; before that, the mel kernel was compiled")
+    assert line.endswith("in 5.0 s")
 
 
 def test_info_folds_its_lines_to_a_terminal_and_fits_a_screen(

@@ -55,6 +55,12 @@ def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
     assert {process for _, process in done} & started
 
 
+def test_the_pool_has_what_get_ready_returns_in_its_processes() -> None:
+    with worker_pool(2, Backend(), partial(max, 3, 5)) as pool:
+        list(pool.run(_process_of, [1, 2, 3, 4], str))
+        assert set(pool.ready_values) == {5}
+
+
 def _note_process(folder: Path) -> None:
     (folder / "process-ids").mkdir(exist_ok=True)
     (folder / "process-ids" / str(os.getpid())).touch()

@@ -126,9 +126,14 @@ def summary(result: Result, elapsed: float) -> list[str]:
         lines = [made, "the store was already complete; nothing was made"]
     else:
         kept = totals["shards"] - result.shards_made
+        elapsed -= result.compiling
         speed = f"made in {duration_text(elapsed)}"
         # The speed is meaningless if an earlier run made some of the shards.
         speed += f"; {kept:,} shards already existed" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
+        if result.compiling:
+            speed += (
+                f"; before that, the mel kernel was compiled (once on a machine), in {duration_text(result.compiling)}"
+            )
         lines = [made, speed]
     lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
     if manifest.ood_texts:

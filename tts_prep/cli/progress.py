@@ -53,6 +53,8 @@ def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
 
 
 def _text(progress: Progress, started: float) -> str:
-    speed = progress.made_seconds / max(1e-9, time.monotonic() - started)
+    if not progress.done:
+        return "starting; the first run on a machine compiles the mel kernel, once"
+    speed = progress.made_seconds / max(1e-9, time.monotonic() - started - progress.compiling)
     failed = f", {progress.failures:,} failed" if progress.failures else ""
     return f"{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time{failed}"

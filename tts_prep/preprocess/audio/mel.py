@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any
@@ -190,21 +191,26 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
 
 
 @lru_cache(maxsize=16)
-def compile_kernels(config: MelConfig) -> None:
+def compile_kernels(config: MelConfig) -> float:
     """Compile the kernels for these settings, or load them from the compiler's cache, once per process.
 
     An unreadable cache (a full disk leaves empty files) is removed, and filled again.
+
+    Returns:
+        The seconds that it took; 0 if everything was in the cache.
     """
     if compiled_kernel() is None:
-        return
-    from tts_prep.preprocess.audio.simd.cache import remove_compiled
+        return 0.0
+    from tts_prep.preprocess.audio.simd.cache import n_compiled, remove_compiled
 
+    before, started = n_compiled(), time.monotonic()
     try:
         _run_kernels(config)
     except Exception:
         if not remove_compiled():
             raise
         _run_kernels(config)
+    return time.monotonic() - started if n_compiled() > before else 0.0
 
 
 def _run_kernels(config: MelConfig) -> None:

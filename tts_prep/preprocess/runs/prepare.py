@@ -56,6 +56,7 @@ class Progress:
         seconds: the duration of the audio in finished shards.
         failures: the number of failed rows so far.
         made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
+        compiling: the seconds spent compiling the mel kernel before the first shard; 0 unless this run compiled it.
     """
 
     done: int
@@ -63,6 +64,7 @@ class Progress:
     seconds: float
     failures: int
     made_seconds: float
+    compiling: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Result:
         shards_made: the number of shards made by this run, not by an earlier one.
         failures: the number of failed rows.
         seconds: the duration of all audio.
+        compiling: the seconds spent compiling the mel kernel; 0 unless this run compiled it.
     """
 
     store: Path
@@ -83,6 +86,7 @@ class Result:
     shards_made: int
     failures: int
     seconds: float
+    compiling: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ def prepare(
                 source=source,
                 broken=frozenset(repair.broken if repair else ()),
             )
-            summaries = _make_shards(own, make, recipe, folder, pool, allowed, progress)
+            summaries, compiling = _make_shards(own, make, recipe, folder, pool, allowed, progress)
             if not part:
                 if not any(summary.header.rows for summary in summaries):
                     total = sum(plan.n_rows for plan in plans)
@@ -211,6 +215,7 @@ def prepare(
         sum(summary.made for summary in summaries),
         sum(len(summary.header.failures) for summary in summaries),
         sum(summary.header.seconds for summary in summaries),
+        compiling,
     )
 
 
@@ -346,12 +351,12 @@ def _make_shards(
     pool: WorkerPool[ShardPlan, ShardSummary],
     allowed: FailureLimit,
     progress: Callable[[Progress], None],
-) -> list[ShardSummary]:
-    """Make all missing shards. Return all shards, in order."""
+) -> tuple[list[ShardSummary], float]:
+    """Make all missing shards. Return all shards, in order, and the seconds spent compiling."""
     total = sum(plan.n_rows for plan in plans)
     summaries: list[ShardSummary] = []
     rows = failures = 0
-    seconds = made_seconds = 0.0
+    seconds = made_seconds = compiling = 0.0
     progress(Progress(0, total, 0.0, 0, 0.0))
     with contextlib.closing(pool.run(make, plans, partial(_shard_text, folder), _without)) as results:
         for summary in results:
@@ -360,10 +365,11 @@ def _make_shards(
             failures += len(summary.header.failures)
             seconds += summary.header.seconds
             made_seconds += summary.header.seconds if summary.made else 0.0
-            progress(Progress(rows + failures, total, seconds, failures, made_seconds))
+            compiling = max([compiling, summary.compiling, *filter(None, pool.ready_values)])
+            progress(Progress(rows + failures, total, seconds, failures, made_seconds, compiling))
             if failures > allowed.of(total):
                 give_up(folder, [done.header for done in sorted(summaries, key=_number)], total, allowed)
-    return sorted(summaries, key=_number)
+    return sorted(summaries, key=_number), compiling
 
 
 def _shard_text(folder: Path, plan: ShardPlan) -> str:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import platform
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
@@ -96,6 +97,7 @@ class ShardSummary:
     Attributes:
         made: False if the shard already existed.
         arrays: the entry of each added array's file by name.
+        compiling: the seconds spent compiling the mel kernel before; 0 unless this call compiled it.
     """
 
     number: int
@@ -103,6 +105,7 @@ class ShardSummary:
     header: ShardHeader
     made: bool
     arrays: Mapping[str, FileEntry] = field(default_factory=dict)
+    compiling: float = 0.0
 
     def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
         """Return the summary with a header that shares its settings with other shards, to save memory."""
@@ -157,7 +160,9 @@ def make_shard(
         return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False, arrays=files)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
-    compile_kernels(recipe.extractor.config)
+    started = time.monotonic()
+    # A repeated call returns the same number at once.
+    compiling = min(compile_kernels(recipe.extractor.config), time.monotonic() - started)
     header, examples = _make_examples(plan, key, recipe, report, beside_others)
     with replacing(path) as partial:
         _write(plan, header, examples, partial)
@@ -170,7 +175,8 @@ def make_shard(
         for position, feature in enumerate(recipe.features):
             values = [example.features[position] for example in examples]
             arrays.update(write_array_files(store, rows, feature, values))
-    return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=True, arrays=arrays)
+    without = replace(header, mel_statistics={})
+    return ShardSummary(plan.number, entry, without, made=True, arrays=arrays, compiling=compiling)
 
 
 def _rows_of(header: ShardHeader, examples: Sequence[_Example]) -> ShardRows:
@@ -247,17 +253,21 @@ def _check_processor(recipe: ShardRecipe) -> None:
         )
 
 
-def get_ready(config: Configuration, scratch: Path) -> None:
+def get_ready(config: Configuration, scratch: Path) -> float:
     """Load the text frontend and compile the kernels in a worker process.
 
     A lock makes one process compile; the others load the result from the cache.
+
+    Returns:
+        The seconds that this process spent compiling.
     """
     with (scratch / "compiling").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        compile_kernels(config.mel)
+        compiling = compile_kernels(config.mel)
     # Errors of the frontend are reported by the planning process or the first job.
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()
+    return compiling
 
 
 def take_over(source: Path, store: Path, name: str) -> None:

@@ -48,7 +48,7 @@ class _Worker:
         OSError: the system cannot start another process.
     """
 
-    def __init__(self, get_ready: Callable[[], None]) -> None:
+    def __init__(self, get_ready: Callable[[], object]) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=work, args=(theirs, pickle.dumps(get_ready)), daemon=True)
         try:
@@ -60,6 +60,7 @@ class _Worker:
         finally:
             theirs.close()
         self.is_ready = False
+        self.ready_value: object = None
 
     def give(self, make: Callable[..., Any], job: object, *, reports: bool = False) -> None:
         """Send a job; with ``reports``, ``make`` is called with a function ``report`` that takes a number."""
@@ -80,7 +81,7 @@ class _Worker:
         except (EOFError, OSError):
             raise _WorkerDiedError from None
         if kind == READY:
-            self.is_ready = True
+            self.is_ready, self.ready_value = True, value
         elif kind not in (STEP, DONE):
             error, text = value
             raise error from RuntimeError(f"in a worker process:\n{text}")
@@ -107,15 +108,20 @@ class WorkerPool(Generic[Job, Done]):
     def __init__(self, jobs: int, backend: Backend) -> None:
         self._jobs = jobs
         self._backend = backend
-        self._get_ready: Callable[[], None] = _nothing
+        self._get_ready: Callable[[], object] = _nothing
         self._workers: list[_Worker] = []
+
+    @property
+    def ready_values(self) -> list[Any]:
+        """The return values of ``get_ready`` in the processes that have finished it."""
+        return [worker.ready_value for worker in self._workers if worker.is_ready]
 
     @property
     def has_processes(self) -> bool:
         """Whether the pool starts processes on this machine."""
         return self._backend.is_local and self._jobs > 1
 
-    def start(self, get_ready: Callable[[], None] = _nothing) -> None:
+    def start(self, get_ready: Callable[[], object] = _nothing) -> None:
         """Start the processes, so that they load libraries while this process plans.
 
         If the system cannot start ``jobs`` processes, the pool uses fewer.
@@ -267,7 +273,7 @@ class WorkerPool(Generic[Job, Done]):
 
 @contextmanager
 def worker_pool(
-    jobs: int, backend: Backend, get_ready: Callable[[], None] | None = None
+    jobs: int, backend: Backend, get_ready: Callable[[], object] | None = None
 ) -> Iterator[WorkerPool[Any, Any]]:
     """Yield a pool, whose processes end with the block.
 

@@ -25,7 +25,7 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     """Run jobs until the pipe is closed.
 
     A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
-    and a value: (``READY``, None) once; for each job any number of (``STEP``, n), then (``DONE``, result) or
+    and a value: (``READY``, what ``get_ready`` returns) once; for each job any number of (``STEP``, n), then (``DONE``, result) or
     (``FAILED``, (exception, its traceback as text)).
 
     Args:
@@ -35,9 +35,10 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     with contextlib.suppress(RuntimeError):
         threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
     try:
+        value = None
         with contextlib.suppress(Exception):
-            pickle.loads(get_ready)()
-        connection.send((READY, None))
+            value = pickle.loads(get_ready)()
+        connection.send((READY, value))
         while True:
             answer = _answer(connection, connection.recv_bytes())
             connection.send_bytes(answer)

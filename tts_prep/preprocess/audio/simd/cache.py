@@ -22,6 +22,16 @@ def remove_compiled() -> bool:
     return removed
 
 
+def n_compiled() -> int:
+    """Return how many functions this process has compiled, having found them in no cache."""
+    return sum(
+        sum(function.stats.cache_misses.values())
+        for module in (lanes, fft, kernel)
+        for function in vars(module).values()
+        if hasattr(function, "stats")
+    )
+
+
 def _cache_folders(module: ModuleType) -> set[Path]:
     """Return the cache folders of a module's functions: beside the module, or in the user's cache."""
     functions: list[Any] = [value for value in vars(module).values() if hasattr(value, "stats")]
