@@ -34,10 +34,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/kernel.py
-	$(BIN)/python benchmarks/command.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON))
-	$(BIN)/python benchmarks/loader.py
-	$(BIN)/python benchmarks/padding.py
+	$(BIN)/python benchmarks/run.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON))
 
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build

@@ -1,6 +1,6 @@
 """Mel spectrograms with Hugging Face datasets: Dataset.map over a function that uses librosa, saved to disk.
 
-python benchmarks/baseline_datasets.py CORPUS FOLDER --jobs 2
+python benchmarks/baseline_datasets.py CORPUS FOLDER --jobs 2 [--phonemes]
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import librosa
 import numpy as np
+from corpus import phonemize, read_rows
 from datasets import Dataset
 
 SAMPLE_RATE = 22_050
@@ -22,22 +23,24 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--phonemes", action="store_true")
     arguments = parser.parse_args()
-    with (arguments.corpus / "metadata.csv").open(encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split("|") for line in file]
+    rows = read_rows(arguments.corpus)
+    phonemes = arguments.phonemes
     mel_basis = librosa.filters.mel(sr=SAMPLE_RATE, n_fft=N_FFT, n_mels=80, fmin=0, fmax=8000)
 
     def compute(row: dict[str, Any]) -> dict[str, Any]:
         waveform, _ = librosa.load(row["path"], sr=SAMPLE_RATE)
         waveform = waveform / np.abs(waveform).max() * 0.999
         magnitude = np.abs(librosa.stft(waveform, n_fft=N_FFT, hop_length=256, pad_mode="reflect"))
-        return {"mel": np.log(np.maximum(mel_basis @ magnitude, 1e-5)).T}
+        made = {"mel": np.log(np.maximum(mel_basis @ magnitude, 1e-5)).T}
+        return {**made, "phonemes": phonemize(row["text"])} if phonemes else made
 
     table = Dataset.from_dict(
         {
-            "id": [row[0] for row in rows],
-            "path": [str(arguments.corpus / "wavs" / f"{row[0]}.wav") for row in rows],
-            "text": [row[-1] for row in rows],
+            "id": [row.name for row in rows],
+            "path": [str(row.path) for row in rows],
+            "text": [row.text for row in rows],
         },
     )
     made = table.map(compute, num_proc=arguments.jobs, cache_file_name=str(arguments.folder.with_suffix(".arrow")))

@@ -1,9 +1,13 @@
 """Time the whole command against the scripts that do the same, and print a markdown table.
 
-    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--peer-python PYTHON]
+    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--peer-python PYTHON] [--phonemes] [--result command]
+    python benchmarks/command.py --hours 1 --recordings 44100|flac|mp3|opus
 
 Every round runs each contender once, in turn, on the same corpus and into a new folder; threads are pinned to one a
 process for all. The ratios are taken inside of a round, so that a slow minute of the machine strikes both sides.
+With ``--phonemes``, each peer has a second row in which it makes phonemes too, by phonemizer. ``--recordings`` gives
+all the corpus at 44,100 Hz, or in another format.
+
 Everything is written below benchmarks/output/. The corpus is read once before, so it comes from memory.
 
 Only the standard library is imported here: a process starts with its parent's peak of memory.
@@ -15,7 +19,6 @@ import argparse
 import io
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -23,8 +26,10 @@ import sys
 import time
 import wave
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from results import Result, describe_machine
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE / "output"
@@ -61,8 +66,14 @@ def count_store(output: Path) -> int:
     return totals["utterances"]
 
 
-def script(name: str) -> Callable[[Path, Path, int], list[str]]:
-    return lambda corpus, output, jobs: [str(HERE / name), str(corpus), str(output), "--jobs", str(jobs)]
+def script(name: str, *options: str) -> Callable[[Path, Path, int], list[str]]:
+    return lambda corpus, output, jobs: [str(HERE / name), str(corpus), str(output), "--jobs", str(jobs), *options]
+
+
+def reader(corpus: Path) -> list[str]:
+    """Return the command that reads a corpus: LJ Speech's layout is WAV only."""
+    rows = corpus / "list.txt"
+    return ["filelist", str(rows), "--columns", "path|text"] if rows.exists() else ["ljspeech", str(corpus)]
 
 
 def count_datasets(output: Path) -> int:
@@ -73,7 +84,7 @@ def count_lines(output: Path) -> int:
     return sum(1 for _ in (output / "cuts.jsonl").open(encoding="utf-8"))
 
 
-def list_contenders(peer_python: str | None) -> list[Contender]:
+def list_contenders(peer_python: str | None, *, phonemes: bool) -> list[Contender]:
     """Return the rows, ours first; another peer is another entry here."""
     contenders = [
         Contender(
@@ -81,7 +92,7 @@ def list_contenders(peer_python: str | None) -> list[Contender]:
             name="tts-prep",
             python=sys.executable,
             command=lambda corpus, output, jobs: (
-                ["-m", "tts_prep", "ljspeech", str(corpus), str(output), "--jobs", str(jobs)]
+                ["-m", "tts_prep", *reader(corpus), str(output), "--jobs", str(jobs)]
             ),
             packages=("numpy", "scipy", "numba", "h5py", "soundfile", "joblib", "phonemizer", "espeakng-loader"),
             count=count_store,
@@ -103,6 +114,11 @@ def list_contenders(peer_python: str | None) -> list[Contender]:
         )
         for key, name, packages, count in peers:
             contenders.append(Contender(key, name, peer_python, script(f"baseline_{key}.py"), packages, count))
+    if phonemes:
+        for peer in contenders[1:]:
+            command = script(f"baseline_{peer.key}.py", "--phonemes")
+            also = replace(peer, key=f"{peer.key}-phonemes", name=f"{peer.name}, with phonemes", command=command)
+            contenders.append(also)
     return contenders
 
 
@@ -159,17 +175,13 @@ def measure_corpus(corpus: Path) -> tuple[int, float]:
     return utterances, seconds
 
 
-def describe_machine() -> str:
-    """Return cores, vector units and memory; nothing that names the machine."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts = [f"{cores} cores", f"{platform.system()} {platform.machine()}"]
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        flags = next((line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")), "").split()
-        facts.append(", ".join(flag for flag in ("avx2", "avx512f") if flag in flags) or "no avx2")
-    if hasattr(os, "sysconf"):
-        facts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory")
-    return "; ".join(facts)
+def encode(corpus: Path, recordings: str) -> Path:
+    """Return a folder with the recordings of a corpus at another rate or in another format, made once."""
+    folder = corpus.with_name(f"{corpus.name}-{recordings}")
+    subprocess.run([sys.executable, str(HERE / "encode.py"), str(corpus), str(folder), recordings], check=True)
+    for path in sorted((folder / "wavs").iterdir()):
+        path.read_bytes()
+    return folder
 
 
 def describe_versions(contender: Contender) -> str:
@@ -184,24 +196,30 @@ def describe_versions(contender: Contender) -> str:
     return ", ".join(f"{name} {version}" for name, version in json.loads(output))
 
 
-def make_table(contenders: list[Contender], runs: dict[str, list[Run]], audio_seconds: float) -> list[str]:
-    lines = [
-        "| | seconds: median (min to max) | times real time | CPU seconds | peak memory of the largest process "
-        "| its seconds to tts-prep's |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+COLUMNS = [
+    *("", "seconds: median (min to max)", "times real time", "CPU seconds", "peak memory of the largest process"),
+    "its seconds to tts-prep's",
+]
+
+
+def make_rows(contenders: list[Contender], runs: dict[str, list[Run]], audio_seconds: float) -> list[list[str]]:
+    rows = []
     ours = [run.seconds for run in runs[contenders[0].key]]
     for contender in contenders:
         times = [run.seconds for run in runs[contender.key]]
         ratios = [their / our for their, our in zip(times, ours, strict=True)]
         median = statistics.median(times)
-        lines.append(
-            f"| {contender.name} | {median:.2f} ({min(times):.2f} to {max(times):.2f}) | {audio_seconds / median:,.0f} "
-            f"| {statistics.median(run.cpu_seconds for run in runs[contender.key]):.1f} "
-            f"| {max(run.peak_bytes for run in runs[contender.key]) / 2**20:,.0f} MiB "
-            f"| {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |"
+        rows.append(
+            [
+                contender.name,
+                f"{median:.2f} ({min(times):.2f} to {max(times):.2f})",
+                f"{audio_seconds / median:,.0f}",
+                f"{statistics.median(run.cpu_seconds for run in runs[contender.key]):.1f}",
+                f"{max(run.peak_bytes for run in runs[contender.key]) / 2**20:,.0f} MiB",
+                f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            ]
         )
-    return lines
+    return rows
 
 
 def main() -> None:
@@ -212,11 +230,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--peer-python", metavar="PYTHON", help="an environment with torch, lhotse and datasets")
-    parser.add_argument("--only", nargs="+", metavar="KEY", help="rows beside tts-prep's")
+    parser.add_argument("--only", nargs="*", metavar="KEY", help="rows beside tts-prep's")
+    parser.add_argument("--phonemes", action="store_true", help="a second row of each peer, with phonemes")
+    parser.add_argument("--recordings", choices=("44100", "flac", "mp3", "opus"), help="encode the corpus first")
+    parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     arguments = parser.parse_args()
 
-    contenders = list_contenders(arguments.peer_python)
-    if arguments.only:
+    contenders = list_contenders(arguments.peer_python, phonemes=arguments.phonemes)
+    if arguments.recordings in ("44100", "opus"):
+        # lhotse resamples by torchaudio.
+        contenders = [c for c in contenders if not c.key.startswith("lhotse")]
+    if arguments.only is not None:
         contenders = contenders[:1] + [c for c in contenders[1:] if c.key in arguments.only]
     WORK.mkdir(exist_ok=True)
     corpus = arguments.corpus
@@ -224,11 +248,15 @@ def main() -> None:
         corpus = WORK / f"corpus-{arguments.hours:g}h"
         synthesise(corpus, arguments.hours, arguments.texts)
     utterances, audio_seconds = measure_corpus(corpus)
+    if arguments.recordings:
+        corpus = encode(corpus, arguments.recordings)
 
     # Bytecode, compiled kernels and library files are to be in their caches for every contender alike.
     warm_up = WORK / "corpus-warm-up"
     synthesise(warm_up, WARM_UP_HOURS, arguments.texts)
     warm_up_utterances, _ = measure_corpus(warm_up)
+    if arguments.recordings:
+        warm_up = encode(warm_up, arguments.recordings)
     for contender in contenders:
         run(contender, warm_up, WORK / "warm-up", arguments.jobs, warm_up_utterances)
 
@@ -239,14 +267,17 @@ def main() -> None:
             runs[contender.key].append(result)
             print(f"round {number + 1}: {contender.name}: {result.seconds:.2f} s", file=sys.stderr)
 
-    print(
-        f"{utterances:,} utterances, {audio_seconds / 3600:.2f} hours of audio, {arguments.jobs} jobs, "
-        f"{arguments.runs} rounds in turn.\n"
-    )
-    print("\n".join(make_table(contenders, runs, audio_seconds)))
-    print(f"\nMachine: {describe_machine()}.\n")
-    for contender in contenders:
-        print(f"- {contender.name}: {describe_versions(contender)}")
+    recordings = {None: "16-bit WAV at 22,050 Hz", "44100": "16-bit WAV at 44,100 Hz"}.get(arguments.recordings)
+    Result(
+        COLUMNS,
+        make_rows(contenders, runs, audio_seconds),
+        {c.name: statistics.median(run.seconds for run in runs[c.key]) for c in contenders},
+        f"{utterances:,} utterances, {audio_seconds / 3600:.2f} hours of audio, "
+        f"{recordings or arguments.recordings.upper()}, {arguments.jobs} jobs, {arguments.runs} rounds in turn.",
+        describe_machine(),
+        [f"{c.name}: {describe_versions(c)}" for c in contenders if not c.key.endswith("-phonemes")],
+        {"hours": audio_seconds / 3600, "jobs": arguments.jobs, "recordings": arguments.recordings or "wav"},
+    ).show(arguments.result)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Time the mel kernel on one core against librosa and torch, and the floors under it, and print a markdown table.
 
-    python benchmarks/kernel.py --runs 15
-    python benchmarks/kernel.py --runs 15 --n-fft 400 480 512 960 1094 1102 1200 1920 2048
+    python benchmarks/kernel.py --runs 15 [--result kernel]
+    python benchmarks/kernel.py --runs 15 --n-fft 400 480 512 960 1094 1102 1200 1920 2048 [--result kernel-lengths]
 
 With ``--n-fft``, the table has a row for each length, with a hop of a quarter of it.
 
@@ -29,6 +29,7 @@ import librosa
 import numpy as np
 import scipy.fft
 import soundfile
+from results import Result, describe_machine
 
 from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram, plain_kernel
 from tts_prep.preprocess.audio.framing import n_frames, pad_waveform
@@ -79,11 +80,12 @@ def by_length(n_fft: int) -> dict[str, Callable[[np.ndarray], object]]:
     return {"ours": lambda x: mel_spectrogram(x, config), "librosa": by_librosa, "torch": by_torch, "plain": plain}
 
 
-def print_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> None:
-    """Print speeds and ratios for each n_fft, medians."""
+def by_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> Result:
+    """Return speeds and ratios for each n_fft, medians."""
     seconds = sum(map(len, clips)) / RATE
-    print("| n_fft | times real time | librosa's time to ours | torch's | ours without a compiler |")
-    print("| --- | --- | --- | --- | --- |")
+    table = []
+    measured: dict[str, float] = {}
+    speeds: dict[str, list[tuple[float, float]]] = {"tts-prep": [], "librosa": [], "torch": []}
     for n_fft in lengths:
         rows = by_length(n_fft)
         times: dict[str, list[float]] = {label: [] for label in rows}
@@ -98,8 +100,20 @@ def print_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> Non
             statistics.median(t / our for t, our in zip(times[label], times["ours"], strict=True))
             for label in ("librosa", "torch", "plain")
         ]
-        speed = seconds / statistics.median(times["ours"])
-        print(f"| {n_fft} | {speed:,.0f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |", flush=True)
+        measured[str(n_fft)] = statistics.median(times["ours"])
+        for name, label in zip(speeds, ("ours", "librosa", "torch"), strict=True):
+            speeds[name].append((n_fft, seconds / statistics.median(times[label])))
+        table.append([str(n_fft), f"{seconds / measured[str(n_fft)]:,.0f}", *(f"{ratio:.2f}" for ratio in ratios)])
+        print(*table[-1], flush=True)
+    return Result(
+        ["n_fft", "times real time", "librosa's time to ours", "torch's", "ours without a compiler"],
+        table,
+        measured,
+        f"{len(clips)} clips of 3 to 10 seconds in memory, {RATE:,} Hz, hop n_fft / 4, 80 bins, one core, processor "
+        f"time, medians of {runs} rounds in turn.",
+        describe_machine(),
+        numbers={"speeds": speeds},
+    )
 
 
 def contenders() -> dict[str, Callable[[np.ndarray], object]]:
@@ -172,13 +186,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time the mel kernel and the floors under it, on one core.")
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--n-fft", type=int, nargs="+", help="compare these lengths; needs torch")
+    parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
     runs = options.runs
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     clips = make_clips()
     if options.n_fft:
-        print_lengths(options.n_fft, clips, runs)
+        by_lengths(options.n_fft, clips, runs).show(options.result)
         return
     seconds = sum(map(len, clips)) / RATE
     with tempfile.TemporaryDirectory() as name:
@@ -194,13 +209,20 @@ def main() -> None:
                 if run:
                     times[label].append(time.perf_counter() - start)
     ours = times["tts-prep (float64 transform)"]
-    print("| | times real time: median (min to max) | its seconds to tts-prep's |\n| --- | --- | --- |")
+    table = []
     for label, found in times.items():
         speeds = [seconds / t for t in found]
         ratio = statistics.median(t / our for t, our in zip(found, ours, strict=True))
-        print(
-            f"| {label} | {statistics.median(speeds):,.0f} ({min(speeds):,.0f} to {max(speeds):,.0f}) | {ratio:.2f} |"
-        )
+        speed = f"{statistics.median(speeds):,.0f} ({min(speeds):,.0f} to {max(speeds):,.0f})"
+        table.append([label, speed, f"{ratio:.2f}"])
+    Result(
+        ["", "times real time: median (min to max)", "its seconds to tts-prep's"],
+        table,
+        {label: statistics.median(found) for label, found in times.items()},
+        f"{CLIPS} clips of 3 to 10 seconds in memory, {RATE:,} Hz, n_fft 1024, hop 256, 80 bins, one core, {runs} "
+        "rounds in turn.",
+        describe_machine(),
+    ).show(options.result)
 
 
 if __name__ == "__main__":

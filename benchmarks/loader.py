@@ -1,6 +1,6 @@
 """Time epochs of padded batches: from a store, by other libraries, and as a plain copy of memory.
 
-    python benchmarks/loader.py [STORE] [NPY_FOLDER] --runs 5 [--peer-python PYTHON] [--cold]
+    python benchmarks/loader.py [STORE] [NPY_FOLDER] --runs 5 [--peer-python PYTHON] [--cold] [--result loader]
 
 The store and the .npy files are those that command.py leaves in benchmarks/output/, of one corpus; missing .npy files
 are written from the store. The peers of ``peers.py`` run in a process of the given interpreter, on the same mels, right
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results import Result, describe_machine
 
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
@@ -127,7 +128,8 @@ def main() -> None:
     parser.add_argument("npy_folder", type=Path, nargs="?", default=WORK / "librosa")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--peer-python", help="an interpreter with some of torch, lhotse, datasets and webdataset")
+    parser.add_argument("--peer-python", help="an interpreter with some of what peers.py uses")
+    parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     parser.add_argument("--cold", action="store_true", help="time an epoch from the disk too")
     arguments = parser.parse_args()
 
@@ -162,23 +164,30 @@ def main() -> None:
         times |= found["seconds"]
         versions += found["packages"]
     seconds = float(np.sum(np.asarray(dataset.seconds)))
-    print(
-        f"{len(dataset):,} utterances, {seconds / 3600:.2f} hours of audio, {len(batches):,} batches of "
-        f"{arguments.batch_size}, {sum(sizes) / 1e9:.2f} GB of padded mels ({plan.padding():.1%} padding), "
-        f"{arguments.runs} epochs each, in turn.\n"
-    )
-    print("| | milliseconds an epoch: median (min to max) | utterances a second | GB/s | its time to tts-prep's |")
-    print("| --- | --- | --- | --- | --- |")
+    rows = []
     ours = next(iter(times.values()))
     for name, taken in times.items():
         median = statistics.median(taken)
         ratios = [their / our for their, our in zip(taken, ours, strict=True)]
-        print(
-            f"| {name} | {median * 1e3:,.1f} ({min(taken) * 1e3:,.1f} to {max(taken) * 1e3:,.1f}) "
-            f"| {len(dataset) / median:,.0f} | {sum(sizes) / median / 1e9:.1f} "
-            f"| {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |"
+        rows.append(
+            [
+                name,
+                f"{median * 1e3:,.1f} ({min(taken) * 1e3:,.1f} to {max(taken) * 1e3:,.1f})",
+                f"{len(dataset) / median:,.0f}",
+                f"{sum(sizes) / median / 1e9:.1f}",
+                f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+            ]
         )
-    print("\n" + ", ".join(versions))
+    Result(
+        ["", "milliseconds an epoch: median (min to max)", "utterances a second", "GB/s", "its time to tts-prep's"],
+        rows,
+        {name: statistics.median(taken) for name, taken in times.items()},
+        f"{len(dataset):,} utterances, {seconds / 3600:.2f} hours of audio, {len(batches):,} batches of "
+        f"{arguments.batch_size}, {sum(sizes) / 1e9:.2f} GB of padded mels ({plan.padding():.1%} padding), "
+        f"{arguments.runs} epochs each, in turn.",
+        describe_machine(),
+        versions,
+    ).show(arguments.result)
     if arguments.peer_python and found["errors"]:
         print("left out: " + "; ".join(found["errors"]))
     if arguments.cold:

@@ -2,7 +2,8 @@
 
     PYTHON benchmarks/peers.py NPY_FOLDER BATCHES.json --runs 5
 
-Run by ``loader.py`` with an interpreter that has some of torch, lhotse, datasets and webdataset; what is not there is
+Run by ``loader.py`` with an interpreter that has some of torch, lhotse, datasets, webdataset, mosaicml-streaming and
+grain; what is not there is
 left out. The same mels are put into each library's own format first, below the folder of BATCHES.json, once. Prints
 JSON: name → seconds of each epoch. Where a library draws its own batches, it gets batches of the same count.
 """
@@ -123,12 +124,53 @@ def lhotse_epochs(paths, batches, work):
         CutSet.from_cuts(cuts).to_file(manifest)
     cuts = list(CutSet.from_file(manifest))
 
-    class Batches:
-        def __iter__(self):
-            for batch in batches:
-                yield pad([cuts[position].load_features() for position in batch])
+    yield (
+        "lhotse (features in HDF5), 0 workers",
+        Batches(batches, lambda position: cuts[position].load_features()),
+    )
 
-    yield "lhotse (features in HDF5), 0 workers", Batches()
+
+class Batches:
+    """Padded batches of what a function gives for a position."""
+
+    def __init__(self, batches, mel):
+        self.batches = batches
+        self.mel = mel
+
+    def __iter__(self):
+        for batch in self.batches:
+            yield pad([self.mel(position) for position in batch])
+
+
+def streaming_epochs(paths, batches, work):
+    import streaming
+
+    folder = work / "mds"
+    if not folder.exists():
+        with streaming.MDSWriter(out=str(folder), columns={"mel": "ndarray:float32"}) as writer:
+            for path in paths:
+                writer.write({"mel": np.load(path)})
+    streaming.base.util.clean_stale_shared_memory()
+    dataset = streaming.StreamingDataset(local=str(folder), batch_size=1, shuffle=False)
+    yield "mosaicml-streaming (MDS), 0 workers", Batches(batches, lambda position: dataset[position]["mel"])
+
+
+def grain_epochs(paths, batches, work):
+    import grain
+    from array_record.python.array_record_module import ArrayRecordWriter
+
+    file = work / "mels.array_record"
+    if not file.exists():
+        # One record a group: what random access asks for.
+        writer = ArrayRecordWriter(str(file), "group_size:1,uncompressed")
+        for path in paths:
+            writer.write(np.load(path).astype(np.float32).tobytes())
+        writer.close()
+    source = grain.sources.ArrayRecordDataSource([str(file)])
+    yield (
+        "grain over array_record, 0 workers",
+        Batches(batches, lambda position: np.frombuffer(source[position], np.float32).reshape(-1, N_MELS).copy()),
+    )
 
 
 def main():
@@ -152,11 +194,14 @@ def main():
         "lhotse": lambda: lhotse_epochs(paths, batches, work),
         "datasets": lambda: datasets_epochs(paths, batches, work),
         "webdataset": lambda: webdataset_epochs(paths, batches, work),
+        "streaming": lambda: streaming_epochs(paths, batches, work),
+        "grain": lambda: grain_epochs(paths, batches, work),
     }
     for package, make in makers.items():
         if not find_spec(package):
             continue
-        found["packages"].append(f"{package} {version(package)}")
+        distribution = {"streaming": "mosaicml-streaming"}.get(package, package)
+        found["packages"].append(f"{distribution} {version(distribution)}")
         try:
             for name, loader in make():
                 found["seconds"][name] = []
