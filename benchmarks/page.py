@@ -3,8 +3,8 @@
     python benchmarks/page.py [--check PERCENT]
 
 A table stands on the page between ``<!-- table NAME -->`` and ``<!-- end -->``; NAME is that of a file in
-``benchmarks/results/``. Plots stand between ``<!-- plot NAME -->`` and ``<!-- end -->``: SVG files in docs/images/, each
-of all results that have its numbers. What became slower by more than so many percent is printed.
+``benchmarks/results/``. Plots stand between ``<!-- plot NAME -->`` and ``<!-- end -->``: SVG files in docs/images/, of
+all results that have their numbers. What became slower by more than so many percent is printed.
 """
 
 from __future__ import annotations

@@ -219,6 +219,8 @@ def test_the_real_torch_loader(dataset, rows, workers, method):
         batch_sampler=sampler,
         num_workers=workers,
         multiprocessing_context=method,
+        # Each of these imports torch, for seconds; the forked ones are new for each epoch.
+        persistent_workers=method == "spawn",
         collate_fn=as_tensors,
     )
     for _ in range(2):

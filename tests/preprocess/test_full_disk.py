@@ -134,8 +134,8 @@ def test_a_store_that_vanished_while_it_was_made_is_an_error_that_names_the_file
         run(corpus, tmp_path / "store", progress=vanish)
 
 
-@pytest.mark.parametrize("change", ["longer", "shorter", "gone", "there"])
-@pytest.mark.parametrize("jobs", [1, 2])
+# The error is the same object in a worker process: it comes from there once.
+@pytest.mark.parametrize(("change", "jobs"), [("longer", 1), ("shorter", 1), ("gone", 1), ("there", 1), ("shorter", 2)])
 def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named(
     tmp_path: Path, change: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
