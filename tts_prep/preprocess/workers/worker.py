@@ -25,8 +25,8 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     """Run jobs until the pipe is closed.
 
     A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
-    and a value: (``READY``, what ``get_ready`` returns) once; for each job any number of (``STEP``, n), then (``DONE``, result) or
-    (``FAILED``, (exception, its traceback as text)).
+    and a value: (``READY``, what ``get_ready`` returns) once; for each job any number of (``STEP``, n), then (``DONE``,
+    result) or (``FAILED``, (exception, its traceback as text)).
 
     Args:
         get_ready: a pickled function to call before the first job; its errors are ignored.
