@@ -30,17 +30,19 @@ def simulate(folder: Path, n: int) -> None:
     import shutil
 
     import h5py
-    from stores import edit_manifest, make_rows, seal_again, write_store
+    from stores import edit_manifest, make_rows, write_store
 
-    from tts_prep.format.checksums import CHECKSUMS
+    from tts_prep.format.assembly import located
+    from tts_prep.format.checksums import CHECKSUMS, seal_file
     from tts_prep.format.hdf5_writer import create_dataset, create_file
+    from tts_prep.format.layout import INDEX
 
     shutil.rmtree(folder, ignore_errors=True)
     write_store(folder, make_rows([10]), n_shards=1)
     old = folder / "old.h5"
     (folder / "index.h5").rename(old)
     rng = np.random.default_rng(0)
-    with h5py.File(old) as source, create_file(folder / "index.h5") as file:
+    with h5py.File(old) as source, create_file(folder / "index.h5", sealed=False) as file:
         for group in source:
             if group not in ("columns", CHECKSUMS):
                 source.copy(group, file)
@@ -77,11 +79,15 @@ def simulate(folder: Path, n: int) -> None:
                 data[start * width : stop * width] = digits.astype(np.uint8).ravel()
     old.unlink()
 
+    digest = seal_file(folder / INDEX)
+    places = {name: place.as_dict() for name, place in located(folder / INDEX).items()}
+
     def change(manifest: dict) -> None:
-        manifest["index"]["rows"] = manifest["shards"][0]["rows"] = n
+        manifest["index"].update(rows=n, size=digest.size, sha256=digest.sha256)
+        manifest["shards"][0]["rows"] = n
+        manifest["datasets"][INDEX] = places
 
     edit_manifest(folder, change)
-    seal_again(folder)
 
 
 def peak() -> float:
