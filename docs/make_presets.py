@@ -47,8 +47,9 @@ _BIGVGAN = (
 )
 _COSYVOICE = "channels averaged; resampled by torchaudio; scaled down only where the peak is over 1"
 _COQUI = (
-    "Training and inference: 10 ms are cut off both ends, then silence below -{db} dB (`--trim-db {db}`). soundfile "
-    "reads one channel; with `resample`, librosa.load averages the channels and resamples.",
+    "Training and inference: 10 ms are cut off both ends, then silence below -{db} dB (`--trim-db {db} "
+    "--trim-margin 0`). soundfile reads one channel; with `resample`, librosa.load averages the channels and "
+    "resamples.",
 )
 _MATCHA = ("Training: torchaudio.load, one channel at 22,050 Hz; the level is kept. Inference makes no mel of audio.",)
 _NEMO = (
@@ -74,7 +75,8 @@ BEFORE = {
     "parakeet-waveflow": ("As `parakeet-wavenet`.",),
     "parakeet-fastspeech2": (
         f"Training: {_PARAKEET}; the level is kept; silence at the ends that the aligner found is cut (`--cut-sil`).",
-        "ParallelWaveGAN's recipe refuses several channels and trims silence below -60 dB (`--trim-db 60`).",
+        "ParallelWaveGAN's recipe refuses several channels and trims silence below -60 dB (`--trim-db 60 "
+        "--trim-margin 0`).",
     ),
     "parakeet-fastspeech2-24k": (
         f"Training: {_PARAKEET}; the level is kept; silence at the ends that the aligner found is cut (`--cut-sil`).",
@@ -125,8 +127,8 @@ BEFORE = {
     "coqui": tuple(line.format(db=45) for line in _COQUI),
     "coqui-ljspeech": tuple(line.format(db=60) for line in _COQUI),
     "wavenet-vocoder": (
-        "Training: one channel; silence below -60 dB is trimmed (`--trim-db 60`); frequencies below 70 Hz are filtered "
-        "out, which tts-prep does not do.",
+        "Training: one channel; silence below -60 dB is trimmed (`--trim-db 60 --trim-margin 0`); frequencies "
+        "below 70 Hz are filtered out by an FIR filter (`--highpass 70` is a Butterworth filter).",
     ),
     "speecht5": ("Training: one channel (fairseq averages several), 16,000 Hz; the level is kept.",),
     "nemo-fastpitch": _NEMO,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def duration_text(seconds: float) -> str:
     """Return a duration such as ``7.4 s``, ``12 min 3 s`` or ``23 h 55 min``."""
@@ -44,3 +47,8 @@ def number_text(value: float) -> str:
         # Not in exponents: 1e-10.
         text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
     return "0" if text == "-0" else text.replace("-", "−")
+
+
+def values_text(values: Mapping[str, Any]) -> str:
+    """Return names with their values, such as ``trim_db 40, trim_margin 0.1``."""
+    return ", ".join(f"{name} {f'{value:g}' if isinstance(value, float) else value}" for name, value in values.items())

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 from corpora import speech_like
 
-from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
 
 
@@ -140,21 +140,3 @@ def test_odd_recordings_are_read_like_any_other(tmp_path: Path, channels: int, r
     samples = np.stack([first * (0.9**channel) for channel in range(channels)], axis=1)
     waveform = read_waveform(write(tmp_path / "a.wav", samples, rate), 22050)
     assert abs(len(waveform) - round(0.4 * 22050)) <= 2
-
-
-def test_trimming_cuts_the_quiet_ends_and_nothing_else(tmp_path: Path) -> None:
-    voice = speech_like(0.5, 1)
-    quiet = 1e-4 * np.random.default_rng(0).standard_normal(11025)
-    path = write(tmp_path / "a.wav", np.concatenate([quiet, voice, quiet]), subtype="FLOAT")
-    waveform = read_waveform(path, 22050, ReadingConfig(trim_db=40.0))
-    # The edges are found to within a frame of the trimming, 2,048 samples.
-    assert len(voice) - 2048 < len(waveform) < len(voice) + 2 * 2048
-    whole = read_waveform(path, 22050)
-    start = int(np.flatnonzero(whole == waveform[1000])[0]) - 1000
-    np.testing.assert_array_equal(whole[start : start + len(waveform)], waveform)
-
-
-@pytest.mark.parametrize("value", [0.0, -10.0, float("nan")])
-def test_a_threshold_that_is_no_number_of_decibels_is_refused(value: float) -> None:
-    with pytest.raises(ConfigurationError, match="trim_db: expected a number of dB > 0"):
-        ReadingConfig(trim_db=value)

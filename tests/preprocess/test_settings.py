@@ -38,8 +38,8 @@ def test_nothing_given_is_the_default_configuration() -> None:
 def test_a_setting_is_over_the_file_which_is_over_the_preset(tmp_path: Path) -> None:
     file = write(
         tmp_path / "a.toml",
-        'preset = "vocos"\n[audio]\nfmax = 11000\npeak = 0.9\ntrim_db = 40\n[audio.compression]\nfloor = 1e-6\n'
-        '[text]\nlanguage = "en-gb"\n[store]\nmel_dtype = "float16"\n',
+        'preset = "vocos"\n[audio]\nfmax = 11000\npeak = 0.9\n[audio.compression]\nfloor = 1e-6\n'
+        '[cleaning]\ntrim_db = 40\n[text]\nlanguage = "en-gb"\n[store]\nmel_dtype = "float16"\n',
     )
     config = configure("ljspeech", file=file, settings={"audio": {"peak": 0.8}, "text": {}, "store": {}})
     expected = replace(
@@ -48,7 +48,7 @@ def test_a_setting_is_over_the_file_which_is_over_the_preset(tmp_path: Path) -> 
     assert config.mel.compression.floor == 1e-6
     assert config.as_dict()["audio"]["compression"] == Configuration(mel=expected).as_dict()["audio"]["compression"]
     assert (config.mel.fmax, config.mel.peak, config.mel.n_mels) == (11000.0, 0.8, 100)
-    assert (config.reading.trim_db, config.text.language, config.store.mel_dtype) == (40.0, "en-gb", "float16")
+    assert (config.cleaning.trim_db, config.text.language, config.store.mel_dtype) == (40.0, "en-gb", "float16")
 
 
 def test_the_preset_is_recorded_whether_an_option_or_a_file_names_it(tmp_path: Path) -> None:

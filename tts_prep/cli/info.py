@@ -50,7 +50,7 @@ def info(store: Path, as_json: bool) -> None:
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
     from tts_prep.format.decoding import Record
     from tts_prep.format.layout import MANIFEST
-    from tts_prep.quantities import bytes_text, count_text, duration_text
+    from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 
     where = store / MANIFEST
     totals = Record(f"{where}: totals", manifest.totals)
@@ -64,6 +64,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
     ]
     n_utterances, n_failures = totals.integer("utterances"), totals.integer("failures")
     seconds, specs = totals.number("seconds", 0), manifest.specs
+    cleaning = configuration.values.get("cleaning") and configuration.mapping("cleaning")
     return {
         "store": f"{store}, format {manifest.version}, {bytes_text(size)} in "
         + count_text(totals.integer("shards"), "shard"),
@@ -71,6 +72,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         "failed": f"{count_text(n_failures, 'row')}, see failures.jsonl" if n_failures else "nothing",
         "speakers": f"{len(manifest.speakers):,}: {', '.join(manifest.speakers[:6])}"
         + (", …" if len(manifest.speakers) > 6 else ""),
+        **({"cleaning": values_text(cleaning)} if cleaning else {}),
         **({"preset": f"{preset}; 'tts-prep presets {preset}' prints its settings"} if preset else {}),
         "mel": f"{totals.integer('frames'):,} frames of {audio.integer('n_mels')} bins, {specs['mel'].dtype}; "
         f"{audio.integer('sample_rate'):,} Hz, n_fft {audio.integer('n_fft')}, window {audio.integer('win_length')}, "

@@ -18,7 +18,10 @@ PATH = click.Path(path_type=Path)
 SETTINGS = {
     "audio": {
         **{name: name for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin", "fmax")},
-        **{name: name for name in ("channel", "trim_db")},
+        **{name: name for name in ("channel", "peak")},
+    },
+    "cleaning": {
+        **{name: name for name in ("highpass", "trim_db", "trim_vad", "trim_margin", "loudness", "limiter")},
     },
     "text": {
         **{name: name for name in ("frontend", "language", "normalize", "symbols", "unknown", "punctuation")},
@@ -28,6 +31,11 @@ SETTINGS = {
     "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
 }
 """The option of each setting by table, for `tts_prep.preprocess.configuration.settings.configure`."""
+
+
+def _number_or_none(ctx: click.Context, param: click.Parameter, value: Any) -> float | str | None:
+    """Return the number that an option gives, or ``none``, which unsets a setting."""
+    return value if value in (None, "none") else float(click.FLOAT.convert(value, param, ctx))
 
 
 def complete_preset(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -71,8 +79,29 @@ def corpus_options(function: F) -> F:
             help="Select or average channels.  [default: the preset's]",
         ),
         click.option(
+            "--peak",
+            callback=_number_or_none,
+            metavar="LEVEL|none",
+            help="Scale every recording to this peak, full scale being 1.  [default: the preset's]",
+        ),
+        click.option("--highpass", type=number, metavar="HZ", help="Filter out what lies below."),
+        click.option(
             "--trim-db", type=number, metavar="DB", help="Trim ends that are this many dB below the loudest frame."
         ),
+        click.option(
+            "--trim-vad",
+            type=number,
+            metavar="PROBABILITY",
+            help="Trim ends in which speech is less probable, such as 0.5; needs the extra 'vad'.",
+        ),
+        click.option(
+            "--trim-margin",
+            type=number,
+            metavar="SECONDS",
+            help="What trimming keeps before and after.  [default: 0.1]",
+        ),
+        click.option("--loudness", type=number, metavar="LUFS", help="Bring recordings to this integrated loudness."),
+        click.option("--limiter", type=number, metavar="DBFS", help="Turn peaks above this level down, such as -1."),
         click.option(
             "--frontend",
             metavar="NAME",

@@ -10,6 +10,7 @@ import click
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import Failure, Utterance
 from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.quantities import values_text
 
 
 def settings_text(corpus: Path, config: Configuration) -> str:
@@ -18,6 +19,7 @@ def settings_text(corpus: Path, config: Configuration) -> str:
     return (
         f"corpus: {config.corpus} {corpus}; preset: {config.preset or 'none'}; frontend: {text.frontend_name}, "
         f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
+        + (f"; cleaning: {values_text(cleaning)}" if (cleaning := config.cleaning.as_dict()) else "")
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.missing import missing_recording
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform, trim_silence
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 from tts_prep.preprocess.corpora.utterance import Utterance
 
 
@@ -41,7 +41,7 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
     result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside)
     if result is None:
-        recording = _full_recording(path, utterance.inside, sample_rate, replace(config, trim_db=None))
+        recording = _full_recording(path, utterance.inside, sample_rate, config)
         result = recording[start:stop], len(recording)
     excerpt, length = result
     if len(excerpt) == 0 or (stop or 0) > length + sample_rate // 10:
@@ -51,8 +51,6 @@ def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: R
         )
     if not excerpt.any():
         raise AudioError(f"{path.name}: digital silence from {utterance.start:g} s on, every sample is 0")
-    if config.trim_db is not None:
-        excerpt = trim_silence(excerpt, config.trim_db)
     return np.array(excerpt, np.float32)
 
 

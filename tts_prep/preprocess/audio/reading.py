@@ -44,17 +44,13 @@ class ReadingConfig:
     Attributes:
         channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them; a
             number selects a channel, counted from 0.
-        trim_db: trim silence at both ends that is more than this many dB below the loudest frame; None trims nothing.
     """
 
     channel: str | int = "first"
-    trim_db: float | None = None
 
     def __post_init__(self) -> None:
         if self.channel not in CHANNELS and not isinstance(self.channel, int):
             raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
-        if self.trim_db is not None and not (math.isfinite(self.trim_db) and self.trim_db > 0):
-            raise ConfigurationError(f"trim_db: expected a number of dB > 0, found {self.trim_db}")
 
 
 def read_waveform(
@@ -85,8 +81,6 @@ def read_waveform(
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
         if recording.file.samplerate != sample_rate:
             waveform = _resample(waveform, recording.file.samplerate, sample_rate)
-        if config.trim_db is not None:
-            waveform = trim_silence(waveform, config.trim_db)
         return np.ascontiguousarray(waveform)
 
 
@@ -231,13 +225,6 @@ def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:
 
     # The result has ceil(n · sample_rate / rate) samples, or one less.
     return np.asarray(soxr.resample(waveform, rate, sample_rate, quality="HQ"), np.float32)
-
-
-def trim_silence(waveform: Waveform, top_db: float) -> Waveform:
-    """Trim both ends of a waveform that are more than ``top_db`` dB below its loudest frame."""
-    from librosa.effects import trim
-
-    return np.asarray(trim(waveform, top_db=top_db)[0], np.float32)
 
 
 def _reason(error: Exception) -> str:

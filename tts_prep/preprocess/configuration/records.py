@@ -10,6 +10,7 @@ from typing import Any
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
+from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
@@ -139,6 +140,7 @@ class Configuration:
         preset: the name of the preset, or None.
         alignments: settings of `tts_prep.preprocess.features.alignments.alignment.AlignmentConfig`, if alignments
             define the phonemes, or cut recordings or mels; None if they do not change shards.
+        cleaning: how recordings are cleaned before their mels are made.
     """
 
     corpus: str = "ljspeech"
@@ -152,6 +154,14 @@ class Configuration:
     splits: Mapping[str, str] = field(default_factory=dict)
     preset: str | None = DEFAULT_PRESET
     alignments: Mapping[str, Any] | None = None
+    cleaning: CleaningConfig = field(default_factory=CleaningConfig)
+
+    def __post_init__(self) -> None:
+        self.cleaning.check(self.mel.sample_rate, self.mel.peak)
+        if self.cleaning.trims and self.alignments and self.alignments["silences"] == "cut":
+            raise ConfigurationError(
+                "durations: silences=cut trims by the alignment, trim_db and trim_vad trim too; leave one of them out"
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the configuration as in the manifest."""
@@ -172,6 +182,7 @@ class Configuration:
             },
             "store": asdict(self.store),
             **({"alignments": dict(self.alignments)} if self.alignments is not None else {}),
+            **({"cleaning": cleaning} if (cleaning := self.cleaning.as_dict()) else {}),
         }
 
 

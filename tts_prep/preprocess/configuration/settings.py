@@ -13,6 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.regular_files import read_regular
+from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
@@ -30,7 +31,7 @@ _NONE_IS_A_VALUE = ("frontend",)
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
-    """Read a TOML file with ``preset`` and the tables ``audio``, ``audio.compression``, ``text`` and ``store``.
+    """Read a TOML file: ``preset``, the tables ``audio`` (``audio.compression``), ``cleaning``, ``text`` and ``store``.
 
     Raises:
         ConfigurationError: the file cannot be read or is not TOML.
@@ -104,9 +105,9 @@ def configure(
             of ``reading`` and ``text``.
         vocoder: the ``config.json`` of a vocoder, instead of a preset.
         file: a TOML file of settings, which override the preset.
-        settings: settings by table (``audio``, ``text``, ``store``) and name, which override the file. ``text.symbols``
-            is the name of a table, ``"auto"`` or a path; ``text.ood_texts`` is a path. Paths in a file are relative to
-            its folder.
+        settings: settings by table (``audio``, ``cleaning``, ``text``, ``store``) and name, which override the file.
+            ``text.symbols`` is the name of a table, ``"auto"`` or a path; ``text.ood_texts`` is a path. Paths in a file
+            are relative to its folder.
         options: the options of the reader.
         splits: a file of ids for each split, by name.
         text: settings of ``text`` that follow from the corpus; the preset, the file and ``settings`` override them.
@@ -138,9 +139,10 @@ def configure(
         chosen = get_preset(preset or DEFAULT_PRESET)
         preset, mel, reading = chosen.name, chosen.config, chosen.reading
         texts = _changed(f"preset {preset}: text.", texts, chosen.text)
+    cleaning = CleaningConfig()
     ood_texts: OodConfig | None = None
     for where, layer, folder in layers:
-        _check_names(where, "table", layer, ("audio", "text", "store"))
+        _check_names(where, "table", layer, ("audio", "cleaning", "text", "store"))
         audio = _table(where, layer, "audio")
         names = _names(MelConfig) + _names(ReadingConfig)
         _check_names(f"{where}audio.", "setting", audio, names)
@@ -152,6 +154,7 @@ def configure(
         reading = _changed(
             f"{where}audio.", reading, {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
         )
+        cleaning = _changed(f"{where}cleaning.", cleaning, _table(where, layer, "cleaning"))
         named = dict(_table(where, layer, "text"))
         files = {name: _file(f"{where}text.{name}", named.pop(name), folder) for name in _TEXT_FILES if name in named}
         table = named.pop("symbols", None)
@@ -162,7 +165,9 @@ def configure(
             ood_texts = OodConfig.of(files["ood_texts"]) if files["ood_texts"] else None
         store = _changed(f"{where}store.", store, _table(where, layer, "store"))
     checksums = split_checksums(splits or {})
-    return Configuration(corpus, limit, mel, reading, texts, store, options or {}, ood_texts, checksums, preset)
+    return Configuration(
+        corpus, limit, mel, reading, texts, store, options or {}, ood_texts, checksums, preset, cleaning=cleaning
+    )
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:

@@ -41,9 +41,11 @@ class DurationsFeature:
 
         Raises:
             AlignmentError: the alignment is missing or broken, its number of phones is not that of the phonemes, or its
-                durations do not match the mel.
+                durations do not match the mel; or trimming cut off phones.
         """
         alignment = self.folder.read(utterance.id, utterance.speaker, self.settings.tier)
+        if utterance.cut is not None:
+            alignment = alignment.within(utterance.cut, self.settings, self.sample_rate, self.hop_length)
         if self.settings.silences == "cut":
             alignment = alignment.trimmed()
         if alignment.n_phones != len(utterance.phonemes):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.datasets import Array
+from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import Energy, Mel, MelExtractor
@@ -28,6 +29,7 @@ class FeatureInput:
         extractor: the mel extractor of the store.
         read: returns the waveform from which the mel is computed.
         known: ``mel`` and ``energy``, if already computed.
+        cut: the samples that trimming kept of the recording, or None.
     """
 
     id: str
@@ -39,6 +41,7 @@ class FeatureInput:
     extractor: MelExtractor
     read: Callable[[], Waveform] = field(repr=False)
     known: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    cut: Cut | None = None
 
     @property
     def recipe(self) -> MelConfig:

@@ -106,7 +106,8 @@ def add_features(
                 is_missing = (store / entry.file).is_file() and not (folder / entry.file).exists()
                 if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
                     take_over(store, folder, entry.file)
-            add = partial(_add, folder.absolute(), missing, recipe or MelExtractor(config.mel))
+            source = recipe or StoredInputs(MelExtractor(config.mel), config.cleaning.trims)
+            add = partial(_add, folder.absolute(), missing, source)
             with worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool:
                 added = _run(pool, add, jobs_of, progress)
             arrays = {**manifest.array_files, **added}
@@ -250,14 +251,14 @@ def _plans(
 def _add(
     folder: Path,
     features: tuple[Feature, ...],
-    source: ShardRecipe | MelExtractor,
+    source: ShardRecipe | StoredInputs,
     job: _Job,
     report: Callable[[int], None] = lambda _: None,
 ) -> tuple[int, Mapping[str, FileEntry]]:
     """Make the array files of one shard, from its recordings if it has a plan, else from its stored arrays."""
     shard = inspect_shard(stored_file(folder, shard_name(job.number)), job.number, read_locations)
-    if isinstance(source, MelExtractor):
-        return job.number, complete_array_files(folder, shard, features, StoredInputs(source))
+    if isinstance(source, StoredInputs):
+        return job.number, complete_array_files(folder, shard, features, source)
     assert job.plan is not None
     return job.number, complete_array_files(folder, shard, features, RecordedInputs(job.plan, source, report))
 

@@ -20,8 +20,11 @@ from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE, array_file_name
 from tts_prep.format.manifest import FileEntry, Manifest
 from tts_prep.format.remarks import Remarks
 from tts_prep.format.shard import CheckedShard, FindLocations
+from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
+from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.runs.cleaned import stored_cut
 
 _SHOWN = 3
 
@@ -217,6 +220,17 @@ class StoredRows:
         parts = self._columns[name]
         return list(TextColumn(map_dataset(self._path, parts["bytes"]), map_dataset(self._path, parts["offsets"])))
 
+    def cuts(self, sample_rate: int, *, trims: bool) -> list[Cut | None]:
+        """Return what trimming kept of each recording.
+
+        Args:
+            trims: whether the store was made with trimming: its columns are the corpus's own otherwise.
+        """
+        if not trims:
+            return [None] * len(self.rows.ids)
+        starts, ends, kept = (self._numbers(name).tolist() for name in (TRIMMED_START, TRIMMED_END, "seconds"))
+        return [stored_cut(*seconds, sample_rate) for seconds in zip(starts, ends, kept, strict=True)]
+
     def _numbers(self, name: str) -> Array:
         return map_dataset(self._path, self._columns[name][""])
 
@@ -272,9 +286,14 @@ def _key(rows: ShardRows, feature: Feature, spec: ArraySpec) -> str:
 
 @dataclass(frozen=True)
 class StoredInputs:
-    """Yields the inputs of features from stored arrays, without reading recordings."""
+    """Yields the inputs of features from stored arrays, without reading recordings.
+
+    Attributes:
+        trims: whether the store was made with trimming.
+    """
 
     extractor: MelExtractor
+    trims: bool
 
     def __call__(self, stored: StoredRows) -> Iterator[FeatureInput]:
         """Yield the input of features for each utterance."""
@@ -282,6 +301,7 @@ class StoredInputs:
         phonemes, mels = stored.array("phonemes", PHONEME), stored.array("mel", FRAME)
         texts, phoneme_texts = stored.texts("text"), stored.texts("phoneme_text")
         waveforms = stored.array("waveform", SAMPLE) if SAMPLE in rows.lengths else None
+        cuts = stored.cuts(self.extractor.config.sample_rate, trims=self.trims)
         for i, uid in enumerate(rows.ids):
             waveform = None if waveforms is None else waveforms[i]
             yield FeatureInput(
@@ -291,6 +311,7 @@ class StoredInputs:
                 self.extractor,
                 _Kept(waveform),
                 {"mel": mels[i]},
+                cuts[i],
             )
 
 

@@ -22,6 +22,7 @@ from tts_prep.format.layout import ADDED_ARRAYS, FRAME, MANIFEST, PHONEME, SAMPL
 from tts_prep.format.lock import Lock
 from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.store_plan import plan_sha256, read_plan, write_plan
+from tts_prep.preprocess.audio.cleaning.voice_activity import voice_activity_software
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend
 from tts_prep.preprocess.configuration.software import software_versions
@@ -167,6 +168,8 @@ def prepare(
         plans = make_plan(first_rows(marked, config.limit), root, config.store)
         if not plans:
             raise CorpusError(f"{root}: no rows, expected one per recording")
+        if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):
+            raise CorpusError(f"{root}: a corpus may not name a column '{taken[0]}' where cleaning does; rename it")
         keys = [recipe.key(plan) for plan in plans]
         if repair:
             check_settings(store, repair.made_with, recipe.settings, "install what it was made with")
@@ -320,7 +323,11 @@ def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
     frontend = make_frontend(config.text)
     settings: dict[str, Any] = {
         "configuration": config.as_dict(),
-        "software": {**software_versions(), **frontend.software()},
+        "software": {
+            **software_versions(),
+            **frontend.software(),
+            **(voice_activity_software() if config.cleaning.trim_vad is not None else {}),
+        },
         "arrays": {
             "mel": {
                 "dtype": config.store.mel_dtype,
@@ -340,7 +347,7 @@ def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
         },
         "vocabulary": frontend.vocab.as_dict(),
     }
-    return ShardRecipe(root, settings, extractor, config.reading, config.text)
+    return ShardRecipe(root, settings, extractor, config.reading, config.text, config.cleaning)
 
 
 def _make_shards(

@@ -14,6 +14,7 @@ from tts_prep.format.manifest import manifest_fault, read_manifest
 from tts_prep.format.shard import ShardHeader, check_shard
 from tts_prep.format.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
+from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.reading import ReadingConfig
@@ -124,6 +125,8 @@ def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
         audio = dict(settings["audio"])
         audio["compression"] = Compression(**audio["compression"])
         reading = {field.name: audio.pop(field.name) for field in fields(ReadingConfig)}
+        # Stores of version 0.1; they cannot be repaired by this one, but arrays can be added to them.
+        audio.pop("trim_db", None)
         corpus, text = dict(settings["corpus"]), dict(settings["text"])
         ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
         splits = dict(corpus.pop("splits", {}))
@@ -140,6 +143,7 @@ def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
             splits=splits,
             preset=settings.get("preset"),
             alignments=settings.get("alignments"),
+            cleaning=CleaningConfig(**settings.get("cleaning", {})),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error

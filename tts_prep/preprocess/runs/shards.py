@@ -30,13 +30,23 @@ from tts_prep.format.hdf5_writer import (
     write_string,
     write_texts,
 )
-from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, FRAME, NUMBER_DTYPES, PHONEME, TEXT, shard_name
+from tts_prep.format.layout import (
+    ARRAYS,
+    CATEGORY,
+    FIXED_COLUMNS,
+    FRAME,
+    NUMBER,
+    NUMBER_DTYPES,
+    PHONEME,
+    TEXT,
+    shard_name,
+)
 from tts_prep.format.manifest import FileEntry
 from tts_prep.format.remarks import Remarks
 from tts_prep.format.shard import HEADER, CheckedShard, ShardHeader, header_text, inspect_shard, read_shard_header
 from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.mel import Mel, MelExtractor, bin_moments, compile_kernels, peak_scale
@@ -44,7 +54,7 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-from tts_prep.preprocess.features.alignments.applying import AlignedUtterance, Alignments
+from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import (
@@ -54,6 +64,7 @@ from tts_prep.preprocess.runs.array_files import (
     computed,
     write_array_files,
 )
+from tts_prep.preprocess.runs.cleaned import CleanedRecording, read_cleaned
 from tts_prep.preprocess.runs.phonemizing import encode_labels, frontend_of, phonemize
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
 
@@ -77,6 +88,7 @@ class ShardRecipe:
     extractor: MelExtractor
     reading: ReadingConfig
     text: TextConfig
+    cleaning: CleaningConfig = field(default_factory=CleaningConfig)
     features: tuple[Feature, ...] = ()
     alignments: Alignments | None = None
 
@@ -164,8 +176,9 @@ def make_shard(
     # A repeated call returns the same number at once.
     compiling = min(compile_kernels(recipe.extractor.config), time.monotonic() - started)
     header, examples = _make_examples(plan, key, recipe, report, beside_others)
+    columns = {**plan.columns, **dict.fromkeys(recipe.cleaning.columns, NUMBER)}
     with replacing(path) as partial:
-        _write(plan, header, examples, partial)
+        _write(columns, header, examples, partial)
         with syncing(partial):
             digest = seal_file(partial)
     entry = FileEntry(name, digest.size, header.rows, digest.sha256)
@@ -211,6 +224,7 @@ class RecordedInputs:
         }
         texts, phoneme_texts = stored.texts("text"), stored.texts("phoneme_text")
         phonemes = stored.array("phonemes", PHONEME)
+        cuts = stored.cuts(recipe.extractor.config.sample_rate, trims=recipe.cleaning.trims)
         for position, uid in enumerate(rows.ids):
             number, row = planned[uid]
             self.report(number)
@@ -222,12 +236,13 @@ class RecordedInputs:
                 n_frames,
                 recipe.extractor,
                 partial(_read_again, recipe, row.utterance, n_frames),
+                cut=cuts[position],
             )
 
 
 def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
-    waveform = _read(recipe, utterance, recipe.alignments.read(utterance) if recipe.alignments else None)
+    waveform = _read(recipe, utterance).waveform
     config = recipe.extractor.config
     if frame_count(len(waveform), config) < n_frames:
         raise CorpusChangedError(
@@ -237,10 +252,10 @@ def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Wav
     return waveform
 
 
-def _read(recipe: ShardRecipe, utterance: Utterance, aligned: AlignedUtterance | None) -> Waveform:
+def _read(recipe: ShardRecipe, utterance: Utterance) -> CleanedRecording:
+    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
     config = recipe.extractor.config
-    waveform = read_utterance(recipe.root, utterance, config.sample_rate, recipe.reading)
-    return aligned.cut(waveform, config.sample_rate, config.hop_length) if aligned else waveform
+    return read_cleaned(recipe.root, utterance, config, recipe.reading, recipe.cleaning, aligned)
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -355,11 +370,11 @@ def _make_examples(
     return header, examples
 
 
-def _write(plan: ShardPlan, header: ShardHeader, examples: list[_Example], path: Path) -> None:
+def _write(columns: Mapping[str, str], header: ShardHeader, examples: list[_Example], path: Path) -> None:
     with create_file(path, sealed=False) as file:
         write_string(file, HEADER, header_text(header))
         starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
-        _write_columns(file.create_group("columns"), plan.columns, examples, starts)
+        _write_columns(file.create_group("columns"), columns, examples, starts)
 
 
 def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
@@ -375,7 +390,9 @@ def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
 
 
 def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> _Example:
-    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
+    # Read first where the alignment may give the phonemes: trimming decides which.
+    recording = _read(recipe, utterance) if recipe.alignments else None
+    aligned = recording.aligned if recording else None
     labels = aligned.phonemes if aligned else None
     if labels is None:
         phoneme_text, phonemes = phonemize(
@@ -389,7 +406,10 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
     else:
         phoneme_text, phonemes = encode_labels(labels, utterance.id, recipe.text, remarks)
     config = recipe.extractor.config
-    waveform = _read(recipe, utterance, aligned)
+    recording = recording or _read(recipe, utterance)
+    waveform = recording.waveform
+    for remark in recording.remarks:
+        remarks.add("cleaning", remark, utterance.id)
     specs = recipe.settings["arrays"]
     mel, known = _mel_and_energy(waveform, recipe)
     if aligned:
@@ -408,6 +428,7 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
         "seconds": len(waveform) / config.sample_rate,
         "speaker": utterance.speaker,
         **utterance.meta,
+        **recording.columns,
     }
     values: tuple[FeatureValues, ...] = ()
     if recipe.features:
@@ -415,6 +436,7 @@ def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -
             *(utterance.id, utterance.speaker, utterance.text, phoneme_text, phonemes, len(mel), recipe.extractor),
             lambda: waveform,
             {"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
+            recording.cut,
         )
         lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
         values = tuple(computed(feature, source, lengths) for feature in recipe.features)

@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, ConfigurationError
 from tts_prep.format.checksums import file_sha256, json_sha256
+from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.features.alignments.ctm import read_ctm
 from tts_prep.preprocess.features.alignments.duration_files import read_durations
 from tts_prep.preprocess.features.alignments.intervals import Interval, tile
 from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
-from tts_prep.preprocess.features.durations import ROUNDINGS, SURPLUS, Frames, frames_of, settle
+from tts_prep.preprocess.features.durations import MAX_DIFFERENCE, ROUNDINGS, SURPLUS, Frames, frames_of, settle
 
 SILENCES: Final = frozenset({"", "sil", "sp", "spn"})
 """The labels of silences that are cut at the ends with ``silences=cut``."""
@@ -119,6 +120,49 @@ class Alignment:
             raise AlignmentError(f"{self.where}: all phones are silences")
         first, stop = spoken[0], spoken[-1] + 1
         return replace(self, labels=self.labels[first:stop], bounds=self.bounds[first : stop + 1])
+
+    def within(self, cut: Cut, config: AlignmentConfig, sample_rate: int, hop_length: int) -> Alignment:
+        """Return the alignment of what trimming kept of a recording.
+
+        Boundaries move with the samples; what lies outside ends at the first or the last of them. Silences that are cut
+        off have no length then, and where the labels give the phonemes they are left out.
+
+        Args:
+            hop_length: samples of a frame.
+
+        Raises:
+            AlignmentError: a phone is cut off that is no silence, or the alignment is that of another recording.
+        """
+        if self.frames is not None:
+            places = np.concatenate([[0], np.cumsum(self.frames)]) * float(hop_length)
+        else:
+            assert self.bounds is not None
+            places = self.bounds * sample_rate
+        # One frame more, since centred framing has one more than there are hops.
+        if places[-1] > cut.n_samples + (MAX_DIFFERENCE + 1) * hop_length:
+            raise AlignmentError(
+                f"{self.where}: ends at {places[-1] / sample_rate:.3f} s, the recording at "
+                f"{cut.n_samples / sample_rate:.3f} s: is it the alignment of another recording?"
+            )
+        inner = np.clip(places, cut.start, cut.stop) - cut.start
+        gone = (np.diff(inner) <= 0) & (np.diff(places) > 0)
+        for i in np.flatnonzero(gone).tolist():
+            if self.labels is None or self.labels[i] not in SILENCES:
+                label = f"phone {i + 1}" if self.labels is None else f"the phone '{self.labels[i]}'"
+                raise AlignmentError(
+                    f"{self.where}: trimming cuts off {label}, from {places[i] / sample_rate:.3f} to "
+                    f"{places[i + 1] / sample_rate:.3f} s; what is kept goes from {cut.start / sample_rate:.3f} to "
+                    f"{cut.stop / sample_rate:.3f} s; give a larger trim_margin"
+                )
+        labels = self.labels
+        if config.phonemes == "alignment" and labels is not None:
+            kept = np.flatnonzero(~gone)
+            labels = tuple(labels[i] for i in kept.tolist())
+            inner = np.concatenate([inner[kept], inner[-1:]])
+        if self.frames is not None:
+            frames: Frames = np.diff(np.round(inner / hop_length)).astype(np.int64)
+            return replace(self, frames=frames)
+        return replace(self, labels=labels, bounds=inner / sample_rate)
 
     def span(self, config: AlignmentConfig, sample_rate: int, hop_length: int, n_samples: int) -> tuple[int, int]:
         """Return the first and the last sample of an utterance without its silences, by the rule of the rounding.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from tts_prep.errors import AlignmentError
+from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig, AlignmentFolder
@@ -54,6 +55,14 @@ class AlignedUtterance:
             AlignmentError: the file has no labels.
         """
         return self._phones.symbols(self.settings) if self.settings.phonemes == "alignment" else None
+
+    def within(self, cut: Cut, sample_rate: int, hop_length: int) -> AlignedUtterance:
+        """Return the alignment of what trimming kept of the recording.
+
+        Raises:
+            AlignmentError: trimming cuts phones off, or the alignment does not fit the recording.
+        """
+        return replace(self, alignment=self.alignment.within(cut, self.settings, sample_rate, hop_length))
 
     def cut(self, waveform: Waveform, sample_rate: int, hop_length: int) -> Waveform:
         """Return a recording without the silences at its ends, if they are to be cut.

@@ -1,0 +1,132 @@
+"""The settings of cleaning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from tts_prep.errors import ConfigurationError
+
+REFERENCES: Final = ("loudest_frame", "peak")
+
+TRIMMED_START: Final = "trimmed_start"
+TRIMMED_END: Final = "trimmed_end"
+GAIN: Final = "gain_db"
+LIMITED: Final = "limited_db"
+
+_STEPS: Final = ("highpass", "trim_db", "trim_vad", "loudness", "limiter")
+"""Settings of which each turns a step on."""
+
+_OF_STEP: Final = {
+    "highpass_order": ("highpass",),
+    "trim_margin": ("trim_db", "trim_vad"),
+    "trim_min_frames": ("trim_db", "trim_vad"),
+    "trim_reference": ("trim_db",),
+    "trim_frame_length": ("trim_db",),
+    "trim_hop_length": ("trim_db",),
+}
+"""Setting → the steps that it belongs to."""
+
+
+@dataclass(frozen=True)
+class CleaningConfig:
+    """How recordings are cleaned; a step whose setting is None is left out.
+
+    Attributes:
+        highpass: cutoff of the high-pass filter, Hz.
+        highpass_order: of the Butterworth filter, which is run forwards and backwards.
+        trim_db: cut both ends off, up to the first and from the last frame that is less than so many dB below the
+            reference.
+        trim_reference: ``loudest_frame``, the frame with the highest RMS level (librosa, ParallelWaveGAN, ESPnet), or
+            ``peak``, the largest sample (NeMo).
+        trim_frame_length, trim_hop_length: samples of these frames, and from one to the next.
+        trim_vad: cut both ends off by voice activity: frames with at least this probability are speech.
+        trim_min_frames: so many frames in a row have to be loud, or speech.
+        trim_margin: seconds that are kept before and after.
+        loudness: integrated loudness that recordings are brought to, LUFS.
+        limiter: level that no sample exceeds, dB below full scale.
+    """
+
+    highpass: float | None = None
+    highpass_order: int = 4
+    trim_db: float | None = None
+    trim_reference: str = "loudest_frame"
+    trim_frame_length: int = 2048
+    trim_hop_length: int = 512
+    trim_vad: float | None = None
+    trim_min_frames: int = 1
+    trim_margin: float = 0.1
+    loudness: float | None = None
+    limiter: float | None = None
+
+    def __post_init__(self) -> None:
+        def expect(name: str, expected: str, *, good: bool) -> None:
+            if not good:
+                raise ConfigurationError(f"{name}: expected {expected}, found {getattr(self, name)}")
+
+        def finite(value: float | None, low: float, high: float) -> bool:
+            return value is None or (math.isfinite(value) and low <= value <= high)
+
+        expect("highpass", "1 to 1,000 Hz", good=finite(self.highpass, 1, 1000))
+        expect("highpass_order", "1 to 10", good=1 <= self.highpass_order <= 10)
+        expect("trim_db", "a number of dB over 0", good=finite(self.trim_db, 1e-9, 1000))
+        expect("trim_reference", f"one of {', '.join(REFERENCES)}", good=self.trim_reference in REFERENCES)
+        expect("trim_frame_length", "16 to 65,536 samples", good=16 <= self.trim_frame_length <= 65_536)
+        expect("trim_hop_length", "1 to trim_frame_length", good=1 <= self.trim_hop_length <= self.trim_frame_length)
+        expect("trim_vad", "a probability over 0 and below 1", good=finite(self.trim_vad, 1e-9, 1 - 1e-9))
+        expect("trim_min_frames", "1 to 1,000", good=1 <= self.trim_min_frames <= 1000)
+        expect("trim_margin", "0 to 3,600 seconds", good=finite(self.trim_margin, 0, 3600))
+        expect("loudness", "-70 to 0 LUFS", good=finite(self.loudness, -70, 0))
+        expect("limiter", "-60 to 0 dBFS", good=finite(self.limiter, -60, 0))
+        if self.trim_db is not None and self.trim_vad is not None:
+            raise ConfigurationError("trim_db, trim_vad: expected one way of trimming, found both; leave one out")
+
+    def _has(self, step: str) -> bool:
+        return getattr(self, step) is not None
+
+    @property
+    def trims(self) -> bool:
+        """Whether ends are cut off."""
+        return self.trim_db is not None or self.trim_vad is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the index that say what was done: seconds cut off, gain and reduction in dB."""
+        return (
+            *((TRIMMED_START, TRIMMED_END) if self.trims else ()),
+            *((GAIN,) if self.loudness is not None else ()),
+            *((LIMITED,) if self.limiter is not None else ()),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings that have an effect, as they stand in the manifest."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value is not None and (name in _STEPS or any(self._has(step) for step in _OF_STEP[name]))
+        }
+
+    def check(self, sample_rate: int, peak: float | None) -> None:
+        """Make sure that every setting has an effect, and that the recipe of the mel does not undo it.
+
+        Args:
+            sample_rate: of the recipe, Hz.
+            peak: that the recipe scales every recording to; None where it keeps the level.
+
+        Raises:
+            ConfigurationError: the message says which has none.
+        """
+        for field in fields(self):
+            steps = _OF_STEP.get(field.name, ())
+            if steps and getattr(self, field.name) != field.default and not any(self._has(step) for step in steps):
+                raise ConfigurationError(f"{field.name}: has no effect without {' or '.join(steps)}; give that too")
+        if self.loudness is not None and peak is not None:
+            raise ConfigurationError(
+                f"loudness: the recipe of the mel scales every recording to a peak of {peak:g} afterwards, which "
+                "undoes it; give --peak none (peak = 'none' in the table 'audio'), or leave loudness out"
+            )
+        if self.highpass is not None and self.highpass >= sample_rate / 2:
+            raise ConfigurationError(
+                f"highpass: expected less than {sample_rate / 2:g} Hz, half the sample rate, found {self.highpass:g}"
+            )

@@ -1,0 +1,85 @@
+"""The recording of an utterance, cleaned, and its alignment with what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts_prep.errors import AudioError
+from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, margin_samples, trimming_cut
+from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START, CleaningConfig
+from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.excerpt import read_utterance
+from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig
+from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.features.alignments.applying import AlignedUtterance
+
+
+@dataclass(frozen=True, eq=False)
+class CleanedRecording:
+    """What a mel is made from.
+
+    Attributes:
+        waveform: [n_samples] float32.
+        cut: what trimming kept of the recording; None where nothing is trimmed.
+        aligned: the alignment, shifted by the cut; None where there is none.
+        columns: column of the index → its value.
+        remarks: what a run counts.
+    """
+
+    waveform: Waveform
+    cut: Cut | None
+    aligned: AlignedUtterance | None
+    columns: Mapping[str, float]
+    remarks: tuple[str, ...]
+
+
+def read_cleaned(
+    root: Path,
+    utterance: Utterance,
+    config: MelConfig,
+    reading: ReadingConfig,
+    cleaning: CleaningConfig,
+    aligned: AlignedUtterance | None,
+) -> CleanedRecording:
+    """Read the recording of an utterance and clean it.
+
+    Args:
+        root: what relative paths are relative to.
+        config: of the mel.
+        aligned: the alignment, where it changes what is stored.
+
+    Raises:
+        AudioError: the recording is unusable, or nothing is left of it.
+        AlignmentError: the alignment does not fit it, or trimming cuts phones off.
+    """
+    rate = config.sample_rate
+    waveform = read_utterance(root, utterance, rate, reading)
+    cut: Cut | None = None
+    columns: dict[str, float] = {}
+    remarks: list[str] = []
+    try:
+        waveform = filtered(waveform, rate, cleaning)
+        if cleaning.trims:
+            cut = trimming_cut(waveform, rate, cleaning)
+            if margin_samples(rate, cleaning) >= len(waveform):
+                remarks.append("the margin of trimming is as long as the recording, nothing is cut off")
+            columns[TRIMMED_START] = cut.start / rate
+            columns[TRIMMED_END] = (cut.n_samples - cut.stop) / rate
+            waveform = waveform[cut.start : cut.stop]
+        if aligned:
+            aligned = aligned.within(cut, rate, config.hop_length) if cut else aligned
+            waveform = aligned.cut(waveform, rate, config.hop_length)
+        level = levelled(waveform, rate, cleaning)
+    except AudioError as error:
+        raise AudioError(f"{utterance.audio}: {error}") from None
+    return CleanedRecording(level.waveform, cut, aligned, {**columns, **level.columns}, (*remarks, *level.remarks))
+
+
+def stored_cut(trimmed_start: float, trimmed_end: float, seconds: float, sample_rate: int) -> Cut:
+    """Return the cut that an utterance's columns tell."""
+    start, kept, end = (round(value * sample_rate) for value in (trimmed_start, seconds, trimmed_end))
+    return Cut(start, start + kept, start + kept + end)
