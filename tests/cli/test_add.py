@@ -53,10 +53,18 @@ def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -
     assert "vector, float32 × 3, by utterance" in out
 
 
+def test_info_shows_the_medians_of_added_measures(capsys: Capture, store: Path) -> None:
+    assert run(capsys, "add", store, "--measures")[0] == 0
+    dataset = UtteranceDataset(store)
+    rate = np.median(dataset.n_phones / dataset.seconds)
+    line = next(line for line in run(capsys, "info", store)[1].splitlines() if line.startswith("measures"))
+    assert line.endswith(f"columns of the index; medians: {rate:.1f} phones/s")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "nothing to add; give --feature, --alignments or --array"),
+        ([], "nothing to add; give --feature, --alignments, --array or --measures"),
         (["--feature", "energy"], "feature: energy is computed from recordings; give --corpus CORPUS"),
         (["--feature", "energy:of"], "feature: expected NAME or NAME:KEY=VALUE,KEY=VALUE"),
         (["--feature", "energy", "--feature", "energy"], "feature: 'energy' is repeated"),

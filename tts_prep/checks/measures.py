@@ -15,6 +15,7 @@ from tts_prep.acoustics.levels import decibels_of_unit, edge_level, mel_levels, 
 from tts_prep.checks.duplicates import array_digest, fingerprint, first_equal, most_similar_before, text_digest
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import count_phones
+from tts_prep.checks.stored import ARRAY, COLUMNS, PARTNERS, SEPARATION, holds_measures
 from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
 from tts_prep.checks.waveforms import measure_waveform
 from tts_prep.errors import CorruptStoreError
@@ -74,12 +75,17 @@ class Measures:
     separation: float
 
 
-def measure(dataset: UtteranceDataset) -> Measures:
-    """Read every array of a dataset once and measure each utterance.
+def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
+    """Measure each utterance: read every array of a dataset once.
+
+    Args:
+        use_stored: whether to take the measures from the index, where ``tts-prep add --measures`` has put them.
 
     Raises:
         CorruptStoreError: a shard is not what the manifest or the index says.
     """
+    if use_stored and _are_stored(dataset):
+        return _stored(dataset)
     n = len(dataset)
     columns = {name: np.full(n, np.nan) for name in UNITS}
     columns["seconds"][:] = dataset.seconds
@@ -109,8 +115,7 @@ def measure(dataset: UtteranceDataset) -> Measures:
     columns["phone_rate"] = np.divide(phones, seconds, out=np.full(n, np.nan), where=seconds > 0)
     columns["bandwidth_share"] = _share(columns["bandwidth"])
     codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
-    ends = np.nan_to_num(columns["silence_start"] + columns["silence_end"])
-    speech = np.maximum(seconds - ends, 0)
+    speech = _speech_seconds(columns)
     correlations: Mapping[str, float] = {}
     if dataset.n_phonemes.any():
         columns["mismatch"] = mismatch_scores(speech, phones, pauses, codes)
@@ -131,6 +136,51 @@ def measure(dataset: UtteranceDataset) -> Measures:
         correlations=correlations,
         separation=separation,
     )
+
+
+def measures_table(measures: Measures) -> Floats:
+    """Return the measures as ``tts-prep add --measures`` stores them, [n, n_columns]."""
+    values = [measures.columns[name] for name in COLUMNS]
+    values += [measures.partners[name].astype(np.float64) for name in PARTNERS]
+    return np.stack([*values, np.full(len(measures.dataset), measures.separation)], axis=1)
+
+
+def _are_stored(dataset: UtteranceDataset) -> bool:
+    spec, pitch = dataset.arrays.get(ARRAY), dataset.arrays.get("pitch")
+    if spec is None or not holds_measures(spec, pitch):
+        return False
+    # A measure of duplicates says which row of the store comes earlier.
+    return np.array_equal(dataset.indices, np.arange(len(dataset)))
+
+
+def _stored(dataset: UtteranceDataset) -> Measures:
+    numbers = {name: np.array(dataset.columns[column], np.float64) for name, column in COLUMNS.items()}
+    numbers["seconds"] = np.array(dataset.seconds, np.float64)
+    codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
+    partners = {name: np.array(dataset.columns[column]) for name, column in PARTNERS.items()}
+    for name, rows in partners.items():
+        if not ((rows >= -1) & (rows < len(dataset))).all():
+            raise CorruptStoreError(
+                f"{dataset.path}: the column '{PARTNERS[name]}' holds no rows; run 'tts-prep verify'"
+            )
+    separation = np.array(dataset.columns[SEPARATION], np.float64)
+    correlations: Mapping[str, float] = {}
+    if not np.isnan(numbers["phones"]).any():
+        names = tuple(dataset.speaker.table)
+        correlations = rank_correlations(_speech_seconds(numbers), numbers["phones"], codes, names)
+    return Measures(
+        dataset=dataset,
+        columns={name: numbers[name] for name in UNITS},
+        partners={name: rows.astype(np.int64) for name, rows in partners.items()},
+        correlations=correlations,
+        separation=float(separation[0]) if len(separation) else np.nan,
+    )
+
+
+def _speech_seconds(columns: Mapping[str, Floats]) -> Floats:
+    """Return the lengths of recordings without the silence at both ends."""
+    ends = np.nan_to_num(columns["silence_start"] + columns["silence_end"])
+    return np.maximum(columns["seconds"] - ends, 0)
 
 
 def _arrays(part: UtteranceDataset) -> tuple[list[Any], list[Any]]:

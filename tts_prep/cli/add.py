@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,20 @@ def _feature_options(function: Any) -> Any:
     "--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that the store was made with."
 )
 @_feature_options
+@click.option("--measures", is_flag=True, help="Add the measures of 'tts-prep check' as columns of the index.")
 @click.option(
     "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: one per processor]"
 )
 def add(
-    store: Path, corpus: Path | None, root: Path | None, splits: tuple[str, ...], jobs: int | None, **options: Any
+    store: Path,
+    corpus: Path | None,
+    root: Path | None,
+    splits: tuple[str, ...],
+    measures: bool,
+    jobs: int | None,
+    **options: Any,
 ) -> None:
-    r"""Add features, durations or imported arrays to a complete STORE.
+    r"""Add features, durations, imported arrays or measures to a complete STORE.
 
     Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
     command to resume. Pitch, energy and spectrograms are computed from the recordings, which need --corpus.
@@ -41,7 +49,40 @@ def add(
       tts-prep add store --corpus LJSpeech-1.1 --feature pitch:unvoiced=interpolated --feature energy
       tts-prep add store --alignments TextGrid
       tts-prep add store --array speaker_vector@utterance=vectors.npz
+      tts-prep add store --measures
     """
+    from tts_prep.errors import ConfigurationError
+
+    if any(options.values()):
+        _add_features(store, corpus, root, splits, jobs, options)
+    elif not measures:
+        raise ConfigurationError("nothing to add; give --feature, --alignments, --array or --measures")
+    if measures:
+        _add_measures(store)
+
+
+def _add_measures(store: Path) -> None:
+    from tts_prep.checks.measures import measure, measures_table
+    from tts_prep.checks.stored import ARRAY, measures_spec
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.preprocess.runs.adding_columns import add_columns
+
+    def values() -> Any:
+        return measures_table(measure(UtteranceDataset(store), use_stored=False))
+
+    manifest = add_columns(store, measures_spec, values)
+    names = manifest.specs[ARRAY].index_columns
+    click.echo(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
+
+
+def _add_features(
+    store: Path,
+    corpus: Path | None,
+    root: Path | None,
+    splits: tuple[str, ...],
+    jobs: int | None,
+    options: Mapping[str, Any],
+) -> None:
     from tts_prep.cli.features import parse_features
     from tts_prep.cli.preparing import split_lists
     from tts_prep.errors import ConfigurationError
@@ -54,8 +95,6 @@ def add(
 
     config = configuration_of(store, dict(read_manifest(store).configuration))
     parsed = parse_features(options, config)
-    if not parsed.features:
-        raise ConfigurationError("nothing to add; give --feature, --alignments or --array")
     if parsed.config.alignments != config.alignments and parsed.alignments:
         raise ConfigurationError(
             "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; pass them to the "

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tts_prep.format.decoding import Record
     from tts_prep.format.manifest import Manifest
 
+_MEDIANS = {"phones_per_second": "phones/s", "loudness_lufs": "LUFS", "snr_db": "dB of SNR", "pitch_hz": "Hz of pitch"}
+"""Columns whose medians are shown, and their units."""
+
 
 @click.command()
 @click.argument("store", type=PATH)
@@ -84,13 +87,38 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **{
             name: _array_text(spec, Record(f"{where}: array '{name}'", manifest.arrays[name]).record("statistics"))
             for name, spec in specs.items()
-            if spec.added
+            if _is_array(spec)
         },
+        **_measures(store, manifest),
         **({"other texts": f"{manifest.ood_texts.rows:,}, out of domain"} if manifest.ood_texts else {}),
         **({"remarks": ", ".join(remarks)} if remarks else {}),
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }
+
+
+def _is_array(spec: ArraySpec) -> bool:
+    return spec.added and not spec.index_columns
+
+
+def _measures(store: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the columns that come from arrays, and the medians of some of them."""
+    import numpy as np
+
+    from tts_prep.loader import UtteranceDataset
+
+    found = {name: spec.index_columns for name, spec in manifest.specs.items() if spec.index_columns}
+    dataset = UtteranceDataset(store) if found else None
+    rows = {}
+    for name, columns in found.items():
+        medians = []
+        for column, unit in _MEDIANS.items():
+            values = np.asarray(dataset.columns[column], np.float64) if dataset and column in columns else np.empty(0)
+            values = values[np.isfinite(values)]
+            if len(values):
+                medians.append(f"{np.median(values):.1f} {unit}")
+        rows[name] = f"{len(columns)} columns of the index" + (f"; medians: {', '.join(medians)}" if medians else "")
+    return rows
 
 
 def _array_text(spec: ArraySpec, statistics: Record) -> str:

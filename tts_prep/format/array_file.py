@@ -69,7 +69,8 @@ def checked_values(spec: ArraySpec, values: Array, length: int | None = None) ->
         length: the expected number of rows; None with the axes ``own`` and ``utterance``.
 
     Raises:
-        FeatureError: the dtype, shape or length is wrong, or a value is not finite.
+        FeatureError: the dtype, shape or length is wrong, or a value is not finite, which only those of
+            index columns may be.
     """
     array = np.asarray(values)
     if array.dtype != np.dtype(spec.dtype):
@@ -81,7 +82,7 @@ def checked_values(spec: ArraySpec, values: Array, length: int | None = None) ->
         expected = list(spec.row_shape) if spec.axis == UTTERANCE else [rows, *spec.row_shape]
         text = ", ".join(map(str, expected))
         raise FeatureError(f"array '{spec.name}': expected the shape [{text}], found {list(array.shape)}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if array.dtype.kind == "f" and not spec.index_columns and not np.isfinite(array).all():
         raise FeatureError(f"array '{spec.name}': {int((~np.isfinite(array)).sum()):,} values are not finite")
     return np.ascontiguousarray(array).reshape(shape)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError
 from tts_prep.format.decoding import Record
-from tts_prep.format.layout import ARRAY_DTYPES, ARRAYS, AXES, FIXED_COLUMNS, OWN
+from tts_prep.format.layout import ARRAY_DTYPES, ARRAYS, AXES, FIXED_COLUMNS, OWN, UTTERANCE
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _RESERVED = {*FIXED_COLUMNS, "header", "columns", "checksums", "shards", "speakers"}
@@ -36,6 +36,8 @@ class ArraySpec:
         rate: rows per second, Hz, of an array with the axis ``own``; None if it has no fixed rate.
         settings: everything else that determines the values, as JSON: algorithm, parameters, checksums of sources.
         software: versions by name of the software that computed them.
+        index_columns: of a float64 array [n] with the axis ``utterance``, names of its n numbers, which are columns of
+            the index too; none for other arrays.
         extra: for ``mel``, its further keys in the manifest: ``sample_rate``, ``hop_length``, ``silence``, ``offset``.
     """
 
@@ -46,6 +48,7 @@ class ArraySpec:
     rate: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
+    index_columns: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -93,8 +96,20 @@ class ArraySpec:
             return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
         if self.row_bytes > 8 * _MAX_ROW:
             return f"rows of {self.row_bytes:,} bytes exceed the maximum of {8 * _MAX_ROW:,}"
+        if self.index_columns and (fault := self._fault_of_columns()):
+            return fault
         if self.rate is not None and (self.axis != OWN or not 0 < self.rate <= _MAX_RATE):
             return "only an array with the axis 'own' has a rate, in Hz"
+        return None
+
+    def _fault_of_columns(self) -> str | None:
+        if (self.axis, self.dtype, self.row_shape) != (UTTERANCE, "float64", (len(self.index_columns),)):
+            return "only a float64 array with the axis 'utterance' has index columns, one for each number of a row"
+        if len(set(self.index_columns)) < len(self.index_columns):
+            return "two of its index columns have the same name"
+        for name in self.index_columns:
+            if not _NAME.fullmatch(name) or name in _RESERVED:
+                return f"cannot have the index column '{name[:64]}'"
         return None
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,6 +118,8 @@ class ArraySpec:
         value: dict[str, Any] = {"dtype": self.dtype, "row_shape": shape, "axis": self.axis, **self.extra}
         if self.axis == OWN:
             value["rate"] = self.rate
+        if self.index_columns:
+            value["index_columns"] = list(self.index_columns)
         if self.added:
             value.update(settings=dict(self.settings), software=dict(self.software))
         return value
@@ -121,7 +138,7 @@ class ArraySpec:
         if not all(type(n) is int for n in shape):
             raise record.fault("row_shape", "a list of integers")
         rate = None if record.values.get("rate") is None else record.number("rate", 0, _MAX_RATE)
-        known = {"dtype", "row_shape", "axis", "rate", "settings", "software", "statistics", "remarks"}
+        known = {"dtype", "row_shape", "axis", "rate", "index_columns", "settings", "software", "statistics", "remarks"}
         spec = cls(
             name=name,
             dtype=record.text("dtype"),
@@ -130,6 +147,7 @@ class ArraySpec:
             rate=rate,
             settings={} if layout else record.mapping("settings"),
             software={} if layout else record.text_mapping("software"),
+            index_columns=tuple(record.texts("index_columns")) if "index_columns" in record else (),
             extra={key: item for key, item in record.values.items() if key not in known} if layout else {},
         )
         if fault := spec._fault():

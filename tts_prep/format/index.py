@@ -64,7 +64,8 @@ def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, 
     """
     columns = column_datasets(locations)
     spans = [column for spec in specs.values() for column in spec.columns or ()]
-    for name in ("id", "text", "phoneme_text", "shard", "seconds", "speaker", *spans):
+    values = [column for spec in specs.values() for column in spec.index_columns]
+    for name in ("id", "text", "phoneme_text", "shard", "seconds", "speaker", *spans, *values):
         if name not in columns:
             raise CorruptStoreError(f"{path}: the column '{name}' is missing")
     check_columns(path, columns, rows, in_index=True, integers=[name for name in spans if name not in FIXED_COLUMNS])

@@ -137,6 +137,7 @@ class _AddedArray:
         columns: with the axis ``own``, the datasets of ``start`` and ``length`` in each file.
         n: the number of values per row.
         total, speakers: statistics of all rows, and by speaker.
+        index_columns: of the specification.
     """
 
     places: list[Location]
@@ -144,6 +145,7 @@ class _AddedArray:
     n: int
     total: ArrayStatistics
     speakers: dict[str, ArrayStatistics]
+    index_columns: tuple[str, ...]
 
     def write_columns(self, group: h5py.Group, store: Path, name: str, rows: Sequence[int]) -> None:
         files = [store / array_file_name(name, number) for number in range(len(rows))]
@@ -154,6 +156,27 @@ class _AddedArray:
                     f"{store}: array '{name}' needs a column '{target}', which the corpus already has"
                 )
             _write_column(group, target, _Column(NUMBER, {"": column}), files, rows)
+        if self.index_columns:
+            self._write_values(group, store, name, files, rows)
+
+    def _write_values(
+        self, group: h5py.Group, store: Path, name: str, files: Sequence[Path], rows: Sequence[int]
+    ) -> None:
+        """Write each number of the rows as a column."""
+        columns = []
+        for column in self.index_columns:
+            if column in group:
+                raise CorruptStoreError(
+                    f"{store}: array '{name}' needs a column '{column}', which the store already has"
+                )
+            columns.append(create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
+            columns[-1].attrs["kind"] = NUMBER
+        start = 0
+        for path, place, n in zip(files, self.places, rows, strict=True):
+            values = read_dataset(path, place)
+            for number, dataset in enumerate(columns):
+                write_rows(dataset, start, np.ascontiguousarray(values[:, number]))
+            start += n
 
     def write_speakers(self, group: h5py.Group, name: str, table: Sequence[str]) -> None:
         statistics = [self.speakers.get(speaker, ArrayStatistics.empty(self.n)) for speaker in table]
@@ -177,7 +200,7 @@ def _scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _
         if added is None:
             n = int(np.prod(header.spec.row_shape, dtype=np.int64))
             own = {str(key): _ShardDatasets(columns[key].dtype) for key in ("start", "length") if key in columns}
-            added = _AddedArray([], own, n, ArrayStatistics.empty(n), {})
+            added = _AddedArray([], own, n, ArrayStatistics.empty(n), {}, header.spec.index_columns)
         added.places.append(dataset_at(path, locations, name))
         for key, known in added.columns.items():
             known.add(columns[key])

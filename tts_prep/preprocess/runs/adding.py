@@ -89,7 +89,7 @@ def add_features(
         manifest = read_manifest(store)
         for name in specs.keys() & manifest.specs.keys():
             check_same(store, manifest.specs[name], specs[name])
-        intact = {name for name in specs.keys() & manifest.array_files.keys() if _is_intact(store, manifest, name)}
+        intact = {name for name in specs.keys() & manifest.array_files.keys() if is_intact(store, manifest, name)}
         missing = tuple(feature for feature in features if not all(spec.name in intact for spec in feature.specs))
         if not missing:
             return manifest
@@ -102,19 +102,24 @@ def add_features(
             jobs_of = [_Job(plan.number, plan) for plan in _plans(store, config, manifest, corpus, recipe)]
         purpose = json_sha256(["add", manifest.fingerprint, manifest.plan, sorted(specs)])
         with beside(store, purpose) as folder:
-            for entry in manifest.files:
-                is_missing = (store / entry.file).is_file() and not (folder / entry.file).exists()
-                if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
-                    take_over(store, folder, entry.file)
+            take_over_files(store, folder, manifest)
             source = recipe or StoredInputs(MelExtractor(config.mel), config.cleaning.trims)
             add = partial(_add, folder.absolute(), missing, source)
             with worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool:
                 added = _run(pool, add, jobs_of, progress)
             arrays = {**manifest.array_files, **added}
-            return assemble_store(folder, _headers(folder, manifest), arrays)
+            return assemble_store(folder, shard_headers(folder, manifest), arrays)
 
 
-def _is_intact(store: Path, manifest: Manifest, name: str) -> bool:
+def take_over_files(store: Path, folder: Path, manifest: Manifest) -> None:
+    """Reuse the shards, array files and other texts of a store in the folder of its replacement."""
+    for entry in manifest.files:
+        is_missing = (store / entry.file).is_file() and not (folder / entry.file).exists()
+        if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
+            take_over(store, folder, entry.file)
+
+
+def is_intact(store: Path, manifest: Manifest, name: str) -> bool:
     """Return whether the files of an array match their checksums in the manifest."""
     for entry in manifest.array_files[name]:
         path = store / entry.file
@@ -263,7 +268,7 @@ def _add(
     return job.number, complete_array_files(folder, shard, features, RecordedInputs(job.plan, source, report))
 
 
-def _headers(store: Path, manifest: Manifest) -> list[tuple[FileEntry, ShardHeader]]:
+def shard_headers(store: Path, manifest: Manifest) -> list[tuple[FileEntry, ShardHeader]]:
     """Return entries and headers of all shards, without statistics, to save memory."""
     shards: list[tuple[FileEntry, ShardHeader]] = []
     for entry in manifest.shards:

@@ -1,0 +1,90 @@
+"""Adding numbers of every utterance to a complete store, as columns of its index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, StoreError
+from tts_prep.format.array_file import array_key
+from tts_prep.format.array_writer import write_array_file
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.assembly import assemble_store
+from tts_prep.format.checksums import json_sha256
+from tts_prep.format.columns import TextColumn, column_datasets, map_column
+from tts_prep.format.files import stored_file
+from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.index import index_locations
+from tts_prep.format.layout import MANIFEST
+from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.preprocess.runs.adding import is_intact, shard_headers, take_over_files
+from tts_prep.preprocess.runs.folder import beside, locked_folder
+from tts_prep.preprocess.workers.scratch import scratch_folder
+
+
+def add_columns(
+    store: Path, spec: Callable[[Manifest], ArraySpec], values: Callable[[], npt.NDArray[np.float64]]
+) -> Manifest:
+    """Add an array whose numbers are columns of the index to a complete store; return its new manifest.
+
+    An array of that name with another specification is replaced. After an interruption the store is unchanged.
+
+    Args:
+        spec: of a manifest, the specification: a float64 array with the axis ``utterance`` and ``index_columns``.
+        values: of all utterances in the order of the index, [n_utterances, n_columns]; not called if the store has
+            the array already.
+
+    Raises:
+        StoreError: the store is incomplete or was made again meanwhile, or has another column of one of the names. The
+            store is unchanged.
+    """
+    if not (store / MANIFEST).exists():
+        raise StoreError(f"{store}: incomplete store without {MANIFEST}; columns can be added to complete stores only")
+    with locked_folder(store), scratch_folder(store):
+        manifest = read_manifest(store)
+        array = spec(manifest).checked()
+        if manifest.specs.get(array.name) == array and is_intact(store, manifest, array.name):
+            return manifest
+        _check_names(store, manifest, array)
+        table = values()
+        if table.shape != (manifest.index.rows, len(array.index_columns)):
+            raise ConfigurationError(
+                f"array '{array.name}': expected {manifest.totals['utterances']:,} rows of {len(array.index_columns)} "
+                f"numbers, found {list(table.shape)}"
+            )
+        with beside(store, json_sha256(["columns", manifest.fingerprint, manifest.plan, array.as_dict()])) as folder:
+            take_over_files(store, folder, manifest)
+            shards = shard_headers(folder, manifest)
+            entries = []
+            start = 0
+            for number, (entry, header) in enumerate(shards):
+                rows = table[start : start + header.rows]
+                entries.append(_write(folder, array, number, entry, header.key, rows))
+                start += header.rows
+            return assemble_store(folder, shards, {**manifest.array_files, array.name: entries})
+
+
+def _check_names(store: Path, manifest: Manifest, array: ArraySpec) -> None:
+    replaced = manifest.specs[array.name].index_columns if array.name in manifest.specs else ()
+    for name in column_datasets(index_locations(store, manifest)):
+        if name in array.index_columns and name not in replaced:
+            raise StoreError(
+                f"{store}: has a column '{name}' from its corpus, which array '{array.name}' needs; rename it in the "
+                "corpus, and make the store again"
+            )
+
+
+def _write(
+    folder: Path, array: ArraySpec, number: int, shard: FileEntry, key: str, rows: npt.NDArray[np.float64]
+) -> FileEntry:
+    path = stored_file(folder, shard.file)
+    speakers = map_column(path, column_datasets(read_locations(path))["speaker"])
+    assert isinstance(speakers, TextColumn)
+    # Statistics of all rows would need all of their numbers.
+    uncounted = [np.zeros(1, np.bool_)] * len(rows)
+    return write_array_file(
+        folder, array, number, key, array_key(array, key), list(rows), speakers=list(speakers), counted=uncounted
+    )
