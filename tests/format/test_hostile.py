@@ -350,6 +350,16 @@ def test_statistics_that_cannot_be_are_refused(store: Path, name: str, value: ob
         reindex_store(store, find=find)
 
 
+def test_a_speaker_without_statistics_is_refused(store: Path, find: FindLocations) -> None:
+    def rename(header: Any) -> Any:
+        header["mel_statistics"] = {"other": header["mel_statistics"].pop("zoë")}
+        return header
+
+    rewrite_header(store / "shards/00001.h5", rename)
+    with pytest.raises(CorruptStoreError, match=r"00001\.h5: has speakers without mel statistics"):
+        reindex_store(store, find=find)
+
+
 @pytest.mark.parametrize("how", ["text", "array", "variable length", "compressed", "missing", "enormous"])
 def test_another_kind_of_header_is_refused(store: Path, how: str, find: FindLocations) -> None:
     path = store / "shards/00001.h5"

@@ -98,15 +98,18 @@ def build_index(
         header = read_header(path, locations)
         _add_columns(path, locations, by_name, header.rows, first=not rows)
         rows.append(header.rows)
-        for speaker, values in header.mel_statistics.items():
-            of_shard = MelStatistics.from_dict(values)
+        for speaker, moments in header.mel_statistics.items():
+            of_shard = MelStatistics.from_dict(moments)
             earlier = statistics.get(speaker)
             statistics[speaker] = earlier.merged(of_shard) if earlier else of_shard
             total = total.merged(of_shard)
         places.append({name: dataset_at(path, locations, name) for name in header.arrays})
-        for column in by_name.values():
+        for name, column in by_name.items():
             if column.kind == CATEGORY:
-                column.values.update(column.texts(path, len(rows) - 1))
+                values = set(column.texts(path, len(rows) - 1))
+                if name == "speaker" and not values <= header.mel_statistics.keys():
+                    raise CorruptStoreError(f"{path}: has speakers without mel statistics")
+                column.values |= values
     added = {name: _scan_array(store, name, len(shards), find) for name in arrays}
     with replacing(store / INDEX) as partial, create_file(partial) as file:
         columns = file.create_group(_COLUMNS)
