@@ -86,7 +86,7 @@ def test_a_language_that_one_utterance_asks_for_in_vain_costs_that_utterance_onl
     frontend = get_frontend("espeak")
     with pytest.raises(TextError, match="espeak-ng has no 'xx'"):
         frontend.phoneticize("a", "xx")
-    with pytest.raises(TextError, match="speaks English, the text is in 'de'"):
+    with pytest.raises(TextError, match="supports English only, the text is in 'de'"):
         get_frontend("arpabet").phoneticize("a", "de")
 
 
@@ -201,8 +201,8 @@ def test_nothing_to_speak_is_an_error(name: str, text: str) -> None:
         ("espeak", {"unknown": "skip"}, "unknown: expected one of error, unk, drop, found 'skip'"),
         ("espeak", {"unknown": "unk"}, "unknown: 'unk' needs a vocabulary with a symbol for unknown ones"),
         ("espeak", {"punctuation": "none"}, "punctuation: expected one of attached, separate"),
-        ("arpabet", {"language": "de"}, "the frontend 'arpabet' speaks English, found 'de'"),
-        ("arpabet", {"symbols": ["_", "A B"]}, "a symbol may not be empty, hold a space or be '▁', found 'A B'"),
+        ("arpabet", {"language": "de"}, "the frontend 'arpabet' supports English only, found 'de'"),
+        ("arpabet", {"symbols": ["_", "A B"]}, "a symbol must not be empty, contain a space or be '▁', found 'A B'"),
     ],
 )
 def test_options_that_cannot_be_are_refused(name: str, options: dict[str, object], message: str) -> None:

@@ -86,9 +86,9 @@ def test_results_do_not_depend_on_what_came_before(phones) -> None:
 
 
 def test_another_language_is_refused_and_a_missing_package_says_what_to_install(monkeypatch) -> None:
-    with pytest.raises(ConfigurationError, match="speaks Japanese, found 'zh'"):
+    with pytest.raises(ConfigurationError, match="supports Japanese only, found 'zh'"):
         get_frontend("japanese", language="zh")
-    with pytest.raises(TextError, match="speaks Japanese, the text is in 'en-us'"):
+    with pytest.raises(TextError, match="supports Japanese only, the text is in 'en-us'"):
         get_frontend("japanese").phoneticize("はい", "en-us")
     monkeypatch.setitem(sys.modules, "pyopenjtalk", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[ja\]'"):
@@ -96,5 +96,5 @@ def test_another_language_is_refused_and_a_missing_package_says_what_to_install(
 
 
 def test_a_text_that_would_take_minutes_is_refused() -> None:
-    with pytest.raises(TextError, match="501 characters, the frontend 'japanese' reads up to 500"):
+    with pytest.raises(TextError, match="501 characters, the frontend 'japanese' supports at most 500"):
         get_frontend("japanese", language="ja").phoneticize("あ" * 501)

@@ -73,7 +73,7 @@ def test_a_shared_table_may_be_given() -> None:
 
 def test_a_language_without_a_frontend_costs_its_utterances() -> None:
     some = get_frontend("en=espeak,de=espeak")
-    with pytest.raises(TextError, match="no frontend for the language 'fr'; there are some for en, de"):
+    with pytest.raises(TextError, match="no frontend for the language 'fr'; given are en, de"):
         some.phoneticize("Bonjour", "fr")
 
 

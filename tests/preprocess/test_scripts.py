@@ -14,8 +14,8 @@ from tts_prep.preprocess.text.scripts import check_script, likely_language
 @pytest.mark.parametrize(
     ("text", "language", "message"),
     [
-        ("你好世界", "en-us", "in Chinese letters, the language 'en-us' is written in Latin ones"),
-        ("Hello there", "ru", "in Latin letters, the language 'ru' is written in Cyrillic ones"),
+        ("你好世界", "en-us", "in Chinese letters, but the language 'en-us' is written in Latin letters"),
+        ("Hello there", "ru", "in Latin letters, but the language 'ru' is written in Cyrillic letters"),
         ("Привет", "ja", "in Cyrillic letters, .* written in Chinese or Hiragana or Katakana ones"),
     ],
 )
@@ -40,7 +40,7 @@ def test_a_text_with_a_letter_of_its_script_is_taken(text: str, language: str) -
 
 
 def test_chinese_characters_that_espeak_reads_in_english_fail() -> None:
-    with pytest.raises(TextError, match="espeak-ng reads a part of '東京は' in another language, 'en'"):
+    with pytest.raises(TextError, match="espeak-ng reads words of '東京は' in another language, 'en'"):
         get_frontend("espeak", language="ja").phoneticize("東京は")
 
 

@@ -72,7 +72,7 @@ def test_an_unknown_language_or_frontend_is_refused_with_what_there_is() -> None
         get_frontend("espeak", language="en-xx").phoneticize("a")
     with pytest.raises(ConfigurationError, match="espeak-ng has no 'german'; it has de$"):
         get_frontend("espeak", language="german").phoneticize("a")
-    with pytest.raises(ConfigurationError, match="has no 'xx'; 'tts-prep languages' lists the"):
+    with pytest.raises(ConfigurationError, match="has no 'xx'; 'tts-prep languages' lists its"):
         get_frontend("espeak", language="xx").phoneticize("a")
     with pytest.raises(ConfigurationError, match="frontend: expected one of espeak.*, found 'espeek'"):
         get_frontend("espeek")
@@ -81,5 +81,5 @@ def test_an_unknown_language_or_frontend_is_refused_with_what_there_is() -> None
 def test_a_vocabulary_needs_its_padding_symbol() -> None:
     with pytest.raises(ConfigurationError, match="padding symbol"):
         Vocab("abc", "_")
-    with pytest.raises(TextError, match="id 3 is not in a vocabulary of 3 symbols"):
+    with pytest.raises(TextError, match="id 3 is out of range for 3 symbols"):
         Vocab("abc", "a").reverse(3)

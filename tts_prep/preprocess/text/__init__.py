@@ -1,4 +1,4 @@
-"""From written text to phoneme ids: normalize, phoneticize, numericalize."""
+"""Text frontends: normalization, phonemes, and phoneme ids."""
 
 from tts_prep.preprocess.text.frontends.frontend import Frontend
 from tts_prep.preprocess.text.frontends.registry import FRONTENDS, get_frontend

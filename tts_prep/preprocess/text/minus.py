@@ -1,4 +1,4 @@
-"""The minus of a negative number in words, for languages in which espeak-ng drops it or says it in English."""
+"""Expansion of the minus sign, for languages in which espeak-ng drops it or reads it in English."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 from tts_prep.preprocess.text.tables import word_table
 
-# Chinese and Japanese have no space before it.
+# In Chinese and Japanese, no space precedes it.
 MINUS: Final = re.compile(r"(?<![^\W\u3040-\u30ff\u3400-\u9fff])(?<![.,)\]°%])[-\u2212](?=[.,]?\d)")
-"""A hyphen or minus sign that stands before a number and behind no word: not that of ``3-5`` or ``A-4``."""
+"""A hyphen or minus sign before a number that does not follow a word: not that of ``3-5`` or ``A-4``."""
 
 _WORDS: Final = word_table(
     """
@@ -21,6 +21,6 @@ _WORDS: Final = word_table(
 
 
 def with_minus_words(text: str, language: str) -> str:
-    """Return a text with ``-5`` as ``moins 5``, where the language's word is known; else the text as it is."""
+    """Expand ``-5`` to ``moins 5`` if the language's word is known; otherwise return the text unchanged."""
     word = _WORDS.get(re.split("[-_]", language.lower())[0])
     return MINUS.sub(f"{word} ", text) if word else text

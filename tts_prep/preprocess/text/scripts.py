@@ -1,4 +1,4 @@
-"""Whether a text can be in the language that it is said to be in: its script, and its commonest words."""
+"""Plausibility of the language of a text, by its script and its most common words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.tables import word_table
 
-# The first word of a letter's Unicode name. Languages that are not here are written in Latin letters.
+# Scripts by language: the first word of the Unicode names of letters. Other languages use the Latin script.
 _SCRIPTS: Final = word_table(
     """
     am=ETHIOPIC ar=ARABIC as=BENGALI ba=CYRILLIC be=CYRILLIC bg=CYRILLIC bn=BENGALI bpy=BENGALI chr=CHEROKEE cmn=CJK
@@ -24,7 +24,7 @@ _SCRIPTS: Final = word_table(
     zh=CJK ku=LATIN+ARABIC ms=LATIN+ARABIC az=LATIN+CYRILLIC+ARABIC bs=LATIN+CYRILLIC hak=CJK+LATIN
     """
 )
-# Words that are common in one of these languages and rare or missing in the others.
+# Words that are common in one of these languages, and rare in the others.
 _COMMON: Final = {
     word: language
     for language, words in {
@@ -44,7 +44,7 @@ _COMMON: Final = {
 _COMMON_LANGUAGES: Final = frozenset(_COMMON.values())
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENOUGH: Final = 3
-"""Common words of another language that make a text suspect."""
+"""The number of common words of another language from which a text is suspicious."""
 
 
 @lru_cache(maxsize=4096)
@@ -54,21 +54,21 @@ def _script(character: str) -> str:
 
 
 def check_script(text: str, language: str) -> None:
-    """Refuse a text none of whose letters is of the script of its language.
+    """Check that a text has letters of the script of its language.
 
     Raises:
-        TextError: the message says which scripts these are.
+        TextError: it has none.
     """
     if text.isascii() and _scripts_of(language) == ("LATIN",):
         return
     found = Counter(_script(character) for character in text if character.isalpha())
     own = _scripts_of(language)
-    # A letter or two may be the name of a thing, as in "β" or "5 km".
+    # One or two letters may be symbols, as in "β" or "5 km".
     if sum(found.values()) > 2 and not any(found[script] for script in own):
         script = found.most_common(1)[0][0]
         raise TextError(
-            f"the text is in {_name(script)} letters, the language {language!r} is written in "
-            f"{' or '.join(map(_name, own))} ones; give its language: {text[:40]!r}"
+            f"the text is in {_name(script)} letters, but the language {language!r} is written in "
+            f"{' or '.join(map(_name, own))} letters; set its language: {text[:40]!r}"
         )
 
 
@@ -77,7 +77,7 @@ def _name(script: str) -> str:
 
 
 def foreign_letters(text: str, language: str) -> Iterator[str]:
-    """Yield the letters of a text that are neither Latin nor of the script of its language."""
+    """Yield the letters of a text that belong neither to the Latin script nor to that of its language."""
     if text.isascii():
         return
     own = {*_scripts_of(language), "LATIN", "MODIFIER", "COMBINING", "MICRO", "FEMININE", "MASCULINE"}
@@ -85,9 +85,9 @@ def foreign_letters(text: str, language: str) -> Iterator[str]:
 
 
 def likely_language(text: str, language: str) -> str | None:
-    """Return the language whose common words a text has, where it has none or few of its own language's.
+    """Return the language whose common words are in a text, if the text has few common words of its own language.
 
-    Only ten languages in Latin letters are known, and both must be among them.
+    Only ten languages with Latin script are known; None for other languages.
     """
     own = language.lower().replace("_", "-").split("-")[0]
     if own not in _COMMON_LANGUAGES:

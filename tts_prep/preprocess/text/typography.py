@@ -1,4 +1,4 @@
-"""Characters that say the same in many ways, made one: spaces, controls, quotes, dashes, marks of other scripts."""
+"""Normalization of characters: spaces, controls, quotes, dashes, punctuation of other scripts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 import unicodedata
 from typing import Final
 
-# Zero-width characters, soft hyphens and direction marks: no sound, and in the way of every comparison.
+# Zero-width characters, soft hyphens and direction marks, which are silent and break comparisons.
 _INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
 _CONTROL: Final = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
-# Punctuation of other scripts, and Latin letters, digits and marks at full width, as the marks that symbol tables have.
+# Punctuation of other scripts and full-width characters, mapped to the characters in symbol tables.
 _COUNTERPARTS: Final = str.maketrans(
     {
         **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5E)},
@@ -42,7 +42,7 @@ _COUNTERPARTS: Final = str.maketrans(
         "･": " ",
     }
 )
-# No space stands behind these where a script has none between words.
+# Marks after which scripts without spaces between words have no space.
 _WITHOUT_SPACE: Final = re.compile(r"([。｡、､])(?=\w)|([．，！？：；])(?=[^\W\d_])")
 _WORD_DASH: Final = re.compile("(?<!\\d)[‒–―]|[‒–―](?!\\d)")
 _PLAIN: Final = str.maketrans(
@@ -60,31 +60,31 @@ _DOTS: Final = re.compile(r"\.{3,}|\. \. \.")
 
 
 def without_controls(text: str) -> str:
-    """Return the text composed (NFC), control characters and runs of white space as one space, invisible ones removed.
+    """Return the text in NFC, without invisible characters, and with controls and white space as single spaces.
 
-    Marks of other scripts become the Latin marks of the same use (``。`` a full stop, ``؟`` a question mark), and short
-    dashes that are not between digits become ``—``.
+    Punctuation of other scripts is mapped to Latin punctuation (``。`` to a full stop, ``؟`` to a question mark), and
+    short dashes that are not between digits become ``—``.
 
-    A control character is a command to espeak-ng, so this is done to every text, normalized or not. NUL stays: it is
-    a sign of a broken file, and every frontend refuses it.
+    Control characters are commands to espeak-ng, so every text is processed, normalized or not. NUL is kept: it is a
+    sign of a broken file, and every frontend rejects it.
     """
     if text.isascii() and text.isprintable():
         # Most English texts; nothing below changes them.
         return " ".join(text.split())
     spaced = _WITHOUT_SPACE.sub(lambda match: f"{match[0]} ", text)
-    # Before composing, which makes a semicolon of the Greek question mark.
+    # Before NFC, which turns the Greek question mark into a semicolon.
     composed = unicodedata.normalize("NFC", spaced.translate(_COUNTERPARTS))
     composed = _WORD_DASH.sub("—", composed)
     return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", composed)).split())
 
 
 def plain_marks(text: str) -> str:
-    """Return the text with straight quotes, one kind of hyphen, one kind of dash (—) and one kind of ellipsis (…)."""
+    """Return the text with straight quotes and uniform hyphens (-), dashes (—) and ellipses (…)."""
     return _DOTS.sub("…", _DASHES.sub("—", text.translate(_PLAIN)))
 
 
 def without_accents(text: str) -> str:
-    """Return the text with accents taken off its letters: ``café`` becomes ``cafe``, ``Æ`` becomes ``AE``."""
+    """Return the text without accents: ``café`` becomes ``cafe``, ``Æ`` becomes ``AE``."""
     decomposed = unicodedata.normalize("NFD", text.translate(_LIGATURES))
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
 

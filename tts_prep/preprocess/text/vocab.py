@@ -1,4 +1,4 @@
-"""Symbols and their ids."""
+"""The vocabulary: symbols and their ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, tables_with
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
-"""What may be made of a symbol that is not in the vocabulary."""
+"""The treatments of symbols that are not in the vocabulary."""
 
 PADDING: Final = "<pad>"
 UNKNOWN: Final = "<unk>"
@@ -24,30 +24,30 @@ START: Final = "<s>"
 END: Final = "</s>"
 BLANK: Final = "<blank>"
 BLANKS: Final = ("none", "between", "around")
-"""Where blanks may be put into ids."""
+"""The placements of blanks between ids."""
 
 
 class Vocab:
-    """A table of symbols; the position of a symbol is its id.
+    """A table of symbols, whose ids are their positions.
 
     Args:
-        symbols: where a symbol stands twice, its later id is the one in use.
-        pad: the symbol that pads batches.
-        unk: the symbol that stands for unknown ones, where there is one.
-        start, end: the symbols around a sequence, where there are any.
-        blank: the symbol between others, where there is one; None for ``pad``.
-        characters: `split` gives single characters, although the table has longer symbols.
+        symbols: the symbols; the last id of a repeated symbol is used.
+        pad: the padding symbol.
+        unk: the symbol for unknown symbols, or None.
+        start, end: the symbols around a sequence, or None.
+        blank: the blank symbol; None uses ``pad``.
+        characters: `split` returns single characters, even if the table has longer symbols.
         decomposed: `split` decomposes the text first (NFD).
 
     Raises:
-        ConfigurationError: a special symbol is not one of the symbols.
+        ConfigurationError: a special symbol is not in the table.
     """
 
     ends = False
-    """Whether `encode` puts the start and end symbols around a sequence."""
+    """Whether `encode` adds the start and end symbols."""
 
     blanks: Blanks | None = None
-    """Where `encode` puts blanks."""
+    """The placement of blanks by `encode`; None inserts none."""
 
     def __init__(
         self,
@@ -82,22 +82,23 @@ class Vocab:
 
     @property
     def has_long_symbols(self) -> bool:
-        """Whether a symbol that is not a special one may have several characters."""
+        """Whether `split` finds symbols of several characters."""
         return self._longest is not None
 
     @classmethod
     def with_specials(
         cls, symbols: Iterable[str], pad: str = PADDING, unk: str = UNKNOWN, start: str = START, end: str = END
     ) -> Vocab:
-        """Return a vocabulary whose ids 0 to 3 are the specials, as Parakeet has it."""
+        """Return a vocabulary whose ids 0 to 3 are the special symbols, as in Parakeet."""
         return cls((pad, unk, start, end, *symbols), pad, unk=unk, start=start, end=end)
 
     @classmethod
     def from_table(cls, table: SymbolTable | Vocab | Sequence[str]) -> Vocab:
-        """Return the vocabulary of a named table, or of a table as it stands in a file.
+        """Return the vocabulary of a named table, or of a list of symbols.
 
-        In a file, the specials are found by their names ``<pad>``, ``<unk>``, ``<s>``, ``</s>`` and ``<blank>``;
-        without ``<pad>``, the first symbol pads, as in StyleTTS2's and VITS's tables. A `Vocab` is returned as it is.
+        In a list, special symbols are recognized by their names ``<pad>``, ``<unk>``, ``<s>``, ``</s>`` and
+        ``<blank>``; without ``<pad>``, the first symbol is the padding, as in StyleTTS2's and VITS's tables. A `Vocab`
+        is returned unchanged.
 
         Raises:
             ConfigurationError: the table is empty.
@@ -124,11 +125,11 @@ class Vocab:
         return cls(table, pad, unk=unk, start=start, end=end, blank=blank)
 
     def arranged(self, *, ends: bool | None = None, blanks: str | None = None) -> Vocab:
-        """Return the vocabulary with start and end symbols or blanks put into what it encodes.
+        """Return a vocabulary whose `encode` adds start and end symbols or blanks.
 
         Args:
-            ends: None leaves it as it is.
-            blanks: ``"between"``, ``"around"`` or ``"none"``; None leaves it as it is.
+            ends: add start and end symbols; None keeps the setting.
+            blanks: ``"between"``, ``"around"`` or ``"none"``; None keeps the setting.
 
         Raises:
             ConfigurationError: the table has no start or end symbol.
@@ -140,7 +141,7 @@ class Vocab:
             vocab.blanks = None if blanks == "none" else blanks  # type: ignore[assignment]
         if vocab.ends and (self.start_symbol is None or self.end_symbol is None):
             raise ConfigurationError(
-                "ends: the table has no start or end symbol; add '<s>' and '</s>' to a table of your own, or choose "
+                "ends: the table has no start or end symbol; add '<s>' and '</s>' to your own table, or choose "
                 "another table"
             )
         return vocab
@@ -153,47 +154,47 @@ class Vocab:
 
     @property
     def specials(self) -> frozenset[str]:
-        """The symbols that stand for no sound and no mark."""
-        found = (self.pad_symbol, self.unk_symbol, self.start_symbol, self.end_symbol, self.blank_symbol)
-        return frozenset(symbol for symbol in found if symbol is not None)
+        """The special symbols, which represent no sound and no punctuation."""
+        specials = (self.pad_symbol, self.unk_symbol, self.start_symbol, self.end_symbol, self.blank_symbol)
+        return frozenset(symbol for symbol in specials if symbol is not None)
 
     def lookup(self, symbol: str) -> int | None:
-        """Return the id of a symbol, or None where it is not in the table."""
+        """Return the id of a symbol, or None if it is not in the table."""
         return self._ids.get(symbol)
 
     def reverse(self, number: int) -> str:
         """Return the symbol of an id.
 
         Raises:
-            TextError: there is no such id.
+            TextError: the id is out of range.
         """
         if not 0 <= number < len(self.symbols):
-            raise TextError(f"id {number} is not in a vocabulary of {len(self)} symbols")
+            raise TextError(f"id {number} is out of range for {len(self)} symbols")
         return self.symbols[number]
 
     def unknown(self, symbols: Iterable[str]) -> list[str]:
-        """Return the symbols that are not in the table, repeats and order kept."""
+        """Return the symbols that are not in the table, in order, with repetitions."""
         return [symbol for symbol in symbols if symbol not in self._ids]
 
     def split(self, phonemes: str) -> list[str]:
-        """Return the symbols that stand one behind the other in a text, the longest that fits first.
+        """Split a text into symbols, by the longest match.
 
-        A character that no symbol begins with is returned as it is.
+        A character without a match is returned as a symbol.
         """
         if self.decomposed:
             phonemes = unicodedata.normalize("NFD", phonemes)
         return list(phonemes) if self._longest is None else self._longest.findall(phonemes)
 
     def encode(self, symbols: Sequence[str], unknown: str = "error") -> npt.NDArray[np.int32]:
-        """Return the ids of symbols, [n] int32, with the start and end symbols and the blanks that are set.
+        """Return the ids of symbols, [n] int32, with the configured start and end symbols and blanks.
 
         Args:
-            unknown: what becomes of a symbol that is not in the table: ``"error"``, ``"unk"`` (the id of the unknown
+            unknown: the treatment of symbols that are not in the table: ``"error"``, ``"unk"`` (the id of the unknown
                 symbol) or ``"drop"``.
 
         Raises:
-            TextError: a symbol is not in the table; the message counts and names every one that is not, and says which
-                named table has all of them.
+            TextError: a symbol is not in the table; the message lists all unknown symbols, and a named table that has
+                all symbols.
         """
         ids = [self._ids.get(symbol, -1) for symbol in symbols]
         if -1 in ids:
@@ -211,7 +212,7 @@ class Vocab:
         return np.array(ids, np.int32)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the symbols of ids, without the start and end symbols and the blanks that `encode` puts there."""
+        """Return the symbols of ids, without the start and end symbols and the blanks that `encode` adds."""
         numbers = [int(number) for number in ids]
         if self.blanks:
             numbers = numbers[self.blanks == "around" :: 2]
@@ -221,16 +222,16 @@ class Vocab:
 
     @property
     def blank(self) -> int:
-        """The id of the symbol between others: the blank symbol's, or the padding symbol's where there is none."""
+        """The id of the blank symbol, or of the padding symbol if there is none."""
         return self._special(self.blank_symbol or self.pad_symbol)
 
     def _special(self, symbol: str | None) -> int:
         return self._ids[symbol or self.pad_symbol]
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Return the vocabulary as it stands in the manifest.
+        """Return the vocabulary as in the manifest.
 
-        ``symbols``, the ids of the specials it has, and ``ends`` and ``blanks`` where the ids of utterances have them.
+        The keys are ``symbols``, the special symbols with their ids, and ``ends`` and ``blanks`` if they are used.
         """
         specials = {
             "pad": self.pad_symbol,
@@ -245,7 +246,7 @@ class Vocab:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Vocab:
-        """Return the vocabulary that a manifest holds: the inverse of `as_dict`."""
+        """Parse the vocabulary of a manifest, the result of `as_dict`."""
         symbols = value["symbols"]
         named = {name: symbols[value[name]] for name in ("unk", "start", "end", "blank") if name in value}
         vocab = cls(symbols, symbols[value["pad"]], **named)
@@ -254,7 +255,7 @@ class Vocab:
 
 
 class OpenVocab(Vocab):
-    """The vocabulary of a frontend while symbols are collected: every symbol is in it, and none has an id."""
+    """The vocabulary of a frontend while symbols are collected: it contains every symbol, without ids."""
 
     def __init__(self) -> None:
         super().__init__((PADDING,), PADDING)
@@ -263,12 +264,12 @@ class OpenVocab(Vocab):
         return True
 
     def unknown(self, symbols: Iterable[str]) -> list[str]:  # noqa: ARG002
-        """Return nothing."""
+        """Return []."""
         return []
 
 
 def describe_symbols(symbols: Iterable[str]) -> str:
-    """Return different symbols with their code points and how often each stands there, the first five of them."""
+    """Describe the first five distinct symbols, with their code points and counts."""
     counts = Counter(symbols)
 
     def describe(symbol: str) -> str:

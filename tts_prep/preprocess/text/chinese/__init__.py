@@ -1,1 +1,1 @@
-"""Chinese texts: numbers and signs in words, pinyin, tone sandhi."""
+"""Chinese texts: normalization, pinyin, tone sandhi."""

@@ -1,6 +1,7 @@
-"""Written Chinese as it is spoken: numbers, dates, times, money, percentages and units in characters.
+"""Normalization of Chinese texts: numbers, dates, times, money, percentages and units in characters.
 
-Each step is one function over the whole text, in the order of `_STEPS`; a later step sees what the earlier ones left.
+Each step is a function of the full text. Steps are applied in the order of `_STEPS`, so that a later step sees the
+results of earlier ones.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ _DIGITS: Final = "零一二三四五六七八九"
 _PLACES: Final = ("", "十", "百", "千")
 _GROUPS: Final = ("", "万", "亿", "万亿")
 _LONGEST: Final = 16
-"""Digits of the longest number that is read as one; a longer one is read digit by digit."""
+"""The maximum length of a number in words; longer ones are read digit by digit."""
 
 
 def normalize_chinese(text: str) -> str:
-    """Return a written Chinese text as it is to be spoken; full-width forms become half-width ones."""
+    """Expand a Chinese text to characters; full-width forms become half-width ones."""
     text = unicodedata.normalize("NFKC", without_controls(text).translate(_MARKS))
     for step in _STEPS:
         text = step(text)
@@ -31,7 +32,7 @@ def normalize_chinese(text: str) -> str:
 
 
 def cardinal(digits: str) -> str:
-    """Return a whole number in characters: ``"10300"`` is 一万零三百."""
+    """Return an integer in characters: ``"10300"`` is 一万零三百."""
     digits = digits.lstrip("0")
     if not digits:
         return "零"
@@ -43,7 +44,7 @@ def cardinal(digits: str) -> str:
         group = groups[number]
         if not group.strip("0"):
             continue
-        # A zero is heard once for any gap before the next digit.
+        # A gap of any length before the next digit is read as one zero.
         zero = "零" if words and (group[0] == "0" or not groups[number + 1].strip("0")) else ""
         words += zero + _group(group) + _GROUPS[number]
     return words[1:] if words.startswith("一十") else words
@@ -83,7 +84,7 @@ _UNITS: Final = word_table(
     """
 )
 _MONEY: Final = word_table("¥=元 ￥=元 $=美元 US$=美元 €=欧元 £=英镑 HK$=港元 RMB=元")
-# NFKC would turn these into letters or an ASCII mark that says something else.
+# Characters that NFKC would replace by letters or marks with another meaning.
 _MARKS: Final = {**str.maketrans({"℃": "°C", "㎡": "m²", "㎞": "km", "㎏": "kg", "〇": "零", "²": "²"})}
 
 _UNIT = re.compile(
@@ -152,7 +153,7 @@ def _ranges(text: str) -> str:
 
 def _phones(text: str) -> str:
     def say(match: Match) -> str:
-        # In numbers of telephones, 一 is read yāo.
+        # In telephone numbers, 一 is read yāo.
         digits = (match[1] or match[2]).replace("-", "")
         return spelled(digits).replace("一", "幺") if match[1] or 8 <= len(digits) <= 13 else spelled(digits)
 
@@ -171,7 +172,7 @@ def _numbers(text: str) -> str:
     return _PLAIN.sub(lambda match: decimal(match[0]), text)
 
 
-# Chinese has no spaces; those of pinyin and of other languages stay.
+# Chinese has no spaces; those of pinyin and of other languages are kept.
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _SIGNS: Final = {"+": "加", "×": "乘以", "÷": "除以", "=": "等于", "&": "和"}
 _SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×÷=]) ?(?=[零一二三四五六七八九十])|(&)")

@@ -1,4 +1,4 @@
-"""Pinyin syllables with a tone digit, as initials and finals, and in IPA.
+"""Conversion of pinyin syllables with tone digits to initials and finals, and to IPA.
 
 The notation of initials and finals is that of AISHELL-3 and FastSpeech2: ``zhong1`` is ``zh ong1``; the vowels of zi
 and zhi are ``ii`` and ``iii``, ü is ``v``; ``y`` and ``w`` are initials; ``rr`` follows a syllable with erhua.
@@ -30,7 +30,7 @@ def is_pinyin(syllable: str) -> bool:
 
 
 def initial_and_final(syllable: str) -> list[str]:
-    """Return the phones of a syllable: its initial, where it has one; its final with the tone; ``rr`` for erhua.
+    """Return the phones of a syllable: its initial, if any; its final with the tone; ``rr`` for erhua.
 
     Raises:
         TextError: it is not a pinyin syllable with a tone digit.
@@ -72,7 +72,7 @@ _TONES: Final = {"1": "→", "2": "↗", "3": "↓", "4": "↘", "5": ""}
 
 
 def ipa(syllable: str) -> str:
-    """Return a syllable in IPA, with an arrow for its tone: → ↗ ↓ ↘, and none for the neutral tone.
+    """Return a syllable in IPA, with an arrow for its tone (→ ↗ ↓ ↘), or none for the neutral tone.
 
     Raises:
         TextError: it is not a pinyin syllable with a tone digit.

@@ -1,4 +1,4 @@
-"""Tones of Mandarin as they are spoken: 不, 一, and third tones before third tones."""
+"""Tone sandhi of Mandarin: 不, 一, and third tones before third tones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _DIGITS_AND_DATES: Final = frozenset("零〇一二三四五六七八九十幺月
 
 @dataclass(frozen=True)
 class Syllable:
-    """A character and how it is read.
+    """A character with its pronunciation.
 
     Attributes:
-        character: empty where the text had pinyin, whose tone stays as it is.
-        pinyin: with a tone digit.
-        word: the number of its word.
+        character: the character; empty for pinyin in the text, whose tone does not change.
+        pinyin: the pinyin with a tone digit.
+        word: the number of the word.
     """
 
     character: str
@@ -36,22 +36,22 @@ class Syllable:
 
 
 def spoken_tones(syllables: Sequence[Syllable]) -> list[Syllable]:
-    """Return the syllables of one phrase, without a pause in it, in the tones that are spoken.
+    """Apply tone sandhi to the syllables of one phrase, which has no pauses.
 
     不 is bú before a fourth tone, and neutral between two of one verb. 一 is yí before a fourth tone and yì before
     others, but yī as an ordinal, as a digit and at the end. A third tone before a third tone is a second one: first
     inside of words, then in a word of one syllable before another word. (Chao, A Grammar of Spoken Chinese, 1968,
     sections 1.3.4 and 1.3.6.)
     """
-    found = list(syllables)
-    for i, syllable in enumerate(found):
-        before = found[i - 1] if i else None
-        after = found[i + 1] if i + 1 < len(found) else None
+    result = list(syllables)
+    for i, syllable in enumerate(result):
+        before = result[i - 1] if i else None
+        after = result[i + 1] if i + 1 < len(result) else None
         if syllable.character == "不":
-            found[i] = syllable.with_tone(_tone_of_bu(before, after))
+            result[i] = syllable.with_tone(_tone_of_bu(before, after))
         elif syllable.character == "一":
-            found[i] = syllable.with_tone(_tone_of_yi(syllable, before, after))
-    return _third_tones(found)
+            result[i] = syllable.with_tone(_tone_of_yi(syllable, before, after))
+    return _third_tones(result)
 
 
 def _tone_of_bu(before: Syllable | None, after: Syllable | None) -> str:
@@ -65,22 +65,22 @@ def _tone_of_yi(syllable: Syllable, before: Syllable | None, after: Syllable | N
         return "1"
     if before and before.character == after.character:
         return "5"
-    # The last of a word, as in 统一, and before a particle, as in 一的.
+    # The last syllable of a word, as in 统一, and before a particle, as in 一的.
     if (before and before.word == syllable.word != after.word) or (after.tone == "5" and after.character != "个"):
         return "1"
     return "2" if after.tone == "4" or after.character == "个" else "4"
 
 
 def _third_tones(syllables: list[Syllable]) -> list[Syllable]:
-    found = list(syllables)
-    for i in range(len(found) - 1):
-        if not found[i].character:
+    result = list(syllables)
+    for i in range(len(result) - 1):
+        if not result[i].character:
             continue
-        if found[i].word == found[i + 1].word and syllables[i].tone == syllables[i + 1].tone == "3":
-            found[i] = found[i].with_tone("2")
+        if result[i].word == result[i + 1].word and syllables[i].tone == syllables[i + 1].tone == "3":
+            result[i] = result[i].with_tone("2")
     words = Counter(syllable.word for syllable in syllables)
-    for i in range(len(found) - 1):
-        alone = found[i].character and words[found[i].word] == 1 and found[i].word != found[i + 1].word
-        if alone and found[i].tone == found[i + 1].tone == "3":
-            found[i] = found[i].with_tone("2")
-    return found
+    for i in range(len(result) - 1):
+        alone = result[i].character and words[result[i].word] == 1 and result[i].word != result[i + 1].word
+        if alone and result[i].tone == result[i + 1].tone == "3":
+            result[i] = result[i].with_tone("2")
+    return result

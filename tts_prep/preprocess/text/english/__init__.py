@@ -1,6 +1,7 @@
-"""Written English as it is spoken: numbers, money, dates, times, units, addresses, abbreviations and signs in words.
+"""Normalization of English texts: numbers, money, dates, times, units, addresses, abbreviations and signs.
 
-Each step is one function over the whole text, in the order of `_STEPS`; a later step sees what the earlier ones left.
+Each step is a function of the full text. Steps are applied in order, so that a later step sees the results of earlier
+ones.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ def is_english(language: str) -> bool:
 
 
 def normalize_english(text: str) -> str:
-    """Return a written English text as it is to be spoken; a text that is in words already stays as it is."""
+    """Expand an English text to words. A text that is already in words is unchanged."""
     text = electronic(without_controls(text))
     if any(map(str.isnumeric, text)):
-        # Before dashes are made one kind: the short one between numbers is a range.
+        # Before `plain_marks`, because a short dash between numbers is a range.
         text = ranges(_MINUS.sub("minus ", dates(telephone(text))))
     text = plain_marks(text)
     for step in _WORD_STEPS:
         text = step(text)
-    # Most texts have no digits, and these steps are half of the time.
+    # Most texts have no digits, and these steps take half of the time.
     if any(map(str.isnumeric, text)):
         for step in _NUMBER_STEPS:
             text = step(text)

@@ -1,4 +1,4 @@
-"""Titles, companies and streets written short: ``Dr. Who``, ``Brown & Co.``, ``Elm St.``, in full."""
+"""Abbreviations of titles, companies and streets: ``Dr. Who``, ``Brown & Co.``, ``Elm St.``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from tts_prep.preprocess.text.tables import word_table
 
-# Abbreviations that stand before a name; a bare "Mr" is British spelling.
+# Abbreviations before a name; "Mr" without a dot is British spelling.
 _TITLES: Final = word_table(
     """
     Mr=Mister Mrs=Missus Ms=Miz Messrs=Messieurs Dr=Doctor Drs=Doctors Prof=Professor Rev=Reverend Hon=Honorable
@@ -29,7 +29,7 @@ _SAINTS: Final = (
     "Michaels?|Moritz|Nicholas|Olave|Pancras|Patrick|Paul|Peters?|Petersburg|Pierre|Sebastian|Sepulchre|Simon|Stephens?|"
     "Swithin|Thomas|Tropez|Vincent|Vitus"
 )
-# Behind a name "St." is a street, unless a saint follows: "Elm St. It", but "Bury St. Edmunds".
+# After a name, "St." is a street, unless a saint follows: "Elm St. It", but "Bury St. Edmunds".
 _STREET: Final = re.compile(
     rf"\b(?P<name>[A-Z][a-z]+ )St\.(?! (?:{_SAINTS})\b)(?P<next>(?= (?:[A-Z][a-z]*)\b)|\"?$)?|"
     r"\bSt\.(?= [a-z]|,)|\bSt(?=\.$)"
@@ -50,23 +50,23 @@ _WORD: Final = re.compile(rf"\b({'|'.join(_WORDS)})\.(?P<behind> [A-Z]|$|(?=\"?$
 
 
 def abbreviations(text: str) -> str:
-    """Return a text with abbreviations written out."""
+    """Return a text with abbreviations expanded."""
     text = _NUMBERED_STREET.sub(_numbered_street, text)
     text = _SAINT.sub("Saint", _STREET.sub(_street, text)) if "St" in text else text
     text = _WORD.sub(_word, _TITLE.sub(_title, text))
-    # "Mr. and Mrs. Campbell": these are nothing else anywhere.
+    # "Mr. and Mrs. Campbell": these abbreviations are unambiguous.
     return _ALWAYS.sub(lambda match: _TITLES[match[1]], text)
 
 
 def _street(match: re.Match[str]) -> str:
     behind = match["next"]
-    # The dot also ends the sentence, where the text ends or a word follows that seldom stands in a name.
+    # The dot also ends the sentence if the text ends, or a word follows that is rare in names.
     ends = behind is not None and (match.end() == len(match.string) or _FIRST_WORDS.match(match.string, match.end()))
     return f"{match['name'] or ''}Street{'.' if ends else ''}{behind or ''}"
 
 
 def _numbered_street(match: re.Match[str]) -> str:
-    # The dot also ends the sentence where a capital or nothing follows.
+    # The dot also ends the sentence if a capital or nothing follows.
     behind = match.string[match.end() : match.end() + 2]
     ends = match[0].endswith(".") and (not behind or (behind[:1] == " " and behind[1:].isupper()))
     return f"{match[1]}{_ROADS[match[2]]}{'.' * ends}"
@@ -81,5 +81,5 @@ def _title(match: re.Match[str]) -> str:
 
 def _word(match: re.Match[str]) -> str:
     behind = match["behind"]
-    # The dot also ended the sentence where nothing follows.
+    # The dot also ends the sentence if nothing follows.
     return _WORDS[match[1]] + ("." if behind == "" else behind or "")

@@ -16,7 +16,7 @@ _SUFFIX: Final = "(?:st|nd|rd|th)"
 _DAY: Final = r"(?P<day>[12]\d|3[01]|0?[1-9])"
 _YEAR: Final = r"(?:1[0-9]|20)\d\d"
 _SHORT: Final = "|".join(_ABBREVIATIONS)
-# "may" and "march" are words, too, so lower case counts with a year, or with another month.
+# "may" and "march" are also words, so in lower case they are months only with a year.
 _NO_WORD: Final = "|".join(month for month in _MONTHS if month not in ("March", "May"))
 _DAY_FIRST: Final = re.compile(
     rf"\b(?P<the>the )?{_DAY}{_SUFFIX}? (?P<of>of )?(?P<month>(?i:{_NO_WORD})|March|May|(?i:{_SHORT})\b\.?|"
@@ -31,9 +31,9 @@ _NUMERIC: Final = re.compile(rf"(?<![\w/.-])(\d\d?)([-/.])(\d\d?)\2({_YEAR}|\d\d
 
 
 def dates(text: str) -> str:
-    """Return a text with days in words; a year alone stays for `tts_prep.preprocess.text.english.figures`.
+    """Return a text with dates in words. Years alone are left to `tts_prep.preprocess.text.english.figures`.
 
-    ``January 15`` with the month in full and a capital stays ``January fifteen``, as LJ Speech has it.
+    ``January 15``, with a capitalized full month, becomes ``January fifteen``, as in LJ Speech.
     """
     if not any(character.isdigit() for character in text):
         return text
@@ -75,7 +75,7 @@ def _day_first(match: re.Match[str]) -> str:
     dot = "." if full and match.end() == len(match.string) else ""
     suffixed = re.match(rf"(?:the )?\d+{_SUFFIX}", match[0])
     if suffixed and match["month"] in _MONTHS and not match["of"]:
-        # "the 14th June" is read as it is written.
+        # "the 14th June" keeps its order.
         words = f"{match['the'] or ''}{ordinal(day)} {match['month']}"
     else:
         words = f"the {ordinal(day)} of {_name(match['month'])}"

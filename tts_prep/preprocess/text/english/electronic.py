@@ -1,4 +1,4 @@
-"""E-mail addresses, web addresses and Internet addresses, as they are dictated."""
+"""E-mail addresses, URLs and IP addresses, as dictated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIGNS: Final = {
     "%": "percent",
     "~": "tilde",
 }
-# Top-level domains and protocols that people spell.
+# Top-level domains and protocols that are spelled letter by letter.
 _SPELLED: Final = frozenset(("http", "https", "www", "ftp", "html", "php", "uk", "de", "fr", "it", "us", "io", "tv"))
 _DOMAIN: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PATH: Final = r"(?:/[\w./?%&=+#~-]*[\w/])?"

@@ -1,4 +1,4 @@
-"""Numbers that no other step has read: labels, ordinals, decimals, years, codes, cardinals."""
+"""The remaining numbers: labels, ordinals, decimals, years, codes, cardinals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EARLY_YEAR: Final = re.compile(
     r"\b((?:January|February|March|April|May|June|July|August|September|October|November|December),? )(1[0-9]\d\d)\b",
     re.IGNORECASE,
 )
-# A code such as C2766 or V510210 is read sign by sign.
+# A code such as C2766 or V510210 is read character by character.
 _CODE: Final = re.compile(r"\b([A-Z]{1,3})(\d{2,})\b")
 _DIGITS: Final = re.compile(_NUMBER)
 
@@ -52,14 +52,14 @@ def ordinals(text: str) -> str:
 
 def _ordinal(match: re.Match[str]) -> str:
     words = ordinal(match[1].replace(",", ""))
-    # "1th" is no ordinal.
+    # "1th" is not an ordinal.
     suffix = match[0][-2:].lower()
     fits = words.endswith({"st": "first", "nd": "second", "rd": "third"}.get(suffix, "th"))
     return words if fits else match[0]
 
 
 def codes(text: str) -> str:
-    """Return a text with codes such as ``C2766`` read sign by sign."""
+    """Return a text with codes such as ``C2766`` read character by character."""
     return _CODE.sub(lambda match: f"{' '.join(match[1])} {digits(match[2])}", text)
 
 
@@ -70,14 +70,14 @@ def decimals(text: str) -> str:
 
 
 def years(text: str) -> str:
-    """Return a text with years and decades in words: a number from 1100 to 2099 without a comma is a year."""
+    """Return a text with years and decades in words. A number from 1100 to 2099 without a comma is a year."""
     text = _EARLY_YEAR.sub(lambda match: match[1] + year(int(match[2])), text)
     text = _DECADE.sub(lambda match: plural(year(int(match[1])) if match[1] else cardinal(int(match[2]))), text)
     return _YEAR.sub(lambda match: year(int(match[1] or match[2])), text)
 
 
 def cardinals(text: str) -> str:
-    """Return a text without digits."""
+    """Return a text with all remaining digits in words."""
 
     def number(match: re.Match[str]) -> str:
         words = cardinal(match[1].replace(",", "")) if "," in match[1] else plain_number(match[1])

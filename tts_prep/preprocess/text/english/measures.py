@@ -1,4 +1,4 @@
-"""Units behind numbers: ``5 km``, ``20 °C``, ``5'10"``, ``60 mph``. Only the unit is written out."""
+"""Units after numbers: ``5 km``, ``20 °C``, ``5'10"``, ``60 mph``. Only the unit is expanded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from tts_prep.preprocess.text.tables import word_table
 
-# Unit → its name for one; the plural is made of it.
+# The singular names of units, from which plurals are formed.
 _UNITS: Final = word_table(
     """
     km=kilometer cm=centimeter mm=millimeter nm=nanometer μm=micrometer µm=micrometer dm=decimeter m=meter
@@ -22,7 +22,7 @@ _UNITS: Final = word_table(
 )
 _PLURALS: Final = {"foot": "feet", "hertz": "hertz", "kilohertz": "kilohertz", "megahertz": "megahertz"}
 _PLURALS.update({"gigahertz": "gigahertz", "CC": "CC", "square": "square"})
-# One letter is more often something else ("5 m" meters, but "5 a"); these only with a letter in front or a power.
+# Ambiguous abbreviations, which are units only in special contexts.
 _ALONE: Final = frozenset(("g", "h", "l", "W", "V", "L", "pt", "min", "cal", "sec", "gal"))
 _POWERS: Final = {"²": "square ", "2": "square ", "³": "cubic ", "3": "cubic "}
 _NUMBER: Final = (
@@ -44,7 +44,7 @@ _PERIOD: Final = word_table("s=second d=day day=day hour=hour second=second minu
 
 
 def measures(text: str) -> str:
-    """Return a text with units in words; their numbers stay as they are."""
+    """Return a text with units in words and unchanged numbers."""
     if not any(character.isdigit() for character in text):
         return text
     text = _FEET.sub(_feet, text)

@@ -9,9 +9,9 @@ from tts_prep.preprocess.text.english.number_words import cardinal, decimal
 from tts_prep.preprocess.text.tables import word_table
 
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d)"
-"""A whole number, with commas or without."""
+"""An integer with or without commas."""
 
-# Sign → unit, units, hundredth, hundredths.
+# By sign: unit, units, hundredth, hundredths.
 _CURRENCIES: Final = {
     "$": ("dollar", "dollars", "cent", "cents"),
     "£": ("pound", "pounds", "penny", "pence"),
@@ -47,12 +47,12 @@ def _sum(match: re.Match[str]) -> str:
     if scale:
         return f"{decimal(whole, fraction) if fraction else cardinal(whole)} {scale} {units}{per}"
     named = f"{cardinal(whole)} {unit if whole == '1' else units}"
-    # "$20.5" and "$20.500" are twenty dollars, fifty cents; "$20.506" has no name in cents.
+    # "$20.5" and "$20.500" are twenty dollars, fifty cents; "$20.506" is not a number of cents.
     cents = fraction.rstrip("0")
     if len(cents) > 2:
         return f"{decimal(whole if match['whole'] else '', fraction)} {units}{per}"
     if not cents:
         return named + per
     number = int(f"{cents:0<2}")
-    parts = f"{cardinal(number)} {hundredth if number == 1 else hundredths}"
-    return (parts if whole == "0" else f"{named}, {parts}") + per
+    words = f"{cardinal(number)} {hundredth if number == 1 else hundredths}"
+    return (words if whole == "0" else f"{named}, {words}") + per

@@ -1,4 +1,4 @@
-"""English words for numbers of any length, given as their digits."""
+"""English words for numbers, given as digits of any length."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SCALES: Final = (
 )
 _ORDINALS: Final = word_table("one=first two=second three=third five=fifth eight=eighth nine=ninth twelve=twelfth")
 _MAX_DIGITS: Final = 3 * len(_SCALES)
-"""A number with more digits has no name here: it is read digit by digit."""
+"""The maximum length of a number in words; longer ones are read digit by digit."""
 _MAX_PLAIN_DIGITS: Final = 15
-"""The same, for a number that is written without commas."""
+"""The same for numbers without commas."""
 
 
 @lru_cache(maxsize=4096)
@@ -28,7 +28,7 @@ def cardinal(number: int | str) -> str:
     """Return ``two hundred eighty-nine`` for 289; more than 36 digits are read one by one.
 
     Args:
-        number: not negative; digits as text may be of any length.
+        number: a non-negative number; digits as a string can have any length.
     """
     text = str(number).lstrip("0") or "0"
     if len(text) > _MAX_DIGITS:
@@ -78,7 +78,7 @@ def year(number: int) -> str:
 
 
 def label(text: str) -> str:
-    """Return the number of a thing, as people say it: ``two``, ``one fifty``, ``two nine one five``."""
+    """Return the number of an item as it is spoken: ``two``, ``one fifty``, ``two nine one five``."""
     if len(text) == 3 and text[0] != "0" and not text.endswith("00"):
         return year(int(text))
     return digits(text) if len(text) > 3 else plain_number(text)
@@ -90,7 +90,7 @@ def decimal(whole: str, fraction: str) -> str:
 
 
 def plain_number(text: str) -> str:
-    """Return a number as written: a cardinal, or digit by digit where it has a leading zero or is very long."""
+    """Return a cardinal; digit by digit if the number has a leading zero or is very long."""
     if (len(text) > 1 and text.startswith("0")) or len(text) > _MAX_PLAIN_DIGITS:
         return digits(text)
     return cardinal(text)

@@ -17,9 +17,9 @@ _COUNTED: Final = re.compile(r"(?i)\b(pages?|pp\.|ages?|aged|chapters?|verses?|l
 
 
 def ranges(text: str) -> str:
-    """Return a text in which the dash or hyphen of a range is the word ``to``.
+    """Return a text with dashes and hyphens of ranges replaced by ``to``.
 
-    A hyphen between bare numbers can be a score or a code, so it stays unless what is around says that it is a range.
+    A hyphen between numbers can also be a score or a code, so it is replaced only if the context indicates a range.
     """
     if "-" not in text and "–" not in text and "—" not in text:
         return text

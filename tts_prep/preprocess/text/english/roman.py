@@ -1,4 +1,4 @@
-"""Roman numerals behind nouns and names: ``World War II``, ``Chapter IV``, ``Henry VIII``."""
+"""Roman numerals after nouns and names: ``World War II``, ``Chapter IV``, ``Henry VIII``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_REIGN: Final = 39
 
 
 def roman(text: str) -> str:
-    """Return a text with Roman numerals in words: cardinals behind nouns, ordinals behind the names of rulers."""
+    """Return a text with Roman numerals in words: cardinals after nouns, ordinals after names of rulers."""
     if not any(numeral in text for numeral in "IVX"):
         return text
     return _COUNTED.sub(_counted, _REIGN.sub(_reign, text))
@@ -47,7 +47,7 @@ def _reign(match: re.Match[str]) -> str:
     if not re.fullmatch(_NUMERAL, match[2]) or _value(match[2]) > _MAX_REIGN:
         return match[0]
     number = _value(match[2])
-    # "I" after a name is more often the pronoun, unless a dot says that it is a numeral.
+    # "I" after a name is usually the pronoun, unless a dot follows.
     if number == 1 and not match[0].endswith("."):
         return match[0]
     end = "." if match[0].endswith(".") and match.end() == len(match.string) else ""

@@ -1,4 +1,4 @@
-"""Telephone and social security numbers, digit by digit in their groups."""
+"""Telephone and social security numbers, read digit by digit in groups."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def telephone(text: str) -> str:
 
 def _phone(match: re.Match[str]) -> str:
     country = match["country"] or match["trunk"]
-    parts = [f"{'plus ' if match['plus'] else ''}{digits(country)}"] if country else []
-    parts += [digits(match["area"] or match["area2"]), digits(match["exchange"]), digits(match["line"])]
-    return ", ".join(parts + ([digits(match["extension"])] if match["extension"] else []))
+    groups = [f"{'plus ' if match['plus'] else ''}{digits(country)}"] if country else []
+    groups += [digits(match["area"] or match["area2"]), digits(match["exchange"]), digits(match["line"])]
+    return ", ".join(groups + ([digits(match["extension"])] if match["extension"] else []))
 
 
 def _vanity(match: re.Match[str]) -> str:

@@ -42,5 +42,5 @@ def _count(number: int, noun: str) -> str:
 def _behind(match: re.Match[str]) -> str:
     half = f" {match['half'].strip()}" if match["half"] else ""
     zone = match["zone"]
-    # The dot of "e.s.t." may end the sentence; that of "p.m." stays where it is.
+    # The dot of "e.s.t." may end the sentence; that of "p.m." is kept.
     return half + (f" {' '.join(_LETTERS.findall(zone.lower())).upper()}" if zone else "")

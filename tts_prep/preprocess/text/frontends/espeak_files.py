@@ -1,4 +1,4 @@
-"""Where the espeak-ng library and its data lie: in the espeakng-loader package, which is under the GPL."""
+"""The paths of the espeak-ng library and its data, in the espeakng-loader package, which is under the GPL."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
 
-# espeak-ng keeps this many bytes of the path; given a longer one, it ends the process from C.
+# espeak-ng's limit in bytes; with a longer path, it ends the process.
 _LONGEST_DATA_PATH = 159
 
 
 def espeak_library() -> tuple[Path, Path]:
-    """Return the path of the library and that of its data folder.
+    """Return the paths of the library and of its data folder.
 
     Raises:
-        ConfigurationError: the package is missing, or lies deeper than espeak-ng can follow.
+        ConfigurationError: the path is too long for espeak-ng.
+        MissingPackageError: the package is not installed.
     """
     try:
         import espeakng_loader
     except ImportError as error:
         raise MissingPackageError(f"espeak-ng needs the package espeakng-loader: {error}; install it") from None
     library = Path(espeakng_loader.get_library_path())
-    # The package's own function for the folder raises RuntimeError where there is none.
+    # The package's function for the data folder raises RuntimeError if it is missing.
     data = library.with_name("espeak-ng-data")
     length = len(os.fsencode(data))
     if length > _LONGEST_DATA_PATH:
         raise ConfigurationError(
-            f"{data}: the path of espeak-ng's data has {length} bytes, it reads {_LONGEST_DATA_PATH} at most; "
-            "make the virtual environment in a folder with a shorter path"
+            f"{data}: the path of espeak-ng's data has {length} bytes, the maximum is {_LONGEST_DATA_PATH}; "
+            "create the virtual environment in a folder with a shorter path"
         )
     return library, data

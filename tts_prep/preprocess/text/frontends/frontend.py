@@ -1,4 +1,4 @@
-"""What a text frontend is, and the half that those of single characters share."""
+"""The interface of text frontends, and their common base class."""
 
 from __future__ import annotations
 
@@ -20,72 +20,72 @@ FOREIGN_LETTERS: Final = "letters_of_another_script"
 LIKELY_LANGUAGE: Final = "texts_that_seem_to_be_in_another_language"
 
 Symbols: TypeAlias = Vocab | Sequence[str]
-"""A vocabulary, or a table whose specials are found by their names."""
+"""A vocabulary, or a list of symbols whose special symbols are recognized by name."""
 
 SPACE: Final = "▁"
-"""How the symbol space stands in a text form in which spaces separate symbols."""
+"""The representation of the symbol space in phonemes as text with symbols separated by spaces."""
 
 PUNCTUATION_STYLES: Final = ("attached", "separate")
-"""How punctuation stands in phonemes: right behind a word, or as a token of its own with a space before it."""
+"""The styles of punctuation: directly after a word, or as a separate token with a space before it."""
 
 
 class Frontend(Protocol):
-    """Turns text into phonemes and phonemes into ids.
+    """Converts text to phonemes, and phonemes to ids.
 
-    A frontend's results depend on nothing but its arguments: not on what it was given before. ``language`` is that of
-    one text, where it is another than the frontend's own.
+    Results depend only on the arguments, not on earlier calls. ``language`` is the language of a text; None means that
+    of the frontend.
     """
 
     vocab: Vocab
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Return a written text as it is to be spoken."""
+        """Return the normalized text, with numbers and abbreviations expanded."""
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return the phonemes of a normalized text, in their text form.
+        """Return the phonemes of a normalized text, as text.
 
         Raises:
-            TextError: the text holds nothing to speak, or is in a language that the frontend does not have.
+            TextError: there is nothing to speak, or the frontend does not support the language.
         """
 
     def split(self, phonemes: str) -> list[str]:
-        """Return the symbols of phonemes in their text form, also those that are not in the vocabulary."""
+        """Split phonemes as text into symbols, including those that are not in the vocabulary."""
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
         """Return the ids of phonemes, [n_phonemes] int32.
 
         Raises:
-            TextError: a symbol is not in the vocabulary, and that is an error.
+            TextError: a symbol is not in the vocabulary, and unknown symbols are errors.
         """
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text form of ids: the inverse of `numericalize`."""
+        """Return ids as text: the inverse of `numericalize`."""
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterable[tuple[str, str]]:
-        """Yield what a run should count of one text and its phonemes: a kind of remark, and the symbol or word.
+        """Yield the remarks about a text and its phonemes that a run counts, as pairs (kind, symbol or word).
 
         Kinds are `UNKNOWN_SYMBOLS`, `GUESSED_WORDS`, `OTHER_LANGUAGE`, `FOREIGN_LETTERS`, `LIKELY_LANGUAGE` and
-        `UNSPOKEN_CHARACTERS`: what the text has and the phonemes have not, in no form.
+        `UNSPOKEN_CHARACTERS`, characters of the text without any phoneme.
         """
 
     def software(self) -> dict[str, str]:
-        """Return the names and versions of what the results depend on, beside this package."""
+        """Return names and versions of the software that determines results, apart from this package."""
 
 
 class CharacterPhonemes:
-    """The half of a frontend behind the phonemes: from their text form to ids and back.
+    """Base class of frontends: converts phonemes as text to ids and back.
 
-    In the text form, symbols stand one behind the other, and those of several characters are found by the longest that
-    fits. A frontend that sets ``spaced`` has spaces between symbols, and ``▁`` for the symbol that is a space.
+    In phonemes as text, symbols follow each other without separators and are split by the longest match. If ``spaced``
+    is set, symbols are separated by spaces, and ``▁`` is the symbol space.
 
     Args:
-        default: the vocabulary of the frontend.
-        symbols: another one instead, or a table of the user's own.
-        unknown: what becomes of a symbol that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
-        punctuation: one of `PUNCTUATION_STYLES`, None for the first.
+        default: the default vocabulary.
+        symbols: another vocabulary or table.
+        unknown: the treatment of symbols that are not in the vocabulary: one of `UNKNOWN_POLICIES`.
+        punctuation: one of `PUNCTUATION_STYLES`; None uses the first.
 
     Raises:
-        ConfigurationError: there is no such choice, or the vocabulary cannot follow it.
+        ConfigurationError: an option is invalid, or the vocabulary does not support it.
     """
 
     def __init__(self, default: Vocab, symbols: Symbols | None, unknown: str, punctuation: str | None) -> None:
@@ -98,19 +98,19 @@ class CharacterPhonemes:
         self.separate = punctuation == "separate"
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
-        """Return one id a symbol, [n_phonemes] int32.
+        """Return the ids of phonemes, [n_phonemes] int32.
 
         Raises:
-            TextError: a symbol is not in the vocabulary, and that is an error.
+            TextError: a symbol is not in the vocabulary, and unknown symbols are errors.
         """
         return self.vocab.encode(self.split(phonemes), self.unknown)
 
     def split(self, phonemes: str) -> list[str]:
-        """Return the symbols of phonemes in their text form."""
+        """Split phonemes as text into symbols."""
         return split_symbols(phonemes) if self.spaced else self.vocab.split(phonemes)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text form of ids."""
+        """Return ids as text."""
         symbols = self.vocab.decode(ids)
         return join_symbols(symbols) if self.spaced else "".join(symbols)
 
@@ -120,36 +120,36 @@ class CharacterPhonemes:
         phonemes: str,
         language: str | None = None,  # noqa: ARG002
     ) -> Iterable[tuple[str, str]]:
-        """Yield every unknown symbol of the phonemes."""
+        """Yield the unknown symbols of the phonemes."""
         return ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
 
 
 def split_symbols(text: str) -> list[str]:
-    """Return the symbols of a text form in which spaces separate them."""
+    """Split symbols separated by spaces."""
     return [" " if symbol == SPACE else symbol for symbol in text.split(" ")] if text else []
 
 
 def join_symbols(symbols: Iterable[str]) -> str:
-    """Return symbols separated by spaces: the inverse of `split_symbols`."""
+    """Join symbols by spaces: the inverse of `split_symbols`."""
     return " ".join(SPACE if symbol == " " else symbol for symbol in symbols)
 
 
 def check_unknown(vocab: Vocab, unknown: str) -> None:
-    """Refuse a policy for unknown symbols that does not exist or that the vocabulary cannot follow.
+    """Check that a policy for unknown symbols exists, and that the vocabulary supports it.
 
     Raises:
-        ConfigurationError: the message says which.
+        ConfigurationError: it does not.
     """
     check_choice("unknown", unknown, UNKNOWN_POLICIES)
     if unknown == "unk" and vocab.unk_symbol is None:
         raise ConfigurationError(
-            "unknown: 'unk' needs a vocabulary with a symbol for unknown ones, and this one has none; "
-            "add '<unk>' to a table of your own, or choose 'error' or 'drop'"
+            "unknown: 'unk' needs a vocabulary with a symbol for unknown symbols, which this one does not have; "
+            "add '<unk>' to your own table, or choose 'error' or 'drop'"
         )
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a value that is not one of the choices.
+    """Check that a value is one of the choices.
 
     Raises:
         ConfigurationError: it is not.

@@ -1,4 +1,4 @@
-"""ARPAbet out of the IPA that espeak-ng gives for American English."""
+"""Conversion of espeak-ng's IPA for American English to ARPAbet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.tables import word_table
 
-# From the longest on, since the first match counts. A capital V marks where stress is written.
+# V is the place of the stress digit.
 _VOWELS: Final = word_table(
     """
     aɪɚ=AYV+ER0 aɪə=AYV+AH0 aʊɚ=AWV+ER0 ɔːɹ=AOV+R oːɹ=AOV+R ɑːɹ=AAV+R aɪ=AYV aʊ=AWV eɪ=EYV oʊ=OWV əʊ=OWV ɔɪ=OYV
@@ -32,7 +32,7 @@ _STRESS: Final = {"ˈ": "1", "ˌ": "2"}
 def ipa_to_arpabet(ipa: str) -> list[str]:
     """Return the ARPAbet phones of IPA phonemes, vowels with stress: 1 primary, 2 secondary, 0 none.
 
-    Length marks have no counterpart and go; flaps and glottal stops are T, which they vary with.
+    Length marks are dropped; flaps and glottal stops become T, of which they are allophones.
 
     Raises:
         TextError: a phoneme has no counterpart in English.

@@ -34,7 +34,7 @@ _AMOUNT: Final = re.compile(r"([¥$€£])(\d[\d,.]*[万億兆]*)")
 _TIME: Final = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
 _MINUS: Final = re.compile(r"(?<![\w)])[-−](?=\d)|(?<=[ぁ-ヿ一-鿿])[-−](?=\d)")
 _SILENT: Final = r"\s「」『』（）()【】〔〕\[\]{}《》〈〉“”\"'・･:：;；―—–\-~〜～♪＝=*#_/|"
-# What Open JTalk reads: kana, Chinese characters, letters, digits and signs that it has words for.
+# Characters that Open JTalk reads: kana, Chinese characters, letters, digits and some signs.
 _READABLE: Final = re.compile(
     "[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003134fA-Za-z0-9Α-Ωα-ω%&+¥$€£@°²³×÷<>]"
@@ -47,26 +47,26 @@ _LABEL: Final = re.compile(
 )
 
 MAX_CHARACTERS = 500
-"""Longest text. Open JTalk's time grows with the square of the length: 0.7 s for 500 letters, 14 s for 2,000."""
+"""The maximum length of a text. Open JTalk takes quadratic time: 0.7 s for 500 letters, 14 s for 2,000."""
 
 
 class JapaneseFrontend(CharacterPhonemes):
-    """Japanese in Open JTalk's phones; numbers are read as Open JTalk reads them.
+    """Japanese in Open JTalk's phones. Numbers are read by Open JTalk.
 
-    The text form is phones separated by spaces, ``k o N n i ch i w a``. ``U`` and ``I`` are unvoiced vowels, ``N`` is
-    the moraic nasal, ``cl`` the double consonant. In the style ``phones``, ``, . ? ! …`` are symbols. In the style
-    ``prosody``, as in ESPnet's ``pyopenjtalk_prosody``, a text is between ``^`` and ``$`` or ``?``, ``[`` and ``]`` are
-    rises and falls of the pitch, ``#`` ends an accent phrase, ``_`` is a pause; no vowel is unvoiced.
+    Phonemes as text are phones separated by spaces, ``k o N n i ch i w a``. ``U`` and ``I`` are unvoiced vowels, ``N``
+    is the moraic nasal, ``cl`` the double consonant. In the style ``phones``, ``, . ? ! …`` are symbols. In the style
+    ``prosody``, as in ESPnet's ``pyopenjtalk_prosody``, a text is enclosed by ``^`` and ``$`` or ``?``, ``[`` and ``]``
+    are rises and falls of pitch, ``#`` ends an accent phrase, ``_`` is a pause; vowels are never unvoiced.
 
     Args:
-        language: Japanese.
+        language: a code of Japanese.
         symbols: another table than that of the style.
-        unknown: what becomes of a symbol that is not in the vocabulary.
-        punctuation: not used: marks are symbols of their own.
+        unknown: the treatment of symbols that are not in the vocabulary.
+        punctuation: ignored: marks are separate symbols.
         style: one of `STYLES`.
 
     Raises:
-        ConfigurationError: the language is not Japanese, or an option has no such value.
+        ConfigurationError: the language is not Japanese, or an option is invalid.
         MissingPackageError: a package is not installed.
     """
 
@@ -82,7 +82,7 @@ class JapaneseFrontend(CharacterPhonemes):
         check_choice("style", style, STYLES)
         if not is_japanese(language):
             raise ConfigurationError(
-                f"language: the frontend 'japanese' speaks Japanese, found {language!r}; give --language ja"
+                f"language: the frontend 'japanese' supports Japanese only, found {language!r}; use --language ja"
             )
         table = {"phones": "japanese", "prosody": "japanese-prosody"}[style]
         super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
@@ -91,23 +91,23 @@ class JapaneseFrontend(CharacterPhonemes):
         self._open_jtalk = _import_open_jtalk()
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return a text whose times, amounts of money and negative numbers are in an order that Open JTalk reads."""
+        """Rewrite times, amounts of money and negative numbers so that Open JTalk reads them correctly."""
         text = unicodedata.normalize("NFKC", without_controls(text)).replace("°C", "度")
         text = _AMOUNT.sub(lambda match: match[2] + _CURRENCIES[match[1]], text)
         text = _TIME.sub(r"\1時\2分", text).replace("時00分", "時")
         return _MINUS.sub("マイナス", text)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return phones in their text form.
+        """Return the phones as text.
 
         Raises:
-            TextError: nothing is to be spoken, or the text is in another language.
+            TextError: there is nothing to speak, or the text is not Japanese.
         """
         if language is not None and not is_japanese(language):
-            raise TextError(f"the frontend 'japanese' speaks Japanese, the text is in {language!r}")
+            raise TextError(f"the frontend 'japanese' supports Japanese only, the text is in {language!r}")
         text = unicodedata.normalize("NFKC", text)
         if len(text) > MAX_CHARACTERS:
-            raise TextError(f"{len(text):,} characters, the frontend 'japanese' reads up to {MAX_CHARACTERS:,}")
+            raise TextError(f"{len(text):,} characters, the frontend 'japanese' supports at most {MAX_CHARACTERS:,}")
         if not _READABLE.search(text):
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
         strange = [c for c in text if _UNREADABLE.match(c) and not _READABLE.match(c) and c not in _MARKS]
@@ -127,12 +127,12 @@ class JapaneseFrontend(CharacterPhonemes):
             if _READABLE.search(piece):
                 yield from (label["phone"] for label in self._labels(piece) if label["phone"] not in ("sil", "pau"))
             if match is not None:
-                # Several marks are one pause: the last one says which.
+                # Several marks are one pause, represented by the last one.
                 yield _MARKS[match[2][-1]]
                 position = match.end()
 
     def _prosody(self, text: str) -> Iterator[str]:
-        """Yield phones and marks, by Kurihara, Seiyama, Kumano: https://doi.org/10.1587/transinf.2020EDP7104."""
+        """Yield phones and marks, as in Kurihara, Seiyama, Kumano: https://doi.org/10.1587/transinf.2020EDP7104."""
         labels = self._labels(text)
         for number, label in enumerate(labels):
             phone = label["phone"]
@@ -143,7 +143,7 @@ class JapaneseFrontend(CharacterPhonemes):
                 yield "_"
                 continue
             yield phone.lower() if phone in "AEIOU" else phone
-            # Places of the mora: a1 from the accent's, a2 from the begin, a3 from the end of a phrase of f1 morae.
+            # Positions of the mora in a phrase of f1 morae: a1 from the accent, a2 from the start, a3 from the end.
             a1, a2, a3, f1 = (int(label[name]) for name in ("a1", "a2", "a3", "f1"))
             following = labels[number + 1]["a2"]
             if a3 == 1 and following == "1" and phone in "aeiouAEIOUNcl":
@@ -154,11 +154,11 @@ class JapaneseFrontend(CharacterPhonemes):
                 yield "["
 
     def _labels(self, text: str) -> list[re.Match[str]]:
-        found = (_LABEL.search(label) for label in self._open_jtalk.extract_fullcontext(text))
-        return [match for match in found if match is not None]
+        matches = (_LABEL.search(label) for label in self._open_jtalk.extract_fullcontext(text))
+        return [match for match in matches if match is not None]
 
     def software(self) -> dict[str, str]:
-        """Return the versions of Open JTalk's package, and of what it reads 何 and words of several readings by."""
+        """Return the versions of Open JTalk's package and of its dependencies for ambiguous readings."""
         packages = ("pyopenjtalk-plus", "onnxruntime", "SudachiPy", "SudachiDict-core")
         return {name: importlib.metadata.version(name) for name in packages}
 
@@ -173,7 +173,7 @@ def is_japanese(language: str) -> bool:
 
 def _import_open_jtalk() -> Any:
     try:
-        # Reads 何; without it, pyopenjtalk prints a warning and reads it as nani everywhere.
+        # Without onnxruntime, pyopenjtalk prints a warning and always reads 何 as nani.
         import onnxruntime  # noqa: F401
         import pyopenjtalk
     except ImportError as error:

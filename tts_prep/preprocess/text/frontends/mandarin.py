@@ -1,6 +1,6 @@
 """Mandarin by pypinyin: initials and finals with tones, pinyin, or IPA.
 
-pypinyin and rjieba, which finds words, are optional dependencies (both MIT). They are imported here and nowhere else.
+pypinyin and rjieba, which segments words, are optional dependencies (both MIT). Only this module imports them.
 """
 
 from __future__ import annotations
@@ -47,35 +47,35 @@ _OWN_FINALS: Final = {"yo": "io", "weng": "ueng"}
 _NEAREST: Final = {"…": ".", "—": ",", ";": ",", ":": ","}
 _SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】〔〕()（）[]{}<>«»·・‧-_/|*#\\")
 _PAUSES: Final = frozenset(",.?!;:…—")
-# A character that is a word of its own is more often read so than as the dictionary has it first.
+# The most frequent readings of characters that are single words, where they differ from the dictionary's first one.
 _SINGLE: Final = {"得": "de5", "地": "de5", "着": "zhe5", "了": "le5", "的": "de5", "还": "hai2"}
-# Interjections that are consonants alone, or have a vowel that no other syllable has.
+# Interjections without a vowel, or with a vowel that no other syllable has.
 _INTERJECTIONS: Final = {"m": "mu", "n": "en", "ng": "en", "hm": "heng", "hng": "heng", "ê": "ei"}
-# Where 儿 is a syllable: words in which it means child, and poetic ones.
+# Characters before 儿 as a full syllable: words in which it means child, and poetic ones.
 _FULL_ER: Final = frozenset("女婴幼孤少胎健男小混宠产患新育托")
 _PREFIX: Final = "@"
 _SILENCES: Final = frozenset(("sp", "spn", "sil"))
-"""Pauses that an aligner writes among pinyin."""
+"""Pauses of an aligner in pinyin."""
 
 
 class MandarinFrontend(CharacterPhonemes):
-    """Mandarin Chinese, in tones as they are spoken.
+    """Mandarin Chinese, with tone sandhi.
 
-    The text form is symbols separated by spaces: initials and finals with tone, as AISHELL-3 and FastSpeech2 have them
-    (``zh ong1 g uo2``); in the style ``pinyin``, syllables (``zhong1 guo2``). In the style ``ipa`` it is words in IPA
-    with arrows for tones. A text may be pinyin already: ``zhong1 guo2``; then its tones stay as they are.
-    Prosody marks, ``#1`` to ``#4``, are kept where the table has them. Full-width marks become half-width ones; quotes
-    and brackets are not spoken.
+    Phonemes as text are symbols separated by spaces: initials and finals with tones, as in AISHELL-3 and FastSpeech2
+    (``zh ong1 g uo2``); in the style ``pinyin``, syllables (``zhong1 guo2``). In the style ``ipa`` they are words in
+    IPA with arrows for tones. A text can also be pinyin, ``zhong1 guo2``, whose tones do not change. Prosody marks,
+    ``#1`` to ``#4``, are kept if they are in the table. Full-width marks become half-width ones; quotes and brackets
+    are not spoken.
 
     Args:
-        language: one of Mandarin.
+        language: a code of Mandarin.
         symbols: another table than that of the style.
-        unknown: what becomes of a symbol that is not in the vocabulary.
-        punctuation: not used: marks are symbols of their own.
+        unknown: the treatment of symbols that are not in the vocabulary.
+        punctuation: ignored: marks are separate symbols.
         style: one of `STYLES`.
 
     Raises:
-        ConfigurationError: the language is not Mandarin, or an option has no such value.
+        ConfigurationError: the language is not Mandarin, or an option is invalid.
         MissingPackageError: pypinyin is not installed.
     """
 
@@ -91,7 +91,7 @@ class MandarinFrontend(CharacterPhonemes):
         check_choice("style", style, STYLES)
         if not is_mandarin(language):
             raise ConfigurationError(
-                f"language: the frontend 'mandarin' speaks Mandarin (zh, cmn), found {language!r}; give --language zh"
+                f"language: the frontend 'mandarin' supports Mandarin only, found {language!r}; use --language zh"
             )
         table = {"phones": "mandarin", "pinyin": "mandarin-pinyin", "ipa": "espeak"}[style]
         super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
@@ -100,21 +100,21 @@ class MandarinFrontend(CharacterPhonemes):
         self._pypinyin, self._jieba = _import_packages()
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return a text with numbers, dates, times, money and units in characters; pinyin and marks #1 as they are."""
+        """Expand numbers, dates, times, money and units to characters; pinyin and marks such as #1 are unchanged."""
         if _is_all_pinyin(text):
             return text
-        # Each piece alone: the digit of a mark is no number.
+        # Each piece separately, because the digit of a mark is not a number.
         return "".join(piece if i % 2 else normalize_chinese(piece) for i, piece in enumerate(_PROSODY.split(text)))
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return the phonemes in their text form.
+        """Return the phonemes as text.
 
         Raises:
-            TextError: nothing is to be spoken, the text is in another language, or has digits or letters that are not
+            TextError: there is nothing to speak, the text is not Mandarin, or it has digits or letters that are not
                 pinyin.
         """
         if language is not None and not is_mandarin(language):
-            raise TextError(f"the frontend 'mandarin' speaks Mandarin, the text is in {language!r}")
+            raise TextError(f"the frontend 'mandarin' supports Mandarin only, the text is in {language!r}")
         elements = list(self._elements(text))
         if not any(isinstance(element, Syllable) for element in elements):
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
@@ -123,7 +123,7 @@ class MandarinFrontend(CharacterPhonemes):
         return join_symbols(symbol for element in _spoken(elements) for symbol in self._symbols(element))
 
     def _elements(self, text: str) -> Iterator[Syllable | str]:
-        """Yield the syllables of a text as they are read alone, and its marks."""
+        """Yield the syllables of a text before tone sandhi, and its marks."""
         number = 0
         for match in _TOKEN.finditer(text):
             kind, token = str(match.lastgroup), match[0]
@@ -139,12 +139,12 @@ class MandarinFrontend(CharacterPhonemes):
                     f"the frontend 'mandarin' reads Chinese characters and pinyin with tones, found {token[:20]!r}"
                 )
             elif token.isdigit():
-                raise TextError(f"a digit, {token!r}, in {text[:60]!r}; leave out --no-normalize")
+                raise TextError(f"a digit, {token!r}, in {text[:60]!r}; drop --no-normalize")
             elif kind != "space" and token not in _SILENT:
                 yield from self._mark(_MARKS.get(token, token))
 
     def _words(self, characters: str) -> Iterator[list[tuple[str, str]]]:
-        """Yield the words of characters, each as pairs of a character and its pinyin by the dictionary."""
+        """Segment characters into words, each a list of pairs (character, pinyin)."""
         pypinyin = self._pypinyin
         for word in self._jieba.cut(characters):
             if len(word) == 1 and word in _SINGLE:
@@ -158,14 +158,14 @@ class MandarinFrontend(CharacterPhonemes):
             pairs = [(c, _INTERJECTIONS.get(p[:-1], p[:-1]) + p[-1]) for c, p in zip(word, read, strict=True)]
             if len(word) == 3 and word[1] == "得" and word[0] not in "不只非":
                 pairs[1] = ("得", "de5")
-            # 小老虎 is 小 and 老虎, 展览馆 is 展览 and 馆: third tones change inside of the two first.
+            # 小老虎 is 小 and 老虎, but 展览馆 is 展览 and 馆: third tones change first inside words of two.
             if len(word) == 3 and self._jieba.has_word(word[1:]) and not self._jieba.has_word(word[:2]):
                 yield pairs[:1]
                 pairs = pairs[1:]
             yield pairs
 
     def _mark(self, mark: str) -> list[str]:
-        """Return the mark, or the nearest that the table has; none for a mark of prosody or silence that it lacks."""
+        """Return the mark or a similar one in the table; [] for marks of prosody and silence not in the table."""
         while mark not in self.vocab and mark in _NEAREST:
             mark = _NEAREST[mark]
         if mark not in self.vocab and _FULL_WIDTH.get(mark, mark) in self.vocab:
@@ -175,15 +175,15 @@ class MandarinFrontend(CharacterPhonemes):
 
     def _symbols(self, element: Syllable | str) -> list[str]:
         if isinstance(element, str):
-            found = [element]
+            symbols = [element]
         elif self._style == "pinyin":
-            found = [element.pinyin.lower().replace("ü", "v").replace("u:", "v")]
+            symbols = [element.pinyin.lower().replace("ü", "v").replace("u:", "v")]
         else:
-            found = self._spelled(element.pinyin)
-        return [_PREFIX + symbol if self.vocab.lookup(_PREFIX + symbol) is not None else symbol for symbol in found]
+            symbols = self._spelled(element.pinyin)
+        return [_PREFIX + symbol if self.vocab.lookup(_PREFIX + symbol) is not None else symbol for symbol in symbols]
 
     def _spelled(self, pinyin: str) -> list[str]:
-        """Return a syllable as the table spells it: PaddleSpeech's has no initials y and w, and erhua in the final."""
+        """Return the symbols of a syllable. PaddleSpeech's table lacks the initials y and w, and has erhua finals."""
         phones = initial_and_final(pinyin)
         if phones[0] in _SEMIVOWELS and phones[0] not in self.vocab:
             final = _OWN_FINALS.get(pinyin[:-1].removesuffix("r"))
@@ -193,7 +193,7 @@ class MandarinFrontend(CharacterPhonemes):
         return phones
 
     def software(self) -> dict[str, str]:
-        """Return the versions of what finds words and their pinyin."""
+        """Return the versions of the packages for words and pinyin."""
         return {name: importlib.metadata.version(name) for name in ("pypinyin", "rjieba")}
 
 
@@ -213,30 +213,30 @@ def _is_all_pinyin(text: str) -> bool:
 
 
 def _spoken(elements: Sequence[Syllable | str]) -> list[Syllable | str]:
-    """Return elements with erhua and tones as they are spoken; no tone changes because of one beyond a pause."""
-    found: list[Syllable | str] = []
+    """Apply erhua and tone sandhi to elements. Sandhi does not extend across pauses."""
+    result: list[Syllable | str] = []
     for pause, group in itertools.groupby(_with_erhua(elements), lambda element: element in _PAUSES):
         phrase = list(group)
-        # Marks of prosody interrupt no phrase.
+        # Prosody marks do not interrupt a phrase.
         tones = iter(() if pause else spoken_tones([element for element in phrase if isinstance(element, Syllable)]))
-        found += [element if isinstance(element, str) else next(tones) for element in phrase]
-    return found
+        result += [element if isinstance(element, str) else next(tones) for element in phrase]
+    return result
 
 
 def _with_erhua(elements: Sequence[Syllable | str]) -> list[Syllable | str]:
-    """Return elements with 儿 as an ending of the syllable before, where it is one."""
-    found: list[Syllable | str] = []
+    """Merge 儿 as a suffix with the previous syllable."""
+    result: list[Syllable | str] = []
     words = Counter(element.word for element in elements if isinstance(element, Syllable))
     for element in elements:
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if isinstance(element, Syllable) and isinstance(last, Syllable) and element.character == "儿":
-            # It begins a word of its own in 儿子, 儿童, 儿女.
+            # It starts a word in 儿子, 儿童, 儿女.
             begins = element.word != last.word and words[element.word] > 1
             if not begins and last.character not in _FULL_ER and last.pinyin[-2] != "r":
-                found[-1] = replace(last, pinyin=f"{last.pinyin[:-1]}r{last.tone}")
+                result[-1] = replace(last, pinyin=f"{last.pinyin[:-1]}r{last.tone}")
                 continue
-        found.append(element)
-    return found
+        result.append(element)
+    return result
 
 
 def _ipa(elements: Sequence[Syllable | str]) -> str:

@@ -1,4 +1,4 @@
-"""Recordings without texts, as vocoders are trained on: no phonemes."""
+"""The frontend ``none`` for recordings without texts, as for vocoders."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NO_PHONEMES: Final = "none"
 
 
 class NoFrontend(CharacterPhonemes):
-    """Gives no phonemes for any text; the text may be empty. The table has one symbol, which no text has.
+    """Returns no phonemes for any text, which may be empty. The table has the padding symbol only.
 
     Args:
-        language, punctuation: not used.
+        language, punctuation: ignored.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class NoFrontend(CharacterPhonemes):
         super().__init__(Vocab([PADDING], PADDING), symbols, unknown, punctuation)
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text as it is."""
+        """Return the text unchanged."""
         return text
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
@@ -40,13 +40,13 @@ class NoFrontend(CharacterPhonemes):
         return ""
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:  # noqa: ARG002
-        """Return no ids, [0] int32, whatever start and end symbols the table has."""
+        """Return no ids, [0] int32, regardless of start and end symbols."""
         return np.zeros(0, np.int32)
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterable[tuple[str, str]]:  # noqa: ARG002
-        """Yield nothing."""
+        """Return ()."""
         return ()
 
     def software(self) -> dict[str, str]:
-        """Return nothing: no other package is used."""
+        """Return {}: no other package is used."""
         return {}

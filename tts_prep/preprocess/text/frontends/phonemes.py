@@ -1,4 +1,4 @@
-"""Texts that are phonemes already, as in StyleTTS2's and FastSpeech2's file lists."""
+"""Texts that are already phonemes, as in StyleTTS2's and FastSpeech2's file lists."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tts_prep.preprocess.text.vocab import Vocab
 
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _PREFIX: Final = "@"
-"""What FastSpeech2's table writes before phones, so that they differ from letters."""
+"""The prefix of phones in FastSpeech2's table, which distinguishes them from letters."""
 
 
 class PhonemesFrontend(CharacterPhonemes):
-    """The text is the phonemes; nothing is normalized, in no language.
+    """The text consists of phonemes. Nothing is normalized.
 
-    With a vocabulary of single characters, each character is a symbol. With longer symbols, spaces separate them, and
-    ``▁`` is the symbol space. Inside of braces, spaces separate symbols in every case, as in FastSpeech2's lists:
-    ``{HH AH0 L OW1}``. With a table that has phones with ``@``, as FastSpeech2's, they are looked up so inside of
-    braces, and what is outside is characters.
+    With a vocabulary of single characters, each character is a symbol. With longer symbols, they are separated by
+    spaces, and ``▁`` is the symbol space. Inside braces, symbols are always separated by spaces, as in FastSpeech2's
+    lists: ``{HH AH0 L OW1}``. With a table that prefixes phones with ``@``, as FastSpeech2's, the prefix is added
+    inside braces, and text outside of braces is characters.
 
     Args:
-        language: not used.
+        language: ignored.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class PhonemesFrontend(CharacterPhonemes):
         self._prefixed = any(symbol.startswith(_PREFIX) and len(symbol) > 1 for symbol in self.vocab.symbols)
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text as it is."""
+        """Return the text unchanged."""
         return text
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the symbols of the text, punctuation as a token of its own where asked for.
+        """Return the symbols of the text, with punctuation as separate tokens if configured.
 
         Raises:
-            TextError: there is nothing to speak: no text, or punctuation only; or a brace has no partner.
+            TextError: the text is empty or punctuation only, or braces are unbalanced.
         """
         phonemes = text.strip()
         if self.spaced or "{" in phonemes:
@@ -65,7 +65,7 @@ class PhonemesFrontend(CharacterPhonemes):
             if number % 2:
                 yield from map(self._phone, piece.split())
             elif "{" in piece or "}" in piece:
-                raise TextError(f"a brace without its partner in {piece[:60]!r}")
+                raise TextError(f"unbalanced braces in {piece[:60]!r}")
             elif self.spaced and not self._prefixed:
                 yield from split_symbols(" ".join(piece.split()))
             else:
@@ -75,5 +75,5 @@ class PhonemesFrontend(CharacterPhonemes):
         return _PREFIX + token if _PREFIX + token in self.vocab else token
 
     def software(self) -> dict[str, str]:
-        """Return nothing: no other package is used."""
+        """Return {}: no other package is used."""
         return {}

@@ -1,4 +1,4 @@
-"""The text frontends by name: ours, and those that other packages register. Each is imported when it is asked for."""
+"""The text frontends by name, including those of other packages. Each is imported on first use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
 ENTRY_POINTS: Final = "tts_prep.frontends"
-"""The group of entry points under which other packages register frontends."""
+"""The entry point group for frontends of other packages."""
 
 
 @dataclass(frozen=True)
 class FrontendEntry:
-    """One of our frontends: its class or function, by name in a module of this package, and what it gives."""
+    """A built-in frontend: its module in this package, its class or function, and a description."""
 
     module: str
     name: str
@@ -32,7 +32,7 @@ FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
     "espeak": FrontendEntry("espeak", "EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),
     "arpabet": FrontendEntry("arpabet", "ArpabetFrontend", "ARPAbet with stress by the CMU dictionary; English"),
     "characters": FrontendEntry("characters", "CharactersFrontend", "the letters of the text"),
-    "phonemes": FrontendEntry("phonemes", "PhonemesFrontend", "the text is phonemes already"),
+    "phonemes": FrontendEntry("phonemes", "PhonemesFrontend", "texts that are already phonemes"),
     NO_PHONEMES: FrontendEntry("none", "NoFrontend", "no phonemes, for recordings without texts"),
     "mandarin": FrontendEntry("mandarin", "MandarinFrontend", "Mandarin: initials and finals with tone"),
     "mandarin-pinyin": FrontendEntry("mandarin", "mandarin_pinyin", "Mandarin: pinyin with tone"),
@@ -42,25 +42,25 @@ FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
         "japanese", "japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"
     ),
 }
-"""Our frontends by name."""
+"""The built-in frontends by name."""
 
 ANY_LANGUAGE: Final = "espeak"
-"""The frontend of the languages that have none of their own."""
+"""The default frontend of languages without another default."""
 
 DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandarin", "ja": "japanese"}
-"""Languages that espeak-ng reads badly → their frontends. All other languages have `ANY_LANGUAGE`."""
+"""The default frontends of languages that espeak-ng does not support well."""
 
 
 def default_frontend(language: str) -> str:
-    """Return the name of the frontend that a language has by default."""
+    """Return the name of the default frontend of a language."""
     code, *more = language.lower().replace("_", "-").split("-")
     return ANY_LANGUAGE if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, ANY_LANGUAGE)
 
 
 def third_party_frontends() -> Mapping[str, importlib.metadata.EntryPoint]:
-    """Return the frontends that other packages register, by name, not loaded yet; ours keep their names."""
-    found = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    return {point.name: point for point in sorted(found, key=lambda point: point.name) if point.name not in FRONTENDS}
+    """Return the entry points of other packages' frontends by name, except names of built-in frontends."""
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in FRONTENDS}
 
 
 def get_frontend(
@@ -73,23 +73,23 @@ def get_frontend(
     ends: bool | None = None,
     blanks: str | None = None,
 ) -> Frontend:
-    """Make a frontend.
+    """Create a frontend.
 
     Args:
-        name: one of `FRONTENDS`, or of those that other packages register. None for that of the language. Several, as
-            ``"espeak,zh=mandarin-ipa,ja=japanese"``, for a corpus of several languages: each is for the language before
-            it, the one without a language for all others; they share one table.
-        language: of texts whose language is not given; None for the frontend's own default.
-        symbols: the name of a table; a `Vocab`; or a table of the caller's own, where the position is the id. None for
-            the frontend's own. With ``"auto"``, any symbol is taken, and `Frontend.split` gives those to collect.
-        unknown: what becomes of a symbol that is not in the vocabulary: one of `UNKNOWN_POLICIES`.
-        punctuation: one of `PUNCTUATION_STYLES`, None for the frontend's own.
-        ends: put the table's start and end symbols around the ids of every text; None for as the table's system does.
-        blanks: where blanks are put between ids: ``"none"``, ``"between"`` or ``"around"``.
+        name: one of `FRONTENDS` or of other packages' frontends; None uses the default of the language. For a corpus of
+            several languages, a list such as ``"espeak,zh=mandarin-ipa,ja=japanese"``: each frontend is used for the
+            language before it, the one without a language for all others; they share one table.
+        language: the language of texts without a language; None uses the frontend's default.
+        symbols: the name of a table, a `Vocab`, or a list of symbols in the order of ids; None uses the frontend's
+            default. With ``"auto"``, all symbols are accepted, and `Frontend.split` returns those to collect.
+        unknown: the treatment of symbols that are not in the vocabulary: one of `UNKNOWN_POLICIES`.
+        punctuation: one of `PUNCTUATION_STYLES`; None uses the frontend's default.
+        ends: add the table's start and end symbols to every text; None does so if the table's system does.
+        blanks: the placement of blanks between ids: ``"none"``, ``"between"`` or ``"around"``.
 
     Raises:
-        ConfigurationError: there is no frontend of that name, its package is not installed, or an option has no such
-            value.
+        ConfigurationError: there is no frontend of that name, or an option is invalid.
+        MissingPackageError: the frontend's package is not installed.
     """
     if isinstance(symbols, str):
         symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
@@ -110,14 +110,14 @@ def _by_language(
     vocab = Vocab.from_table(symbols) if symbols else None
     frontends: dict[str, Frontend] = {}
     for piece in names.split(","):
-        code, equals, name = (part.strip() for part in piece.rpartition("="))
+        code, equals, name = (text.strip() for text in piece.rpartition("="))
         if code in frontends or not name or (equals and not code):
             raise ConfigurationError(
-                f"frontend: expected names separated by commas, each but one with its language before it, as in "
+                f"frontend: expected names separated by commas, all but one with a language, as in "
                 f"'espeak,zh=mandarin', found {names!r}"
             )
         options: dict[str, Any] = {"language": code or language, "unknown": "drop", "punctuation": punctuation}
-        # Where spaces separate symbols, they are those of the shared table; others are split by a table of their own.
+        # Frontends with spaces between symbols use the common table; others are split by their own table.
         frontend = _find(name)(**options, symbols=vocab)
         if vocab is None or not (isinstance(vocab, OpenVocab) or getattr(frontend, "spaced", False)):
             own = get_table("espeak") if name == ANY_LANGUAGE else None

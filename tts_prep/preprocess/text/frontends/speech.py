@@ -1,8 +1,8 @@
-"""Speak a text to samples with the espeak-ng library that ships in the espeakng-loader wheel.
+"""Speech synthesis with the espeak-ng library in the espeakng-loader package.
 
-espeak-ng is GPL-3.0-or-later; this module and the espeak frontend are the only ones of ours that load it.
+espeak-ng is GPL-3.0-or-later; only this module and the espeak frontend load it.
 
-The demo corpus and the benchmarks are spoken this way: nothing to download, and the same bytes everywhere.
+The demo corpus and the benchmarks are synthesized by it: nothing to download, and the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
 WORDS_PER_MINUTE_RANGE = (80, 450)
 PITCH_RANGE = (0, 100)
 
-# The names and numbers of espeak-ng's speak_lib.h.
+# Constants of espeak-ng's speak_lib.h.
 _AUDIO_OUTPUT_SYNCHRONOUS = 2
 _INITIALIZE_DONT_EXIT = 0x8000
 _INITIALIZE_PHONEME_EVENTS = 0x0001
@@ -61,16 +61,19 @@ _SynthCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, c
 def speak(
     text: str, *, voice: str = "en-us", words_per_minute: int = 175, pitch: int = 50
 ) -> tuple[npt.NDArray[np.int16], int]:
-    """Speak a text and return its waveform [n_samples], int16 and mono, and the sample rate in Hz (22,050).
+    """Synthesize a text. Return the waveform [n_samples], int16 and mono, and the sample rate in Hz (22,050).
 
-    The samples depend on the arguments alone, not on what was spoken before. Safe to call from several threads, and
-    beside phonemizer, which loads a copy of the library of its own.
+    The samples depend only on the arguments, not on earlier calls. It is safe to call from several threads, and
+    together with phonemizer, which loads its own copy of the library.
 
-    ``voice`` is a name that espeak-ng knows, with a variant behind a plus sign if wanted: ``en-us``, ``en-us+f3``.
-    ``words_per_minute`` is from 80 to 450; ``pitch`` is from 0 to 100 without a unit, 50 being the voice's own.
+    Args:
+        voice: a voice of espeak-ng, optionally with a variant: ``en-us``, ``en-us+f3``.
+        words_per_minute: 80 to 450.
+        pitch: 0 to 100, without a unit; 50 is the voice's default.
 
-    Raises ConfigurationError for a setting that espeak-ng does not have and for a library that cannot be loaded,
-    TextError for a text that holds control characters or nothing to say.
+    Raises:
+        ConfigurationError: a setting is invalid, or the library cannot be loaded.
+        TextError: the text contains control characters, or there is nothing to speak.
     """
     waveform, sample_rate, _ = speak_with_phones(text, voice=voice, words_per_minute=words_per_minute, pitch=pitch)
     return waveform, sample_rate
@@ -79,11 +82,11 @@ def speak(
 def speak_with_phones(
     text: str, *, voice: str = "en-us", words_per_minute: int = 175, pitch: int = 50
 ) -> tuple[npt.NDArray[np.int16], int, list[tuple[float, str]]]:
-    """Speak a text as `speak` does, and say when each phone begins, by espeak-ng's own events.
+    """Synthesize a text like `speak`, and return also the starts of phones, from espeak-ng's events.
 
     Returns:
-        The waveform, the sample rate, and for each phone the second at which it begins and its name as espeak-ng
-        writes it, empty for a pause. A phone ends where the next one begins, the last one with the waveform.
+        The waveform, the sample rate, and for each phone its start in seconds and its name in espeak-ng's notation,
+        empty for a pause. A phone ends where the next one starts, the last one with the waveform.
     """
     encoded = _encode(text)
     _check_range("words_per_minute", words_per_minute, WORDS_PER_MINUTE_RANGE)
@@ -98,7 +101,7 @@ def speak_with_phones(
             phones.extend(_phones(events))
         return 0
 
-    # espeak-ng holds no reference to it, so it has to live as long as the library does.
+    # espeak-ng has no reference to the callback, so it must live as long as the library.
     callback = _SynthCallback(keep)
     with _fresh_library() as (library, data_path):
         sample_rate = _initialize(library, data_path)
@@ -110,7 +113,7 @@ def speak_with_phones(
             encoded, len(encoded) + 1, 0, _POSITION_CHARACTER, 0, _CHARACTERS_UTF8, None, None
         )
         if status != 0:
-            raise TextError(f"{_shorten(text)}: espeak-ng cannot speak it, it gives status {status}")
+            raise TextError(f"{_shorten(text)}: espeak-ng cannot speak it, status {status}")
     waveform = np.frombuffer(b"".join(blocks), dtype=np.int16)
     if not waveform.any():
         raise TextError(f"{_shorten(text)}: espeak-ng finds nothing to say; expected a text with words")
@@ -118,12 +121,12 @@ def speak_with_phones(
 
 
 def _phones(events: int) -> Iterator[tuple[int, str]]:
-    """Yield sample and name of the phones in a list of events, up to the one that ends it."""
+    """Yield sample and name of each phone in a terminated list of events."""
     size = ctypes.sizeof(_Event)
     while (event := _Event.from_address(events)).type != _LIST_TERMINATED:
         if event.type == _PHONE:
             name = event.name.decode("utf-8", "replace")
-            # espeak-ng writes pauses as _ and _: by their length.
+            # espeak-ng names pauses _ or _:, by their length.
             yield event.sample, "" if name.startswith("_") else name
         events += size
 
@@ -151,11 +154,11 @@ def _check_range(name: str, value: int, bounds: tuple[int, int]) -> None:
 
 @contextmanager
 def _fresh_library() -> Iterator[tuple[ctypes.CDLL, Path]]:
-    """Load the library as in a new process, and unload it at the end; yield it and the folder of its data.
+    """Load a new copy of the library, and unload it at the end; yield it and its data folder.
 
-    espeak-ng keeps the position in its pitch flutter, its gain and more in variables that neither espeak_Initialize
-    nor espeak_Terminate resets, so a second text would sound otherwise than in a new process. A copy of the library
-    has variables of its own. It costs 4 ms.
+    espeak-ng stores the phase of its pitch flutter, its gain and more in variables that neither espeak_Initialize nor
+    espeak_Terminate resets, so that a second text would sound different. A copy of the library has its own variables.
+    Copying takes 4 ms.
     """
     original, data = espeak_library()
     with tempfile.TemporaryDirectory(prefix="tts-prep-speech-") as folder:
@@ -186,7 +189,7 @@ def _fresh_library() -> Iterator[tuple[ctypes.CDLL, Path]]:
 
 
 def _unload(library: ctypes.CDLL) -> None:
-    # ctypes never unloads by itself, and Windows does not delete a file that is loaded.
+    # ctypes never unloads libraries, and Windows cannot delete a loaded file.
     if sys.platform == "win32":
         _ctypes.FreeLibrary(library._handle)
     else:
@@ -202,14 +205,14 @@ def _initialize(library: ctypes.CDLL, data_path: Path) -> int:
             f"{data_path}: espeak-ng cannot read its data, status {sample_rate}; "
             "install the package espeakng-loader again"
         )
-    # Initializing seeds the noise of breathy voices from the clock.
+    # Initialization seeds the noise of breathy voices from the clock.
     library.espeak_ng_SetRandSeed(_SEED)
     return sample_rate
 
 
 def _set_voice(library: ctypes.CDLL, data_path: Path, voice: str) -> None:
     name, plus, variant = voice.partition("+")
-    # espeak-ng takes an unknown variant without a word and speaks with the plain voice.
+    # espeak-ng silently ignores an unknown variant.
     variant_exists = not plus or (data_path / "voices" / "!v" / variant).is_file()
     if not name or not variant_exists or library.espeak_SetVoiceByName(voice.encode("utf-8", "replace")) != 0:
         raise ConfigurationError(

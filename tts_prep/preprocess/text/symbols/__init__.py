@@ -1,4 +1,4 @@
-"""Symbol tables: the named ones as data, and those in files."""
+"""Symbol tables: named tables, and tables in files."""
 
 from tts_prep.preprocess.text.symbols.catalogue import TABLES, Blanks, SymbolTable, get_table, tables_with
 from tts_prep.preprocess.text.symbols.choice import AUTO, choose_symbols

@@ -1,4 +1,4 @@
-"""The named symbol tables: which there are, what each was made for, and where its ids come from."""
+"""The named symbol tables, with their systems and sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.symbols.file import parse_symbols
 
 Blanks = Literal["between", "around"]
-"""Where blank symbols stand: between all symbols, or also before the first and behind the last."""
+"""The placement of blanks: between all symbols, or also at both ends."""
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,16 @@ class SymbolTable:
     """A public symbol table. The symbols are in ``tables/NAME.txt``, in the order of their ids.
 
     Attributes:
-        name: what ``--symbols`` calls it.
-        made_for: the systems whose models have these ids.
-        source: where the ids are published.
-        licence: of that source.
-        pad: the symbol that pads batches.
-        unk, start, end, blank: the symbols for unknown ones, the ends of an utterance, and what stands between symbols.
-        ends: whether the system puts the start and end symbols around every utterance.
-        blanks: where the system puts blanks, None for nowhere.
-        characters: a text is split into single characters, although the table has longer symbols.
-        decomposed: the system decomposes texts (NFD) before it looks characters up.
+        name: the name for ``--symbols``.
+        made_for: the systems whose models use these ids.
+        source: the publication of the ids.
+        licence: the licence of the source.
+        pad: the padding symbol.
+        unk, start, end, blank: the symbols for unknown symbols, for the ends of utterances, and for blanks.
+        ends: whether the system adds the start and end symbols to every utterance.
+        blanks: the system's placement of blanks, or None.
+        characters: texts are split into single characters, although the table has longer symbols.
+        decomposed: the system decomposes texts (NFD) before lookup.
     """
 
     name: str
@@ -48,7 +48,7 @@ class SymbolTable:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols; the position is the id."""
+        """The symbols, in the order of their ids."""
         file = importlib.resources.files(__package__).joinpath("tables", f"{self.name}.txt")
         return parse_symbols(file.read_bytes(), f"{self.name}.txt")
 
@@ -93,7 +93,7 @@ _TABLES: Final = (
     ),
     SymbolTable(
         "kokoro",
-        "Kokoro-82M; ids that it leaves out are <unused-N>",
+        "Kokoro-82M; ids that it does not use are <unused-N>",
         "https://huggingface.co/hexgrad/Kokoro-82M, config.json",
         "Apache-2.0",
         pad="$",
@@ -230,7 +230,7 @@ def get_table(name: str) -> SymbolTable:
     """Return a named table.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: there is no table of that name.
     """
     if name not in TABLES:
         raise ConfigurationError(f"symbols: expected one of {', '.join(TABLES)}, found {name!r}")
@@ -238,6 +238,6 @@ def get_table(name: str) -> SymbolTable:
 
 
 def tables_with(symbols: Iterable[str]) -> list[str]:
-    """Return the names of the tables that have all of these symbols."""
-    wanted = set(symbols)
-    return [table.name for table in _TABLES if wanted.issubset(table.symbols)]
+    """Return the names of the tables that contain all of these symbols."""
+    required = set(symbols)
+    return [table.name for table in _TABLES if required.issubset(table.symbols)]

@@ -1,4 +1,4 @@
-"""What ``--symbols`` takes: the name of a table, a file, or ``auto``."""
+"""The values of ``--symbols``: the name of a table, a file, or ``auto``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tts_prep.preprocess.text.symbols.catalogue import TABLES
 from tts_prep.preprocess.text.symbols.file import check_unique, read_symbols
 
 AUTO: Final = "auto"
-"""In the place of a table: collect the symbols of the corpus."""
+"""The value for collecting the symbols of the corpus."""
 
 
 def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...]:
-    """Return the name of a table or ``"auto"`` as it is, and the symbols of any other value, which is a file.
+    """Return the name of a table or ``"auto"`` unchanged, and the symbols in a file for any other value.
 
-    A file with the name of a table is given as ``./NAME``.
+    Use ``./NAME`` for a file that has the name of a table.
 
     Args:
-        folder: what a relative path is relative to.
+        folder: the folder of a relative path.
 
     Raises:
-        ConfigurationError: there is neither a table of that name nor such a file, or the file is not a table.
+        ConfigurationError: the value is neither a table nor a file, or the file is not a table.
     """
     if value == AUTO or value in TABLES:
         return value
@@ -31,9 +31,9 @@ def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...]:
     if not path.exists():
         near = difflib.get_close_matches(value, (*TABLES, AUTO), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
-        raise ConfigurationError(f"symbols: {value}: neither a table nor a file, nor 'auto'; {hint}")
+        raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
     symbols = read_symbols(path)
-    # StyleTTS2's and VITS's tables have the apostrophe twice; a copy of them, longer or not, is allowed.
+    # StyleTTS2's and VITS's tables contain the apostrophe twice, which is allowed in copies of them.
     public = (table.symbols for table in TABLES.values())
     n_public = max((len(table) for table in public if symbols[: len(table)] == table), default=0)
     check_unique(symbols, path.name, n_public)

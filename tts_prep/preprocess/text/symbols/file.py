@@ -1,4 +1,4 @@
-"""Symbol tables in files: one symbol a line."""
+"""Symbol tables in files, with one symbol per line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tts_prep.format.regular_files import read_regular
 
 
 def read_symbols(path: Path) -> tuple[str, ...]:
-    """Read a table with one symbol a line, in the order of their ids; a line that is one space is the symbol space.
+    """Read a table with one symbol per line, in the order of ids. A line with a single space is the symbol space.
 
-    A file in which every line is a symbol, a space and an id, as PaddleSpeech's ``phone_id_map.txt``, is read so.
-    The specials are found by their names, as `tts_prep.preprocess.text.Vocab.from_table` says.
+    Every line may also be a symbol, a space and an id, as in PaddleSpeech's ``phone_id_map.txt``. Special symbols are
+    recognized by their names, see `tts_prep.preprocess.text.Vocab.from_table`.
 
     Raises:
         ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, ….
@@ -28,14 +28,14 @@ def read_symbols(path: Path) -> tuple[str, ...]:
 
 
 def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
-    """Return the symbols of a table's bytes.
+    """Parse the bytes of a table.
 
     Args:
-        name: of the file, for messages.
+        name: the name of the file, for messages.
 
     Raises:
         ConfigurationError: a line is empty.
-        UnicodeDecodeError: it is not UTF-8.
+        UnicodeDecodeError: the file is not UTF-8.
     """
     lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
     for number, line in enumerate(lines, 1):
@@ -45,7 +45,7 @@ def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
 
 
 def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return symbols in the order of the ids that stand behind them; lines as they are where some have none."""
+    """Return symbols in the order of the ids that follow them; unchanged lines if some have no id."""
     pairs = [line.rpartition(" ") for line in lines]
     if not all(symbol and number.isascii() and number.isdecimal() for symbol, _, number in pairs):
         return lines
@@ -53,24 +53,24 @@ def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
     missing = next((number for number in range(len(lines)) if number not in symbols), None)
     if missing is not None:
         raise ConfigurationError(
-            f"symbols: {name}: expected an id from 0 to {len(lines) - 1} once each, {missing} is missing"
+            f"symbols: {name}: expected each id from 0 to {len(lines) - 1} once, {missing} is missing"
         )
     return tuple(symbols[number] for number in range(len(lines)))
 
 
 def check_unique(symbols: tuple[str, ...], name: str, n_public: int = 0) -> None:
-    """Refuse a table that has a symbol twice: only one of its ids would be used.
+    """Check that no symbol is repeated, because only one of its ids would be used.
 
     Args:
-        n_public: the first so many symbols are a public table, which may have one twice.
+        n_public: the number of leading symbols that are a public table, which may contain repetitions.
 
     Raises:
-        ConfigurationError: the message gives both lines.
+        ConfigurationError: a symbol is repeated; the message has both lines.
     """
     lines: dict[str, int] = {}
     for number, symbol in enumerate(symbols, 1):
         earlier = lines.setdefault(symbol, number)
         if earlier != number and number > n_public:
             raise ConfigurationError(
-                f"symbols: {name}:{number}: the symbol {symbol!r} already stands in line {earlier}; remove one of them"
+                f"symbols: {name}:{number}: the symbol {symbol!r} is already in line {earlier}; remove one of them"
             )
