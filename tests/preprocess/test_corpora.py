@@ -196,7 +196,7 @@ def test_absolute_paths_stand_as_they_are_and_give_ids_relative_to_the_root(tmp_
     ("columns", "message"),
     [
         ("path", "expected 'text' among 'path'"),
-        ("path|text|text", "'text' stands twice"),
+        ("path|text|text", "'text' is repeated"),
         ("path|text|mel_start", "cannot be called 'mel_start'"),
         ("path|text|my col", "cannot be called 'my col'"),
     ],
@@ -339,7 +339,7 @@ def test_rows_that_do_not_match_between_the_files_are_failures(tmp_path: Path) -
         ("u2", "wav.scp:2", "wav.scp:2: 'u2' has a recording, but no line in text"),
         ("u3", "text:3", "text:3: 'u3' has no speaker in utt2spk"),
         ("u4", "text:4", "text:4: 'u4' has a text, but no recording in wav.scp"),
-        ("u1", "text:2", "text:2: the id 'u1' already stands in text:1, and only that line is used"),
+        ("u1", "text:2", "text:2: the id 'u1' is already used in text:1; only that line is used"),
     ]
 
 
@@ -367,7 +367,7 @@ def test_lists_of_ids_become_the_column_split(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"test.txt:1: the corpus has no utterance 'u2'"):
         list(with_splits(items[:2], lists))
     write_text(tmp_path / "test.txt", "u1\n")
-    with pytest.raises(ConfigurationError, match=r"'u1' is in the split 'valid' already, by valid.txt:1"):
+    with pytest.raises(ConfigurationError, match=r"'u1' is already in the split 'valid', by valid.txt:1"):
         list(with_splits(items, lists))
 
 

@@ -1,4 +1,4 @@
-"""Corpus readers: from a root folder to utterances."""
+"""Corpus readers: they yield the utterances of a corpus."""
 
 from tts_prep.preprocess.corpora.aishell3 import read_aishell3
 from tts_prep.preprocess.corpora.baker import read_baker

@@ -13,7 +13,7 @@ from tts_prep.preprocess.corpora.subsets import chosen_subsets
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 TEXTS: Final = ("pinyin", "characters")
-"""What may be spoken: the corpus's pinyin, or its characters."""
+"""Values of the option ``text``: the corpus's pinyin, or its characters."""
 
 _SUBSETS: Final = ("train", "test")
 _SPEAKER_LENGTH: Final = len("SSB0005")
@@ -28,20 +28,20 @@ def read_aishell3(root: Path, subsets: Sequence[str] = (), text: str = "pinyin")
     ``age_group`` (A below 14, B 14 to 25, C 26 to 40, D above), ``gender`` and ``accent``. Texts have no punctuation.
 
     Args:
-        subsets: ``"train"`` or ``"test"``; none means all that are there.
-        text: ``"pinyin"``: what is spoken is the pinyin, and the characters become the column ``characters``;
-            ``"characters"``: the other way round, with the column ``pinyin``.
+        subsets: ``"train"`` or ``"test"``; default: all that exist.
+        text: ``"pinyin"``: the text is the pinyin, and the characters become the column ``characters``;
+            ``"characters"``: the text is the characters, and the pinyin becomes the column ``pinyin``.
 
     Raises:
-        CorpusError: this is no AISHELL-3 corpus.
-        ConfigurationError: a subset is not there, or ``text`` is neither.
+        CorpusError: the folder is not an AISHELL-3 corpus.
+        ConfigurationError: a subset does not exist, or ``text`` is not one of `TEXTS`.
     """
     if text not in TEXTS:
         raise ConfigurationError(f"text: expected one of {', '.join(TEXTS)}, found {text!r}")
-    there = [name for name in _SUBSETS if (root / name / "content.txt").exists()]
-    if not there:
+    existing = [name for name in _SUBSETS if (root / name / "content.txt").exists()]
+    if not existing:
         raise CorpusError(f"{root}: expected the AISHELL-3 corpus, with train/content.txt or test/content.txt")
-    chosen = chosen_subsets(root, there, subsets)
+    chosen = chosen_subsets(root, existing, subsets)
     speakers = _read_speakers(root / "spk-info.txt")
     for subset in chosen:
         for place, line in read_lines(root / subset / "content.txt"):
@@ -58,18 +58,18 @@ def _parse(where: str, subset: str, line: str, text: str, speakers: dict[str, di
         return Failure(identifier, where, "corpus", reason)
     wrong = [token for token in tokens[1::2] if not _PINYIN.fullmatch(token)]
     if wrong:
-        reason = f"{where}: expected pinyin with its tone after each character, found {wrong[0]!r}"
+        reason = f"{where}: expected pinyin with a tone after each character, found {wrong[0]!r}"
         return Failure(identifier, where, "corpus", reason)
     characters, pinyin = "".join(tokens[::2]), " ".join(tokens[1::2])
     speaker = identifier[:_SPEAKER_LENGTH]
-    spoken, column, other = (pinyin, "characters", characters) if text == "pinyin" else (characters, "pinyin", pinyin)
+    chosen, column, other = (pinyin, "characters", characters) if text == "pinyin" else (characters, "pinyin", pinyin)
     meta = {"split": subset, **speakers.get(speaker, {}), column: other}
     audio = f"{subset}/wav/{speaker}/{identifier}.wav"
-    return Utterance(identifier, spoken, audio, where, speaker, meta, normalized=text == "pinyin")
+    return Utterance(identifier, chosen, audio, where, speaker, meta, normalized=text == "pinyin")
 
 
 def _read_speakers(path: Path) -> dict[str, dict[str, str]]:
-    """Return speaker → columns, of lines 'SSB0005 B female north'; those that begin with # are remarks."""
+    """Return speaker → columns from lines such as ``SSB0005 B female north``; lines that start with # are comments."""
     speakers: dict[str, dict[str, str]] = {}
     for where, line in read_lines(path) if path.exists() else ():
         if isinstance(line, Failure):

@@ -1,4 +1,4 @@
-"""The Baker corpus of Mandarin (BZNSYP, CSMSC), and folders of the same shape."""
+"""The Baker corpus of Mandarin (BZNSYP, CSMSC), and corpora of the same layout."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tts_prep.quantities import count_text
 
 SPEAKER: Final = "baker"
 TEXTS: Final = ("pinyin", "characters")
-"""What may be spoken: the corpus's pinyin, or its characters."""
+"""Values of the option ``text``: the corpus's pinyin, or its characters."""
 
 _LIST: Final = "ProsodyLabeling/000001-010000.txt"
 _PROSODY: Final = re.compile(r"#[1-4]")
-# One sentence has the letter B, at full width, and one the letter P.
+# One sentence contains a full-width letter B, and one a letter P.
 _TOKEN: Final = re.compile(r"(?P<mark>#[1-4])|(?P<syllable>[\u3007\u3400-\u9fffA-Za-zＡ-Ｚａ-ｚ])|\S")
 _ERHUA: Final = re.compile(r"(?!er)[a-zü:]+r[1-5]")
 _PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
@@ -27,17 +27,17 @@ _PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
 def read_baker(root: Path, text: str = "pinyin") -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``ProsodyLabeling/000001-010000.txt`` with their ``Wave/<id>.wav``.
 
-    Each has two lines: ``000001<tab>卡尔普#2陪外孙#1玩滑梯#4。``, and after a tab the pinyin as it is spoken,
-    ``ka2 er2 pu3 …``. An ending -r is one syllable with the one before it: 一点儿 is ``yi4 dianr3``.
+    Each utterance has two lines: ``000001<tab>卡尔普#2陪外孙#1玩滑梯#4。``, and a tab with the pinyin as spoken,
+    ``ka2 er2 pu3 …``. A final -r belongs to the previous syllable: 一点儿 is ``yi4 dianr3``.
 
     Args:
-        text: ``"pinyin"``: what is spoken is the pinyin with the marks ``#1`` to ``#4`` and the punctuation of the
-            first line, and the characters become the column ``characters``; ``"characters"``: what is spoken is the
-            first line, and the pinyin becomes the column ``pinyin``.
+        text: ``"pinyin"``: the text is the pinyin with the marks ``#1`` to ``#4`` and the punctuation of the first
+            line, and the characters become the column ``characters``; ``"characters"``: the text is the first line,
+            and the pinyin becomes the column ``pinyin``.
 
     Raises:
-        CorpusError: there is no list, no ``Wave`` folder, or no row.
-        ConfigurationError: ``text`` is neither.
+        CorpusError: the list or the folder ``Wave`` is missing, or the list is empty.
+        ConfigurationError: ``text`` is not one of `TEXTS`.
     """
     if text not in TEXTS:
         raise ConfigurationError(f"text: expected one of {', '.join(TEXTS)}, found {text!r}")
@@ -46,7 +46,7 @@ def read_baker(root: Path, text: str = "pinyin") -> Iterator[Utterance | Failure
     lines = read_lines(root / _LIST)
     first: tuple[str, str | Failure] | None = next(lines)
     if not (root / "Wave").is_dir():
-        raise CorpusError(f"{root / 'Wave'}: no such folder; expected the recordings, one <id>.wav a sentence")
+        raise CorpusError(f"{root / 'Wave'}: no such folder; expected one recording <id>.wav per sentence")
     while first is not None:
         where, line = first
         second = next(lines, None)
@@ -75,31 +75,31 @@ def _parse(where: str, line: str, pinyin: list[str], text: str) -> Utterance | F
     if text == "characters":
         return Utterance(identifier, written, audio, where, SPEAKER, {"pinyin": " ".join(pinyin)})
     try:
-        spoken = with_marks(written, pinyin)
+        marked = with_marks(written, pinyin)
     except ValueError as error:
         return Failure(identifier, where, "corpus", f"{where}: {error}")
-    return Utterance(identifier, spoken, audio, where, SPEAKER, {"characters": characters}, normalized=True)
+    return Utterance(identifier, marked, audio, where, SPEAKER, {"characters": characters}, normalized=True)
 
 
 def with_marks(written: str, pinyin: list[str]) -> str:
-    """Return pinyin with the prosody marks and the punctuation of the characters that it is the reading of.
+    """Insert the prosody marks and the punctuation of a line of characters into its pinyin.
 
     Raises:
-        ValueError: a syllable is no pinyin, or there are more or fewer of them than characters.
+        ValueError: a syllable is not pinyin, or the numbers of syllables and characters differ.
     """
     wrong = [syllable for syllable in pinyin if not _PINYIN.fullmatch(syllable)]
     if wrong:
-        raise ValueError(f"expected syllables of pinyin with their tones, found {wrong[0]!r}")
-    found: list[str] = []
+        raise ValueError(f"expected pinyin syllables with tones, found {wrong[0]!r}")
+    tokens: list[str] = []
     n_read = 0
     for token in _TOKEN.finditer(written):
         if token.lastgroup != "syllable":
-            found.append(token[0])
+            tokens.append(token[0])
         elif token[0] == "儿" and 0 < n_read <= len(pinyin) and _ERHUA.fullmatch(pinyin[n_read - 1]):
             continue
         else:
-            found += pinyin[n_read : n_read + 1]
+            tokens += pinyin[n_read : n_read + 1]
             n_read += 1
     if n_read != len(pinyin):
         raise ValueError(f"{count_text(len(pinyin), 'syllable')} of pinyin for {count_text(n_read, 'character')}")
-    return " ".join(found)
+    return " ".join(tokens)

@@ -1,4 +1,4 @@
-"""The CSS10 corpora: one speaker each of ten languages, from LibriVox."""
+"""The CSS10 corpora: ten languages with one speaker each, from LibriVox."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _BOOKS: Final[Mapping[str, tuple[str, ...]]] = {
     "zh": ("call_to_arms", "chao_hua_si_she"),
 }
 _ROMANIZED: Final = frozenset({"ja", "zh"})
-"""Languages whose third field is no text as it is spoken, but Latin letters."""
+"""Languages whose third field is a romanization instead of the normalized text."""
 
 
 def read_css10(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``transcript.txt``: ``lesmis/lesmis_0000.wav|text|normalized text|seconds``.
 
-    The root is the folder of one language, or holds several of these. The language is told by the books, and becomes
-    the column ``language``; the book becomes ``book``. The third field is spoken; for Japanese and Chinese, whose third
-    field is romanized, the second.
+    The root is the folder of one language, or a folder of such folders. The language is recognized by the names of its
+    books, and becomes the column ``language``; the book becomes ``book``. The text is the third field, and the second
+    one for Japanese and Chinese, whose third field is romanized.
 
     Args:
-        subsets: codes of languages; none means all that are there.
+        subsets: codes of languages; default: all that exist.
 
     Raises:
-        CorpusError: there is no transcript, or one of another corpus.
-        ConfigurationError: a language is not there.
+        CorpusError: there is no transcript, or it belongs to another corpus.
+        ConfigurationError: a language does not exist.
     """
     folders = css10_languages(root)
     for language in chosen_subsets(root, list(folders), subsets):
@@ -52,26 +52,26 @@ def read_css10(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | 
 
 
 def css10_languages(root: Path) -> dict[str, str]:
-    """Return the languages in a folder: code → its folder, relative and with a final ``/``; empty for the root itself.
+    """Return the languages in a folder: code → relative folder with a final ``/``, or an empty string for the root.
 
     Raises:
-        CorpusError: there is none.
+        CorpusError: the folder has no language of CSS10.
     """
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected a language of CSS10, with {_TRANSCRIPT}")
     folders = [""] if (root / _TRANSCRIPT).exists() else [f"{name}/" for name in subfolders(root)]
-    found = {
+    languages = {
         language: folder
         for folder in folders
         for language, books in _BOOKS.items()
         if (root / folder / _TRANSCRIPT).exists() and any((root / folder / book).is_dir() for book in books)
     }
-    if not found:
+    if not languages:
         raise CorpusError(
             f"{root}: expected a language of CSS10, with {_TRANSCRIPT} and the folder of a book such as lesmis/, or a "
             "folder of several languages"
         )
-    return found
+    return languages
 
 
 def _parse(where: str, folder: str, line: str, language: str) -> Utterance | Failure:

@@ -1,4 +1,4 @@
-"""File lists: one line a recording, fields separated by ``|``, as NVIDIA's, VITS's and StyleTTS2's lists are."""
+"""File lists: one recording per line, fields separated by ``|``, as used by NVIDIA's models, VITS and StyleTTS2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.preprocess.corpora.list_columns import MAX_ROWS, guess_columns, nu
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 ANONYMOUS = "0"
-"""The speaker of a list without speakers, as StyleTTS2 has it."""
+"""The speaker of a list without speakers, as in StyleTTS2."""
 
 _KNOWN = ("path", "text", "speaker", "id", "-")
 
@@ -30,21 +30,20 @@ def read_filelist(
 
     Args:
         file: the list.
-        root: what relative paths are relative to; absolute ones are taken as they stand. Default: the list's folder.
-        columns: the names of the fields, such as ``"path|text|speaker"``. ``path`` and ``text`` are needed; ``id`` is
-            the path without its suffix where it is missing, ``speaker`` is ``"0"``; ``-`` is not used; any other name
-            becomes a column, of numbers where all of its values are. By default what `guess_columns` makes of the
-            list's rows.
-        texts: False: ``text`` may be missing, and a list of paths alone is one.
-        report: called with one line that says which field was taken for what.
+        root: folder of relative paths; absolute paths are used unchanged. Default: the list's folder.
+        columns: the names of the fields, such as ``"path|text|speaker"``. ``path`` and ``text`` are required; ``id``
+            defaults to the path without its suffix, and ``speaker`` to ``"0"``; a field named ``-`` is ignored; any
+            other name becomes a column, numeric if all values are numbers. Default: the result of `guess_columns`.
+        texts: whether ``text`` is required. If False, a list of paths is valid.
+        report: called with one line that describes the columns.
 
     Raises:
-        CorpusError: the list cannot be read, holds no line, or its columns cannot be guessed.
-        ConfigurationError: the columns cannot be those of a list.
+        CorpusError: the list cannot be read, is empty, or its columns cannot be guessed.
+        ConfigurationError: ``columns`` is invalid.
     """
     root = root or file.parent
     names = parse_columns(columns or _guess(file, texts), texts)
-    report(f"columns: {'|'.join(names)}{'' if columns else ' (guessed; --columns names others)'}")
+    report(f"columns: {'|'.join(names)}{'' if columns else ' (guessed; override with --columns)'}")
     numbers = _numbers(file, names)
     for where, line in read_lines(file):
         yield line if isinstance(line, Failure) else _parse(where, line, names, numbers, root)
@@ -61,27 +60,27 @@ def _guess(file: Path, texts: bool) -> str:
 
 
 def _numbers(file: Path, names: Sequence[str]) -> frozenset[str]:
-    """Return the further columns of a list that hold numbers only."""
-    further = [i for i, name in enumerate(names) if name not in _KNOWN and name != "language"]
-    if not further:
+    """Return the additional columns of a list that contain only numbers."""
+    additional = [i for i, name in enumerate(names) if name not in _KNOWN and name != "language"]
+    if not additional:
         return frozenset()
     rows = (_fields(line) for _, line in read_lines(file) if isinstance(line, str))
-    values = [[row[i] for i in further] for row in rows if len(row) == len(names)]
-    return number_columns(values, [names[i] for i in further])
+    values = [[row[i] for i in additional] for row in rows if len(row) == len(names)]
+    return number_columns(values, [names[i] for i in additional])
 
 
 def parse_columns(columns: str, texts: bool = True) -> tuple[str, ...]:
-    """Return the names of the columns of a list.
+    """Parse the names of the columns of a list.
 
     Raises:
-        ConfigurationError: a name is missing, stands twice or is one that the store uses for something else.
+        ConfigurationError: a name is missing, repeated or reserved for a column of the index.
     """
     names = tuple(name.strip() for name in columns.split("|"))
     for name in names:
         if name not in _KNOWN and (name in FIXED_COLUMNS or not name.isidentifier()):
-            raise ConfigurationError(f"columns: a column of a list cannot be called {name!r}, in {columns!r}")
+            raise ConfigurationError(f"columns: a column of a list cannot be named {name!r}, in {columns!r}")
         if name != "-" and names.count(name) > 1:
-            raise ConfigurationError(f"columns: {name!r} stands twice in {columns!r}")
+            raise ConfigurationError(f"columns: {name!r} is repeated in {columns!r}")
     for name in ("path", "text"):
         if name not in names and (texts or name != "text"):
             raise ConfigurationError(f"columns: expected '{name}' among {columns!r}, such as 'path|text|speaker'")
@@ -101,11 +100,11 @@ def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str
         expected = f"expected {len(names)} fields separated by '|' ({'|'.join(names)}), found {len(fields)}"
         return Failure(identifier, where, "corpus", f"{where}: {expected}")
     if not path:
-        return Failure(identifier, where, "corpus", f"{where}: expected the path of a recording, found none")
+        return Failure(identifier, where, "corpus", f"{where}: the path of the recording is empty")
     meta: dict[str, str | float] = {}
     for name, value in row.items():
         if name in numbers:
-            # A number that is missing is NaN in the store.
+            # A missing number is NaN in the store.
             meta.update({name: float(value)} if value else {})
         elif name not in _KNOWN:
             meta[name] = value
@@ -113,7 +112,7 @@ def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str
 
 
 def _without_placeholder(path: str, root: Path) -> str:
-    """Return a path without the ``DUMMY1/`` of VITS's lists, which stands for the folder of the recordings."""
+    """Remove the placeholder ``DUMMY1/`` of VITS's lists for the folder of the recordings."""
     placeholder, slash, rest = path.partition("/")
     if slash and re.fullmatch(r"DUMMY\d*", placeholder) and not (root / placeholder).is_dir():
         return rest
@@ -121,7 +120,7 @@ def _without_placeholder(path: str, root: Path) -> str:
 
 
 def _identifier(path: str, root: Path) -> str:
-    """Return the path without suffix, relative to the root where it lies below it."""
+    """Return the path without suffix, relative to the root if it is below it."""
     pure = PurePosixPath(path)
     if pure.is_absolute() and pure.is_relative_to(root.absolute().as_posix()):
         pure = pure.relative_to(root.absolute().as_posix())

@@ -1,4 +1,4 @@
-"""The JSUT corpus: one speaker of Japanese, in nine subsets."""
+"""The JSUT corpus: one speaker of Japanese, nine subsets."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def read_jsut(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | F
     A line is ``BASIC5000_0001:text``. The subset, such as ``basic5000``, becomes the column ``subset``.
 
     Args:
-        subsets: names of subsets; none means all that are there.
+        subsets: names of subsets; default: all that exist.
 
     Raises:
-        CorpusError: no folder here has a transcript.
-        ConfigurationError: a subset is not there.
+        CorpusError: no folder in the root has a transcript.
+        ConfigurationError: a subset does not exist.
     """
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected the JSUT corpus, with basic5000/{_TRANSCRIPT}")
-    there = [name for name in subfolders(root) if (root / name / _TRANSCRIPT).exists()]
-    if not there:
-        hint = f"; give {root.parent}, and --subset {root.name}" if (root / _TRANSCRIPT).exists() else ""
+    existing = [name for name in subfolders(root) if (root / name / _TRANSCRIPT).exists()]
+    if not existing:
+        hint = f"; use {root.parent} with --subset {root.name}" if (root / _TRANSCRIPT).exists() else ""
         raise CorpusError(f"{root}: expected the JSUT corpus, with folders such as basic5000/{_TRANSCRIPT}{hint}")
-    for subset in chosen_subsets(root, there, subsets):
+    for subset in chosen_subsets(root, existing, subsets):
         for place, line in read_lines(root / subset / _TRANSCRIPT):
             where = f"{subset}/{place}"
             if isinstance(line, Failure):
                 yield line
                 continue
-            # A text may hold a colon itself.
+            # A text may contain colons.
             identifier, colon, text = (part.strip() for part in line.partition(":"))
             if not (identifier and colon and text):
                 yield Failure(identifier, where, "corpus", f"{where}: expected 'id:text', found {line[:60]!r}")

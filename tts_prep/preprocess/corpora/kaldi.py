@@ -1,4 +1,4 @@
-"""Data folders of Kaldi and ESPnet, and SpeeChain's, whose files have other names."""
+"""Data folders of Kaldi and ESPnet, and of SpeeChain, which uses other file names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 _RECORDINGS = ("wav.scp", "idx2wav")
-# SpeeChain's generators name texts after their format; those with punctuation say more.
+# SpeeChain names texts after their format; those with punctuation are preferred.
 _TEXTS = ("text", "idx2text", "idx2punc_text", "idx2no-punc_text")
 _SPEAKERS = ("utt2spk", "idx2spk")
 _COLUMNS = {
@@ -22,22 +22,22 @@ _COLUMNS = {
     "language": ("utt2lang", "idx2lang"),
 }
 _SPEAKER_COLUMNS = {"gender": ("spk2gender", "spk2gen"), "language": ("spk2lang",)}
-# Made from the audio by Kaldi's tools, or of no use here.
+# Computed from the audio by Kaldi's tools, or not needed.
 _NOT_COLUMNS = ("spk", "uniq", "dur", "num_frames", "wav_len", "feat", "feat_len", "wav", "text", "category")
 
 
 def read_kaldi(root: Path) -> Iterator[Utterance | Failure]:
     """Yield the utterances of a Kaldi data folder, in the order of ``segments`` or of ``wav.scp``.
 
-    ``wav.scp``, ``text`` and, where they are there, ``segments``, ``utt2spk``, ``spk2gender`` or ``utt2gender``,
-    ``utt2lang``; each other ``utt2NAME`` becomes the column NAME. SpeeChain's ``idx2wav``, ``idx2text`` (or
-    ``idx2punc_text``, or ``idx2no-punc_text``), ``idx2spk``, ``idx2gen`` are the same under other names. Without
+    Required files are ``wav.scp`` and ``text``. Optional files are ``segments``, ``utt2spk``, ``spk2gender`` or
+    ``utt2gender``, and ``utt2lang``; any other ``utt2NAME`` becomes the column NAME. SpeeChain's ``idx2wav``,
+    ``idx2text`` (or ``idx2punc_text``, or ``idx2no-punc_text``), ``idx2spk`` and ``idx2gen`` are equivalent. Without
     ``utt2spk``, the speaker is ``"0"``.
 
-    A recording that is a command (``sph2pipe … |``) is refused, not run; so is one inside an archive (``a.ark:17``).
+    Commands (``sph2pipe … |``) are not run; they fail, and so do recordings inside an archive (``a.ark:17``).
 
     Raises:
-        CorpusError: there is no ``wav.scp`` or no ``text``, or one of them is empty.
+        CorpusError: ``wav.scp`` or ``text`` is missing or empty.
     """
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected a Kaldi data folder with wav.scp and text")
@@ -67,7 +67,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Table:
-    """A file of ``key value`` lines; lines that cannot be used are failures."""
+    """A file of ``key value`` lines; invalid lines become failures."""
 
     file: str
     rows: Mapping[str, _Row]
@@ -76,7 +76,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Segment:
-    """An utterance's part of a recording."""
+    """An utterance as a segment of a recording."""
 
     id: str
     where: str
@@ -87,7 +87,7 @@ class _Segment:
 
 @dataclass(frozen=True)
 class _Columns:
-    """What is known of utterances besides recording and text: tables by utterance, and tables by speaker."""
+    """Additional columns: tables by utterance and tables by speaker."""
 
     speakers: _Table
     by_utterance: Mapping[str, _Table]
@@ -106,11 +106,11 @@ class _Columns:
             if path.is_file():
                 by_utterance[name] = _read_table(root, (path.name,))
         by_speaker = {name: _read_table(root, files) for name, files in _SPEAKER_COLUMNS.items()}
-        found = {name: table for name, table in by_utterance.items() if table.file}
-        return cls(_read_table(root, _SPEAKERS), found, {n: table for n, table in by_speaker.items() if table.file})
+        existing = {name: table for name, table in by_utterance.items() if table.file}
+        return cls(_read_table(root, _SPEAKERS), existing, {n: table for n, table in by_speaker.items() if table.file})
 
     def of(self, identifier: str, speaker: str) -> dict[str, str | float]:
-        """Return the columns of an utterance; what its tables do not have is empty."""
+        """Return the columns of an utterance; missing values are empty."""
         empty = _Row("", "")
         meta = {name: table.rows.get(speaker, empty).value for name, table in self.by_speaker.items()}
         for name, table in self.by_utterance.items():
@@ -138,7 +138,7 @@ def _utterance(segment: _Segment, texts: _Table, columns: _Columns) -> Utterance
 
 
 def _segments(root: Path, recordings: _Table) -> Iterator[_Segment | Failure]:
-    """Yield the utterances of ``segments``, or whole recordings where there is no such file."""
+    """Yield the utterances of ``segments``, or complete recordings if that file does not exist."""
     if not (root / "segments").exists():
         for identifier, row in recordings.rows.items():
             yield _checked(_Segment(identifier, row.where, row.value))
@@ -156,7 +156,7 @@ def _segments(root: Path, recordings: _Table) -> Iterator[_Segment | Failure]:
             yield Failure(identifier, where, "corpus", reason)
             continue
         recording = recordings.rows.get(name)
-        # An end of −1 means that of the recording.
+        # An end of −1 is the end of the recording.
         if recording is None:
             reason = f"{where}: the recording '{name}' has no line in {recordings.file}"
             yield Failure(identifier, where, "corpus", reason)
@@ -170,11 +170,11 @@ def _segments(root: Path, recordings: _Table) -> Iterator[_Segment | Failure]:
 def _checked(segment: _Segment) -> _Segment | Failure:
     audio = segment.audio
     if audio.endswith("|") or audio.startswith("|"):
-        reason = f"a command, '{audio[:60]}'; commands are not run: write its output to a file, and give that"
+        reason = f"a command, '{audio[:60]}'; commands are not run; write its output to a file and use that"
     elif audio == "-":
         reason = "standard input; expected the path of a file"
     elif ".ark:" in audio or audio.endswith("]"):
-        reason = f"a part of an archive, '{audio[:60]}'; expected the path of a recording: extract it"
+        reason = f"a part of an archive, '{audio[:60]}'; expected the path of a recording; extract it"
     elif not audio:
         reason = "no path of a recording"
     else:
@@ -183,9 +183,9 @@ def _checked(segment: _Segment) -> _Segment | Failure:
 
 
 def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> _Table:
-    """Read the first of several files that is there.
+    """Read the first of several files that exists.
 
-    A value is all that stands behind the key; a key that stands twice keeps its first value, and the second line fails.
+    The value is the rest of the line after the key. If a key is repeated, the first line is used, the others fail.
     """
     file = next((name for name in files if (root / name).is_file()), None)
     if file is None:
@@ -200,7 +200,7 @@ def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> 
             continue
         key, _, value = line.strip().replace("\t", " ", 1).partition(" ")
         if key in rows:
-            reason = f"{where}: the id '{key}' already stands in {rows[key].where}, and only that line is used"
+            reason = f"{where}: the id '{key}' is already used in {rows[key].where}; only that line is used"
             failures.append(Failure(key, where, "corpus", reason))
             continue
         rows[key] = _Row(value.strip(), where)

@@ -18,19 +18,20 @@ _TRANSCRIPTS: Final = "transcript*.txt"
 def read_kss(root: Path) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``transcript.v.1.4.txt`` with their recordings, such as ``1/1_0000.wav``.
 
-    Fields are the recording, the text as written, the text with numbers and letters written out, which is spoken, the
-    same decomposed into jamo, seconds, and English, which becomes the column ``translation``. Earlier versions lack
-    the last field, and the first one the third too; of several versions, the last is read. The recordings lie beside
-    the transcript, or in ``kss/`` as in the archive.
+    The fields are the recording, the original text, the normalized text, the normalized text decomposed into jamo, the
+    duration in seconds, and an English translation, which becomes the column ``translation``. The normalized text is
+    used. Earlier versions lack the translation, and the first version also lacks the normalized text. If there are
+    several transcripts, the latest version is read. The recordings are next to the transcript, or in ``kss/`` as in
+    the archive.
 
     Raises:
-        CorpusError: there is no transcript, or no row.
+        CorpusError: there is no transcript, or it is empty.
     """
-    found = sorted(root.glob(_TRANSCRIPTS))
-    if not found:
+    transcripts = sorted(root.glob(_TRANSCRIPTS))
+    if not transcripts:
         raise CorpusError(f"{root}: expected the KSS corpus, with transcript.v.1.4.txt and the folders 1, 2, 3 and 4")
     folder = "kss/" if (root / "kss").is_dir() and not (root / "1").is_dir() else ""
-    for where, line in read_lines(found[-1]):
+    for where, line in read_lines(transcripts[-1]):
         yield line if isinstance(line, Failure) else _parse(where, line, folder)
 
 
@@ -40,7 +41,7 @@ def _parse(where: str, line: str, folder: str) -> Utterance | Failure:
     if len(fields) not in (4, 5, 6) or not name.name:
         reason = f"{where}: expected 'recording|text|text as spoken|jamo|seconds|translation', found {line[:60]!r}"
         return Failure(name.stem, where, "corpus", reason)
-    # With four fields, the third is the jamo of the text as it is written.
+    # With four fields, the third is the original text decomposed into jamo.
     has_spoken = len(fields) > 4 and bool(fields[2])
     meta = {"translation": fields[5]} if len(fields) == 6 else {}
     text = fields[2] if has_spoken else fields[1]

@@ -18,22 +18,22 @@ _ORIGINAL = ".original.txt"
 def read_libritts(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``<subset>/<speaker>/<chapter>/<id>.wav`` with their normalized texts.
 
-    The subset becomes the column ``split``, the chapter ``chapter``; ``speakers.tsv`` gives ``gender``. A recording
-    with an original text only is normalized by the frontend.
+    The subset becomes the column ``split``, the chapter ``chapter``; ``gender`` is from ``speakers.tsv``. A recording
+    that has only an original text is normalized by the frontend.
 
     Args:
-        subsets: names such as ``"train-clean-100"``; none means all that are there.
+        subsets: names such as ``"train-clean-100"``; default: all that exist.
 
     Raises:
-        CorpusError: this is no LibriTTS corpus.
-        ConfigurationError: a subset is not there.
+        CorpusError: the folder is not a LibriTTS corpus.
+        ConfigurationError: a subset does not exist.
     """
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected a LibriTTS corpus with folders such as train-clean-100/")
-    there = [name for name in subfolders(root) if name.split("-")[0].split("_")[0] in ("train", "dev", "test")]
-    if not there:
+    existing = [name for name in subfolders(root) if name.split("-")[0].split("_")[0] in ("train", "dev", "test")]
+    if not existing:
         raise CorpusError(f"{root}: expected a LibriTTS corpus with folders such as train-clean-100/, found none")
-    chosen = chosen_subsets(root, there, subsets)
+    chosen = chosen_subsets(root, existing, subsets)
     genders = _read_genders(root / "speakers.tsv")
     empty = True
     for subset in chosen:
@@ -59,9 +59,9 @@ def _utterance(root: Path, audio: str, speaker: str, meta: dict[str, str]) -> Ut
 
 
 def _read_genders(path: Path) -> dict[str, str]:
-    """Return speaker → gender, of a table with tabs and a header: READER, GENDER, SUBSET, NAME.
+    """Return speaker → gender from a TSV file with the header READER, GENDER, SUBSET, NAME.
 
-    Some of its rows have more cells than its header, since names hold tabs.
+    Some rows have more cells than the header, because names contain tabs.
     """
     if not path.exists():
         return {}

@@ -1,4 +1,4 @@
-"""Lines of a corpus's text files."""
+"""Reading the text files of a corpus line by line."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from tts_prep.preprocess.corpora.utterance import Failure
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
-    """Yield the lines of a UTF-8 file, each with where it stands (``metadata.csv:41``).
+    """Yield the lines of a UTF-8 file as pairs (location, line), such as ``("metadata.csv:41", …)``.
 
-    Lines end with LF or CRLF and nothing else (text may hold other separators of Unicode); a byte order mark is
-    skipped, and so are lines without any visible character. A line that is not UTF-8 is yielded as a failure.
+    Lines end with LF or CRLF only, because texts may contain other line separators of Unicode. A byte order mark and
+    blank lines are skipped. A line that is not UTF-8 is yielded as a failure.
 
     Raises:
-        CorpusError: the file cannot be read, or holds no line at all.
+        CorpusError: the file cannot be read, or has no lines.
     """
     try:
         data = read_regular(path)
     except FileNotFoundError:
         below = sorted(path.parent.glob(f"*/{glob.escape(path.name)}"))
-        hint = f"give {below[0].parent}" if below else f"is {path.parent} the root of the corpus?"
+        hint = f"use {below[0].parent}" if below else f"is {path.parent} the root of the corpus?"
         raise CorpusError(f"{path}: no such file; {hint}") from None
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data.strip():
-        raise CorpusError(f"{path}: no rows, expected one a recording")
+        raise CorpusError(f"{path}: no rows, expected one per recording")
     for number, line in enumerate(data.split(b"\n"), 1):
         where = f"{path.name}:{number}"
         if not line.strip():

@@ -1,4 +1,4 @@
-"""Which field of a list is what: told by evidence from many of its rows."""
+"""Detection of the columns of a file list from its rows."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tts_prep.errors import CorpusError
 from tts_prep.quantities import count_text
 
 MAX_ROWS: Final = 10_000
-"""Rows that are looked at."""
+"""The maximum number of rows to examine."""
 
 _AUDIO_SUFFIXES: Final = frozenset(
     (".wav", ".flac", ".mp3", ".mp2", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".au", ".sph", ".w64", ".caf", ".m4a")
 )
 _MOSTLY: Final = 0.9
-"""The share of rows that a rule has to hold for: lists have a few broken lines."""
+"""The share of rows that must match a rule, because lists have a few invalid lines."""
 _CLEARLY: Final = 1.5
-"""The ratio from which on two numbers of two columns count as evidence."""
+"""The ratio from which a statistic of two columns counts as evidence."""
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?([eE][+-]?\d{1,2})?")
 
 
 @dataclass(frozen=True)
 class _Column:
-    """What is known of a field over many rows; empty fields are not counted."""
+    """Statistics of a field over many rows, without empty values."""
 
     filled: int
     distinct: int
@@ -39,7 +39,7 @@ class _Column:
 
     @classmethod
     def of(cls, values: Sequence[str]) -> _Column:
-        """Return what the values of a field have in common."""
+        """Compute the statistics of the values of a field."""
         filled = [value for value in values if value]
         n = max(1, len(filled))
         return cls(
@@ -54,18 +54,18 @@ class _Column:
 
 
 def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
-    """Return the columns of a list, such as ``"path|text|speaker"``.
+    """Guess the columns of a list, such as ``"path|text|speaker"``.
 
-    The path is the field that ends in the suffix of an audio file, or the only one whose values have no spaces and
-    never repeat. Of the two others, the speaker is the one with numbers only, or that repeats more and has fewer and
-    shorter words.
+    The path is the field whose values have the suffix of an audio file, or the only field whose values are unique and
+    have no spaces. Of the other two, the speaker is the field that has only digits, or whose values repeat more and
+    have fewer and shorter words.
 
     Args:
-        lines: of the list, the more the better.
-        texts: False: a single field is taken for the path.
+        lines: lines of the list; more lines give more evidence.
+        texts: whether texts are required. If False, a single field is the path.
 
     Raises:
-        CorpusError: most rows have neither two nor three fields, or the evidence is missing or contradicts itself.
+        CorpusError: most rows have neither two nor three fields, or the evidence is missing or contradictory.
     """
     rows = [[field.strip() for field in line.split("|")] for line in lines]
     if not rows:
@@ -76,7 +76,7 @@ def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
     if n_fields not in (2, 3):
         raise CorpusError(
             f"most lines have {n_fields} field{'s' * (n_fields != 1)}, expected 'path|text' or 'path|text|speaker'; "
-            "name its columns with --columns"
+            "name the columns with --columns"
         )
     columns = [_Column.of(values) for values in zip(*(row for row in rows if len(row) == n_fields), strict=True)]
     names = [""] * n_fields
@@ -92,16 +92,16 @@ def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
 
 
 def number_columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> frozenset[str]:
-    """Return the names of the columns that hold numbers in all rows that have a value there.
+    """Return the names of the columns whose nonempty values are all numbers.
 
-    A code with a leading zero, such as ``007``, is no number.
+    A code with a leading zero, such as ``007``, is not a number.
     """
-    found = set()
+    numeric = set()
     for i, name in enumerate(names):
         values = [row[i] for row in rows if row[i]]
         if values and all(_NUMBER.fullmatch(value) for value in values):
-            found.add(name)
-    return frozenset(found)
+            numeric.add(name)
+    return frozenset(numeric)
 
 
 def _path_field(columns: Sequence[_Column]) -> int:
@@ -110,27 +110,27 @@ def _path_field(columns: Sequence[_Column]) -> int:
         audio = [i for i, column in enumerate(columns) if not column.spaced_share and column.distinct == column.filled]
     if len(audio) == 1:
         return audio[0]
-    found = "more than one" if audio else "none"
+    candidates = "more than one" if audio else "none"
     raise CorpusError(
-        f"cannot tell which field is the path of the recording: {found} of its {len(columns)} fields could be; name "
-        "its columns with --columns"
+        f"cannot tell which field is the path of the recording: {candidates} of {len(columns)} fields could be; name "
+        "the columns with --columns"
     )
 
 
 def _speaker_field(columns: Sequence[_Column], fields: Sequence[int]) -> int:
-    """Return which of two fields is the speaker."""
+    """Return the index of the speaker among two fields."""
     first, second = (columns[i] for i in fields)
     if not first.filled or not second.filled:
-        # A list that has room for speakers, and none in it.
+        # The column for speakers is empty.
         return fields[0] if not first.filled else fields[1]
     digits = [first.digit_share == 1, second.digit_share == 1]
     if any(digits) and not all(digits):
         return fields[digits.index(True)]
-    # Positive where the first is the speaker.
+    # Positive if the first field is the speaker.
     repeats = _compare(second.distinct / second.filled, first.distinct / first.filled)
     words = _compare(second.mean_words, first.mean_words)
     if first.mean_words < _CLEARLY and second.mean_words < _CLEARLY:
-        # Chinese and Japanese texts are one word. Length alone is no evidence: "no" may be said by "anna".
+        # Chinese and Japanese texts are one word. Length alone is not evidence: the speaker "anna" may say "no".
         words = _compare(second.mean_length, first.mean_length) if repeats else 0
     evidence = (repeats, words)
     if sum(evidence) and not (1 in evidence and -1 in evidence):
@@ -139,7 +139,7 @@ def _speaker_field(columns: Sequence[_Column], fields: Sequence[int]) -> int:
         f"cannot tell text from speaker: fields {fields[0] + 1} and {fields[1] + 1} of "
         f"{count_text(first.filled, 'row')} have "
         f"{first.distinct:,} and {second.distinct:,} different values with {first.mean_words:.1f} and "
-        f"{second.mean_words:.1f} words each; name its columns with --columns"
+        f"{second.mean_words:.1f} words each; name the columns with --columns"
     )
 
 

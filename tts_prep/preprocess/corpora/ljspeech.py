@@ -1,4 +1,4 @@
-"""The LJ Speech corpus, and folders of the same shape."""
+"""The LJ Speech corpus, and corpora of the same layout."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ SPEAKER = "ljspeech"
 def read_ljspeech(root: Path) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``metadata.csv`` (``id|text|normalized text``) with their ``wavs/<id>.wav``.
 
-    There is no quoting: double quotes are text. The third column is spoken; the second, where the third is empty or
-    missing. Both are normalized: in the third, numbers are in words, but 595 rows of LJ Speech hold abbreviations (Dr.,
-    St., Co.). A row that cannot be used is yielded as a `Failure`, in its place.
+    Double quotes are part of the text. The text is the third column, or the second if the third is empty or missing.
+    Both are normalized by the frontend: the third column spells out numbers, but 595 rows of LJ Speech contain
+    abbreviations (Dr., St., Co.). An invalid row is yielded as a `Failure`.
 
     Raises:
-        CorpusError: there is no ``metadata.csv``, no ``wavs`` folder, or no row.
+        CorpusError: ``metadata.csv`` or the folder ``wavs`` is missing, or there are no rows.
     """
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected an LJ Speech corpus with metadata.csv and wavs/")
     lines = read_lines(root / "metadata.csv")
     first = next(lines)
     if not (root / "wavs").is_dir():
-        raise CorpusError(f"{root / 'wavs'}: no such folder; expected the recordings, one <id>.wav a row")
+        raise CorpusError(f"{root / 'wavs'}: no such folder; expected one recording <id>.wav per row")
     yield _parse(*first)
     for where, line in lines:
         yield _parse(where, line)

@@ -26,20 +26,20 @@ SUFFIXES: Final = (
     ".w64",
     ".caf",
 )
-"""Endings of recordings, in any case."""
+"""Suffixes of recordings, compared without regard to case."""
 
 
 def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
-    """Yield the recordings below a folder, in the order of their paths, with empty texts.
+    """Yield the recordings below a folder, sorted by path, with empty texts.
 
-    The id is the path without its suffix; the folder, relative to the root, becomes the column ``folder``. Names that
-    begin with a dot are left out.
+    The id is the path without its suffix; the folder, relative to the root, becomes the column ``folder``. Files and
+    folders whose names start with a dot are skipped.
 
     Raises:
-        CorpusError: the folder is missing, cannot be read, or holds no recording.
+        CorpusError: the folder is missing, cannot be read, or has no recordings.
     """
     if not root.is_dir():
-        raise CorpusError(f"{root}: no such folder; expected one with recordings")
+        raise CorpusError(f"{root}: no such folder; expected a folder of recordings")
     names = sorted(_names(root))
     if not names:
         raise CorpusError(f"{root}: no recordings; their names end in {', '.join(SUFFIXES)}")

@@ -1,4 +1,4 @@
-"""The readers by name: ours, and those that other packages register."""
+"""Corpus readers by name: built-in ones and those that other packages register."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
 Reader: TypeAlias = Callable[..., Iterator[Utterance | Failure]]
-"""From the root of a corpus, a `pathlib.Path`, and options to its utterances, in an order that is always the same."""
+"""A function from the root of a corpus (a `pathlib.Path`) and options to its utterances, in a deterministic order."""
 
 
 def _read_manifest(corpus: Path, **options: Any) -> Iterator[Utterance | Failure]:
-    # Readers of archives and tables, which every worker process would load too.
+    # Imported late, because worker processes import this module but do not read manifests.
     from tts_prep.preprocess.corpora.manifests import read_manifest
 
     return read_manifest(corpus, **options)
 
 
 ENTRY_POINTS: Final = "tts_prep.corpora"
-"""The group of entry points under which other packages register readers."""
+"""The entry point group for readers of other packages."""
 
 READERS: Final[Mapping[str, Reader]] = {
     "ljspeech": read_ljspeech,
@@ -59,16 +59,16 @@ _WITH_REPORT: Final = ("filelist", "manifest", "vctk")
 
 
 def third_party_readers() -> Mapping[str, importlib.metadata.EntryPoint]:
-    """Return the readers that other packages register, by name, not loaded yet; ours keep their names."""
-    found = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    return {point.name: point for point in sorted(found, key=lambda point: point.name) if point.name not in READERS}
+    """Return the entry points of readers of other packages by name; built-in names cannot be overridden."""
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in READERS}
 
 
 def get_reader(name: str) -> Reader:
-    """Return a reader.
+    """Return a reader by name.
 
     Raises:
-        ConfigurationError: there is none of that name, or its package cannot be loaded.
+        ConfigurationError: the name is unknown, or the reader's package cannot be loaded.
     """
     if name in READERS:
         return READERS[name]
@@ -96,29 +96,29 @@ def read_corpus(
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> tuple[Iterator[Utterance | Failure], Path]:
-    """Return the rows of a corpus, and the folder that its relative audio paths are relative to.
+    """Read a corpus; return its rows and the folder of relative audio paths.
 
     Args:
-        name: of the reader.
+        name: the name of the reader.
         corpus: the root of the corpus; for ``filelist``, the list.
-        root: another folder for audio paths, for ``filelist`` (default: the list's), ``kaldi`` and ``manifest``
-            (default: CORPUS).
-        splits: as `with_splits` has it.
-        options: of the reader.
-        texts: whether recordings need texts; the lists of ``filelist`` and ``manifest`` may then not be without.
-        report: called with lines on what the reader took for what, and on what it leaves out.
+        root: another folder for audio paths, for ``filelist`` (default: the list's folder), ``kaldi`` and ``manifest``
+            (default: ``corpus``).
+        splits: the ``lists`` of `with_splits`.
+        options: options of the reader.
+        texts: whether ``filelist`` and ``manifest`` require a column of texts.
+        report: called with lines about detected columns and skipped speakers.
 
     Raises:
-        ConfigurationError: there is no such reader, or it takes no other folder for audio paths.
+        ConfigurationError: the reader is unknown, or does not accept ``root``.
     """
     reader = get_reader(name)
     if root is not None and name not in _WITH_ROOT:
         raise ConfigurationError(
-            f"root: only {', '.join(_WITH_ROOT)} take one; recordings of {name!r} lie below the corpus"
+            f"root: only {', '.join(_WITH_ROOT)} accept it; recordings of {name!r} are below the corpus"
         )
     options = options or {}
     if name == "filelist":
-        # Its ids are paths relative to the root.
+        # The reader's ids are paths relative to the root.
         root = root or corpus.parent
         options = {**options, "root": root}
     if name == "manifest":
@@ -132,17 +132,17 @@ def read_corpus(
 
 
 def corpus_languages(name: str, corpus: Path, options: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Return the languages of a corpus, where its reader knows them without reading its rows; else none.
+    """Return the languages of a corpus if its reader knows them without reading rows, otherwise ().
 
     Args:
-        name: of the reader.
+        name: the name of the reader.
         corpus: the root of the corpus.
-        options: of the reader.
+        options: options of the reader.
 
     Raises:
-        CorpusError: the corpus is none of the reader's.
+        CorpusError: the reader does not recognize the corpus.
     """
     if name == "css10":
-        wanted = (options or {}).get("subsets")
-        return tuple(code for code in css10_languages(corpus) if not wanted or code in wanted)
+        subsets = (options or {}).get("subsets")
+        return tuple(code for code in css10_languages(corpus) if not subsets or code in subsets)
     return (_LANGUAGES[name],) if name in _LANGUAGES else ()

@@ -1,4 +1,4 @@
-"""Splits by lists of ids: they become the column ``split``."""
+"""Assignment of splits by lists of ids, as the column ``split``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 REST = "rest"
-"""The split of an utterance that no list names."""
+"""The split of an utterance that is in no list."""
 
 
 def split_checksums(lists: Mapping[str, Path]) -> dict[str, str]:
-    """Return the SHA-256 of each list, by the name of its split: a store depends on their bytes, not on where they lie.
+    """Return the SHA-256 of each list by split; a store depends on the contents of the lists, not on their paths.
 
     Raises:
         ConfigurationError: a list cannot be read.
@@ -28,14 +28,15 @@ def split_checksums(lists: Mapping[str, Path]) -> dict[str, str]:
 
 
 def with_splits(items: Iterable[Utterance | Failure], lists: Mapping[str, Path]) -> Iterator[Utterance | Failure]:
-    """Yield a corpus with the column ``split``: the name of the list that has the utterance's id, else ``"rest"``.
+    """Add the column ``split`` to the utterances of a corpus: the name of the list that has the id, or ``"rest"``.
 
     Args:
-        lists: name of a split → a file with one id a line; where a line has fields, separated by ``|``, the first.
+        items: the rows of the corpus.
+        lists: split → a file with one id per line; of fields separated by ``|``, the first is the id.
 
     Raises:
-        CorpusError: a list cannot be read, or names an id that the corpus does not have.
-        ConfigurationError: two lists have the same id.
+        CorpusError: a list cannot be read, or has an id that is not in the corpus.
+        ConfigurationError: an id is in two lists.
     """
     splits: dict[str, tuple[str, str]] = {}
     for name, path in lists.items():
@@ -44,8 +45,8 @@ def with_splits(items: Iterable[Utterance | Failure], lists: Mapping[str, Path])
                 raise CorpusError(line.reason)
             identifier = line.partition("|")[0].strip()
             if splits.setdefault(identifier, (name, where))[0] != name:
-                other, there = splits[identifier]
-                raise ConfigurationError(f"{where}: '{identifier}' is in the split '{other}' already, by {there}")
+                other, location = splits[identifier]
+                raise ConfigurationError(f"{where}: '{identifier}' is already in the split '{other}', by {location}")
     missing = dict(splits)
     for item in items:
         missing.pop(item.id, None)

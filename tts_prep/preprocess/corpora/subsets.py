@@ -1,4 +1,4 @@
-"""Which parts of a corpus are read."""
+"""Selection of the subsets of a corpus."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from tts_prep.errors import ConfigurationError
 
 
-def chosen_subsets(root: Path, there: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the subsets that are wanted, in the corpus's order; all, where none is named.
+def chosen_subsets(root: Path, existing: Sequence[str], selected: Sequence[str]) -> list[str]:
+    """Return the selected subsets in the order of the corpus, or all existing ones if none is selected.
 
     Raises:
-        ConfigurationError: a wanted one is not there.
+        ConfigurationError: a selected subset does not exist.
     """
-    missing = [name for name in wanted if name not in there]
+    missing = [name for name in selected if name not in existing]
     if missing:
-        raise ConfigurationError(f"subset: {root} has no {missing[0]!r}; it has {', '.join(there)}")
-    return [name for name in there if not wanted or name in wanted]
+        raise ConfigurationError(f"subset: {root} has no {missing[0]!r}; it has {', '.join(existing)}")
+    return [name for name in existing if not selected or name in selected]

@@ -1,4 +1,4 @@
-"""Transcripts that lie in a file of their own beside each recording."""
+"""Transcripts in one text file per recording."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from tts_prep.preprocess.corpora.utterance import Failure
 
 
 def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
-    """Return the text of a file, its lines joined by spaces; or why there is none.
+    """Return the text of a file, with lines joined by spaces, or a failure.
 
     Args:
-        root: of the corpus.
-        file: path relative to it.
-        identifier: of the utterance.
+        root: the root of the corpus.
+        file: the path relative to the root.
+        identifier: the id of the utterance.
     """
     where = f"{file}:1"
     try:
         return " ".join(read_regular(root / file).decode("utf-8-sig").split())
     except FileNotFoundError:
-        return Failure(identifier, where, "corpus", f"{file}: no such file, the recording has no text")
+        return Failure(identifier, where, "corpus", f"{file}: no such file; the recording has no text")
     except OSError as error:
         return Failure(identifier, where, "corpus", f"{file}: cannot be read ({error.strerror})")
     except UnicodeDecodeError as error:
@@ -30,7 +30,7 @@ def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
 
 
 def subfolders(folder: Path) -> list[str]:
-    """Return the names of a folder's folders, sorted; those that begin with a dot are not the corpus's.
+    """Return the sorted names of the subfolders of a folder, without those that start with a dot.
 
     Raises:
         CorpusError: the folder cannot be read.
@@ -39,7 +39,7 @@ def subfolders(folder: Path) -> list[str]:
 
 
 def files_with(folder: Path, suffixes: tuple[str, ...]) -> list[str]:
-    """Return the names of a folder's files that end in one of the suffixes, in any case, sorted.
+    """Return the sorted names of the files of a folder with one of the suffixes, without regard to case.
 
     Raises:
         CorpusError: the folder cannot be read.

@@ -1,4 +1,4 @@
-"""What a corpus reader yields."""
+"""The rows that corpus readers yield."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Utterance:
-    """One recording and what is said in it.
+    """A recording, or a segment of one, and its transcript.
 
     Attributes:
-        id: unique in the corpus.
-        text: what is said.
-        audio: path of the recording, relative to the root of the corpus, or absolute where the corpus has it so.
+        id: the id, unique in the corpus.
+        text: the transcript.
+        audio: the path of the recording, relative to the root of the corpus, or absolute if the corpus has it so.
         where: the file and line that the utterance was read from, such as ``metadata.csv:41``.
-        speaker: any text.
-        meta: further meta information, name → text or number; a column of the index each. Frontends that know
-            languages follow ``language``, a code such as ``en-us``.
-        normalized: the text is as it is spoken: numbers and abbreviations are in words.
-        start, end: seconds; the part of the recording that is the utterance. An end of None is that of the recording.
-        inside: where in the file ``audio`` the recording lies, as `tts_prep.preprocess.recordings` writes it; empty
-            where the file is the recording.
-        channel: of a recording with several, from 0; None for what the settings say.
-        alignment: SHA-256 of its alignment, where alignments change what is stored; empty elsewhere.
+        speaker: the name or id of the speaker.
+        meta: additional columns of the index, name → text or number. ``language``, a code such as ``en-us``, selects
+            the language of frontends that support several.
+        normalized: whether the text is normalized: numbers and abbreviations are spelled out.
+        start, end: the segment of the recording in seconds. If ``end`` is None, it is the end of the recording.
+        inside: the location of the recording inside the file ``audio``, in the format of
+            `tts_prep.preprocess.recordings`; empty if the file is the recording.
+        channel: the channel of a recording with several, from 0; None selects the one of the settings.
+        alignment: the SHA-256 of its alignment if the configuration uses alignments, otherwise empty.
     """
 
     id: str
@@ -41,19 +41,19 @@ class Utterance:
 
     @property
     def language(self) -> str | None:
-        """The language of the text, where the corpus says so."""
+        """The language of the text, or None if the corpus does not specify it."""
         return str(self.meta["language"]) if self.meta.get("language") else None
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An utterance, or a row that should have been one, that is left out; one line of ``failures.jsonl``.
+    """An utterance or row that failed; one line of ``failures.jsonl``.
 
     Attributes:
-        id: of the utterance, or empty where the row has none.
+        id: the id of the utterance, or an empty string if the row has none.
         where: the file and line in the corpus.
         stage: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
-        reason: what was found and what was expected, in one line.
+        reason: one line on what was found and what was expected.
     """
 
     id: str

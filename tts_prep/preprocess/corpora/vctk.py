@@ -13,7 +13,7 @@ from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 from tts_prep.quantities import count_text
 
 _MICROPHONES = ("mic1", "mic2")
-# Release 0.92 has FLAC files, two a sentence; the releases before have WAV files, one a sentence.
+# Release 0.92 has two FLAC files per sentence; earlier releases have one WAV file.
 _FOLDERS = ("wav48_silence_trimmed", "wav48")
 _RECORDING = re.compile(r"(?P<id>.+?)(?:_mic[12])?\.(?:flac|wav)", re.IGNORECASE)
 
@@ -23,17 +23,17 @@ def read_vctk(
 ) -> Iterator[Utterance | Failure]:
     """Yield the utterances of ``wav48_silence_trimmed`` or ``wav48``, with their ``txt/<speaker>/<id>.txt``.
 
-    ``speaker-info.txt`` gives the columns age, gender, accent and region; where it is missing, or a speaker is not in
-    it, they are empty. A recording without a text (all of p315's) is yielded as a `Failure`, in its place. A speaker
-    who has no recording of the chosen microphone at all is left out; one who has some fails where one is missing.
+    The columns ``age``, ``gender``, ``accent`` and ``region`` are from ``speaker-info.txt``; they are empty for
+    speakers that it does not have. A recording without a text (all of p315) is yielded as a `Failure`. A speaker
+    without any recording of the selected microphone is skipped; if only some are missing, those are failures.
 
     Args:
-        mic: which of the two microphones of release 0.92, ``"mic1"`` or ``"mic2"``; p280 and p315 have no second.
-        report: called with one line that names the speakers left out.
+        mic: a microphone of release 0.92, ``"mic1"`` or ``"mic2"``; p280 and p315 have no second one.
+        report: called with one line that names the skipped speakers.
 
     Raises:
-        CorpusError: this is no VCTK corpus.
-        ConfigurationError: there is no such microphone.
+        CorpusError: the folder is not a VCTK corpus.
+        ConfigurationError: the microphone does not exist.
     """
     if mic not in _MICROPHONES:
         raise ConfigurationError(f"mic: expected one of {', '.join(_MICROPHONES)}, found {mic!r}")
@@ -54,7 +54,7 @@ def read_vctk(
             empty = False
             yield _utterance(root, f"{folder}/{speaker}", identifier, names, mic, speakers.get(speaker, {}))
     if without:
-        report(f"no recordings of {mic}, left out: {', '.join(without)}")
+        report(f"skipped, no recordings of {mic}: {', '.join(without)}")
     if empty and without:
         raise CorpusError(f"{root / folder}: no recordings of {mic}")
     if empty:
@@ -66,13 +66,13 @@ def _of_microphone(name: str, mic: str) -> bool:
 
 
 def _recordings(folder: Path) -> dict[str, list[str]]:
-    """Return the recordings of a speaker: id → the names of its files."""
-    found: dict[str, list[str]] = {}
+    """Return the recordings of a speaker: id → file names."""
+    recordings: dict[str, list[str]] = {}
     for name in files_with(folder, (".flac", ".wav")):
         match = _RECORDING.fullmatch(name)
         if match:
-            found.setdefault(match["id"], []).append(name)
-    return found
+            recordings.setdefault(match["id"], []).append(name)
+    return recordings
 
 
 def _utterance(
@@ -91,9 +91,9 @@ def _utterance(
 
 
 def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:
-    """Return speaker → columns, of the table ID, AGE, GENDER, ACCENTS, REGION, whose cells stand apart by spaces.
+    """Return speaker → columns from the table ID, AGE, GENDER, ACCENTS, REGION, whose cells are separated by spaces.
 
-    A region may have several words or none, and a remark in parentheses behind it.
+    A region may have several words or none, and may be followed by a comment in parentheses.
     """
     if not path.exists():
         return {}
@@ -107,7 +107,7 @@ def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:
         if len(fields) < 3:
             raise CorpusError(f"{where}: expected 'ID AGE GENDER ACCENTS REGION', found {len(fields)} fields")
         identifier, age, gender, accent, region = (*fields[:3], "".join(fields[3:4]), " ".join(fields[4:]))
-        # Release 0.80 writes the speakers without the p that their folders have.
+        # Release 0.80 omits the p of the folder's name.
         name = f"p{identifier}" if identifier.isdigit() else identifier
         speakers[name] = {"gender": gender, "accent": accent, "region": region}
         if age.isdigit():

@@ -1,4 +1,4 @@
-"""Which column of a manifest holds what: by the names that corpora in use give them, or as the user says."""
+"""The roles of the columns of a manifest, guessed from their names or set by the user."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "end": ("end", "end_time"),
     "duration": ("duration",),
 }
-"""What a column can hold → its names in the manifests of corpora and systems, the most frequent first."""
+"""Role → names of its column in the manifests of common corpora and systems, most frequent first."""
 
 _NEEDED = ("audio", "text")
 
 
 def guess_columns(names: Collection[str]) -> dict[str, str]:
-    """Return what each column holds, by its name: role → column."""
+    """Guess the roles of columns from their names: role → column."""
     lower = {name.lower(): name for name in reversed(list(names))}
-    found = {role: next((lower[name] for name in known if name in lower), "") for role, known in KNOWN.items()}
-    return {role: name for role, name in found.items() if name}
+    guesses = {role: next((lower[name] for name in known if name in lower), "") for role, known in KNOWN.items()}
+    return {role: name for role, name in guesses.items() if name}
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Read ``"audio=path,text=sentence"`` as role → column.
+    """Parse ``"audio=path,text=sentence"`` to role → column.
 
     Raises:
-        ConfigurationError: a role is unknown or stands twice, or a part has another form.
+        ConfigurationError: a role is unknown or repeated, or an item has another form.
     """
     columns: dict[str, str] = {}
-    for part in text.split(","):
-        role, equals, name = (piece.strip() for piece in part.partition("="))
+    for item in text.split(","):
+        role, equals, name = (piece.strip() for piece in item.partition("="))
         if not (role and equals and name):
             raise ConfigurationError(
-                f"columns: expected ROLE=COLUMN,…, such as audio=path,text=sentence, found {part!r}"
+                f"columns: expected ROLE=COLUMN,…, such as audio=path,text=sentence, found {item!r}"
             )
         if role not in KNOWN:
             close = difflib.get_close_matches(role, KNOWN, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise ConfigurationError(f"columns: expected one of {', '.join(KNOWN)}, found {role!r}{hint}")
         if role in columns:
-            raise ConfigurationError(f"columns: {role!r} stands twice in {text!r}")
+            raise ConfigurationError(f"columns: {role!r} is repeated in {text!r}")
         columns[role] = name
     return columns
 
@@ -61,14 +61,14 @@ def choose_columns(
     """Return role → column for a manifest.
 
     Args:
-        where: the manifest, for errors.
-        names: its columns.
-        wanted: what the user says, as `parse_columns` reads it; the other roles are guessed.
-        holds_audio: the manifest holds the recordings themselves, so that no column has to.
-        texts: whether a column has to hold the text.
+        where: the manifest, for error messages.
+        names: the columns of the manifest.
+        wanted: roles set by the user, in the format of `parse_columns`; the other roles are guessed.
+        holds_audio: whether the rows locate their recordings themselves. Otherwise a column for the audio is required.
+        texts: whether a column for the text is required.
 
     Raises:
-        ConfigurationError: a column that was named is not there, or none holds the audio or the text.
+        ConfigurationError: a named column does not exist, or there is no column for the audio or the text.
     """
     given = parse_columns(wanted) if wanted else {}
     for role, name in given.items():

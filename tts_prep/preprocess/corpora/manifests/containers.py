@@ -1,4 +1,4 @@
-"""Which kind of container a manifest file is, by its name and its first lines."""
+"""Detection of the container of a manifest file, by its name and first lines."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tts_prep.preprocess.corpora.manifests.tables import Table
 from tts_prep.preprocess.corpora.manifests.tars import Tar
 
 _FOLDERS = ("metadata.jsonl", "metadata.csv", "metadata.parquet", "*.arrow", "data/*.parquet", "*.parquet", "*.tar")
-"""What a folder of recordings is described by: audiofolders, ``save_to_disk``, a clone from the hub, archives."""
+"""Manifests in a folder: of an audiofolder, ``save_to_disk``, a clone from the hub, or archives."""
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return manifest files: those given, and of folders those in them, in the order of their names.
+    """Return the given manifest files, with folders replaced by the manifests in them, sorted by name.
 
     Raises:
-        CorpusError: there is no such path, or a folder holds no manifest.
+        CorpusError: a path does not exist, or a folder has no manifest.
     """
     files: list[Path] = []
     for path in paths:
         if not path.is_dir():
             files.append(path)
             continue
-        found = next(filter(None, (sorted(path.glob(pattern)) for pattern in _FOLDERS)), [])
-        if not found:
+        manifests = next(filter(None, (sorted(path.glob(pattern)) for pattern in _FOLDERS)), [])
+        if not manifests:
             raise CorpusError(f"{path}: no manifest in this folder; expected one of {', '.join(_FOLDERS)}")
-        files.extend(found)
+        files.extend(manifests)
     for path in files:
         if not path.exists():
             raise CorpusError(f"{path}: no such file")
@@ -42,23 +42,25 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def open_containers(files: Sequence[Path], audio: str | None) -> list[tuple[Path, Container]]:
-    """Open manifest files by their kind.
+    """Open manifest files.
 
     Args:
-        audio: the column of the recordings, where the user names it.
+        audio: the column of the recordings, or None if the user did not set it.
 
     Raises:
-        CorpusError: a file is of no known kind, or cannot be read.
+        CorpusError: a file has an unknown format, or cannot be read.
     """
     recordings = [path for path in files if _is_json(path) and _has(path, "sources")]
     if len(recordings) > 1:
-        raise CorpusError(f"{recordings[1]}: one manifest of lhotse's recordings at the most, found {len(recordings)}")
-    found = [
+        raise CorpusError(
+            f"{recordings[1]}: expected at most one manifest of lhotse recordings, found {len(recordings)}"
+        )
+    containers = [
         (path, _open(path, recordings[0] if recordings else None, audio)) for path in files if path not in recordings
     ]
-    if not found:
-        raise CorpusError(f"{files[0]}: recordings without texts; give the supervisions too")
-    return found
+    if not containers:
+        raise CorpusError(f"{files[0]}: recordings without texts; add the manifest of the supervisions")
+    return containers
 
 
 def _open(path: Path, recordings: Path | None, audio: str | None) -> Container:

@@ -1,4 +1,4 @@
-"""JSON lines, as NeMo, Emilia and audiofolders write them; also lhotse's manifests, one kind of which they are."""
+"""JSON lines, as written by NeMo, Emilia, audiofolders and lhotse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tts_prep.preprocess.corpora.utterance import Failure
 
 
 def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:
-    """Yield the JSON objects of a file, one a line, gzip or not, each with where it stands.
+    """Yield the JSON objects of a file, compressed by gzip or not, as pairs (location, object or failure).
 
     Raises:
         CorpusError: the file cannot be read.
@@ -32,12 +32,12 @@ def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:
         if isinstance(value, dict):
             yield where, value
         else:
-            found = type(value).__name__
-            yield where, Failure("", where, "corpus", f"{where}: expected a JSON object, found a {found}")
+            kind = type(value).__name__
+            yield where, Failure("", where, "corpus", f"{where}: expected a JSON object, found a {kind}")
 
 
 class JsonLines:
-    """A file with one JSON object a line."""
+    """A file with one JSON object per line."""
 
     holds_audio = False
 

@@ -1,4 +1,4 @@
-"""lhotse's manifests: cuts, or supervisions with the recordings that they refer to. lhotse itself is not needed."""
+"""lhotse manifests: cuts, or supervisions with the recordings that they refer to. lhotse is not needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.preprocess.corpora.utterance import Failure
 
 @dataclass(frozen=True)
 class _Span:
-    """A stretch of a recording with what is said in it."""
+    """A segment of a recording and its transcript."""
 
     id: str
     recording: Mapping[str, Any]
@@ -25,12 +25,12 @@ class _Span:
 
 
 class Lhotse:
-    """Cuts (``cuts.jsonl.gz``), or supervisions beside recordings.
+    """Cuts (``cuts.jsonl.gz``), or supervisions and recordings.
 
-    A cut with one supervision is one utterance, as long as the cut. Of a cut with several, each supervision is one.
+    A cut with one supervision is one utterance of the cut's length. In other cuts, each supervision is an utterance.
 
     Args:
-        path: the cuts or the supervisions.
+        path: the manifest of the cuts or the supervisions.
         recordings: the manifest of the recordings that supervisions refer to.
     """
 
@@ -55,19 +55,19 @@ class Lhotse:
                     yield _row(where, span)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 identifier = str(value.get("id", ""))
-                reason = f"{where}: not a cut or supervision that can be read ({_text(error)})"
+                reason = f"{where}: not a valid cut or supervision ({_text(error)})"
                 yield Failure(identifier, where, "corpus", reason)
 
     def _spans(self, value: Mapping[str, Any]) -> Iterator[_Span]:
         if "recording_id" in value:
             recording = self._recordings.get(value["recording_id"])
             if recording is None:
-                raise ValueError(f"no recording {value['recording_id']!r}; give the manifest of the recordings too")
+                raise ValueError(f"no recording {value['recording_id']!r}; add the manifest of the recordings")
             start = float(value["start"])
             yield _Span(value["id"], recording, value.get("channel"), start, start + float(value["duration"]), value)
             return
         if value.get("type", "MonoCut") not in ("MonoCut", "Cut", "MultiCut"):
-            raise ValueError(f"a {value['type']} is made of several recordings")
+            raise ValueError(f"a {value['type']} has several recordings")
         recording, supervisions = value.get("recording"), value.get("supervisions") or []
         if not recording:
             raise ValueError("the cut has no recording")
@@ -98,7 +98,7 @@ def _row(where: str, span: _Span) -> Row | Failure:
         return Failure(span.id, where, "corpus", f"{where}: expected one file with the recording, found {kinds}")
     (source,) = sources
     supervision = span.supervision
-    whole = span.start == 0 and abs(span.end - float(recording.get("duration", span.end))) < 1e-3
+    is_complete = span.start == 0 and abs(span.end - float(recording.get("duration", span.end))) < 1e-3
     values: dict[str, Any] = {
         "id": span.id,
         "text": supervision.get("text", ""),
@@ -106,8 +106,8 @@ def _row(where: str, span: _Span) -> Row | Failure:
         "language": supervision.get("language"),
         "gender": supervision.get("gender"),
         **(supervision.get("custom") or {}),
-        "start": None if whole else span.start,
-        "end": None if whole else span.end,
+        "start": None if is_complete else span.start,
+        "end": None if is_complete else span.end,
     }
     channel = None
     if len(channels) == 1 and isinstance(channels[0], int) and len(source.get("channels", [0])) > 1:

@@ -1,4 +1,4 @@
-"""Parquet and arrow files of Hugging Face ``datasets``, with recordings as paths or as bytes inside the file."""
+"""Parquet and arrow files of Hugging Face ``datasets``, with recordings as paths or as bytes in the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tts_prep.preprocess.recordings import arrow_batches, import_pyarrow, is_arr
 
 
 class ParquetFile:
-    """A parquet or arrow file, read one row group or record batch at a time, without the bytes of recordings.
+    """A parquet or arrow file, read by row groups or record batches, without the bytes of recordings.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -25,7 +25,7 @@ class ParquetFile:
         """Open a file.
 
         Args:
-            audio: the column that holds recordings as bytes; None takes the first one that does.
+            audio: the column of the recordings; default: the first column of recordings as bytes.
         """
         self._path = path
         self._pyarrow = import_pyarrow("")
@@ -51,23 +51,23 @@ class ParquetFile:
                 elif path:
                     yield Row(where, values, path)
                 else:
-                    yield Failure("", where, "corpus", f"{where}: '{self._audio}' holds neither bytes nor a path")
+                    yield Failure("", where, "corpus", f"{where}: '{self._audio}' has neither bytes nor a path")
 
     def _groups(self) -> Iterator[tuple[Iterator[tuple[dict[str, Any], bool, str | None]], int]]:
-        """Yield the rows of each group without their recordings, and the mean size of its recordings in bytes."""
+        """Yield for each group its rows without recordings, and the mean size of its recordings in bytes."""
         column, _, field = self._audio.partition(".")
         if is_arrow(self._path):
             for batch in self._read(lambda: arrow_batches(self._path)):
-                found: Any = batch.column(column) if column else None
-                held = (found.field("bytes") if field else found).is_valid().to_pylist() if column else None
-                paths = found.field("path").to_pylist() if self._has_paths else None
-                size = found.nbytes // max(1, batch.num_rows) if column else 0
+                audio: Any = batch.column(column) if column else None
+                held = (audio.field("bytes") if field else audio).is_valid().to_pylist() if column else None
+                paths = audio.field("path").to_pylist() if self._has_paths else None
+                size = audio.nbytes // max(1, batch.num_rows) if column else 0
                 yield self._rows(batch, held, paths), size
             return
         file = self._parquet()
         for group in range(file.num_row_groups):
-            wanted = [*self._columns, *([f"{column}.path"] if self._has_paths else [])]
-            table = self._read(lambda group=group, wanted=wanted: file.read_row_group(group, columns=wanted))
+            columns = [*self._columns, *([f"{column}.path"] if self._has_paths else [])]
+            table = self._read(lambda group=group, columns=columns: file.read_row_group(group, columns=columns))
             paths = None
             if self._has_paths:
                 paths = [None if value is None else value["path"] for value in table.column(column).to_pylist()]
@@ -75,9 +75,9 @@ class ParquetFile:
             yield self._rows(table, held, paths), size
 
     def _held(self, file: Any, group: int) -> tuple[list[bool], int]:
-        """Return which rows of a row group of a parquet file hold their recording, and the mean size of those in bytes.
+        """Return for each row of a row group whether it has its recording as bytes, and the mean size of recordings.
 
-        By the statistics of the column; where it has none, by its values.
+        Uses the statistics of the column if they exist, otherwise its values.
         """
         metadata = file.metadata.row_group(group)
         columns = (metadata.column(i) for i in range(metadata.num_columns))

@@ -1,4 +1,4 @@
-"""From the rows of manifests to utterances."""
+"""Conversion of the rows of manifests to utterances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANONYMOUS = "0"
 """The speaker of a manifest without speakers."""
 
 _FOLDERS = ("", "clips", "wavs", "wav", "audio")
-"""Where recordings lie beside a manifest: Common Voice has clips/."""
+"""Folders of recordings, relative to the manifest's folder. Common Voice uses clips/."""
 
 
 def read_manifest(
@@ -33,44 +33,43 @@ def read_manifest(
 ) -> Iterator[Utterance | Failure]:
     """Yield the utterances of manifests, file by file.
 
-    Manifests are read twice: first for the kinds of their columns. Memory does not grow with their rows.
+    Manifests are read twice, first for the types of their columns. Memory does not depend on the number of rows.
 
     Args:
-        corpus: a folder.
-        files: manifests in it, or folders with manifests; see ``docs/CORPORA.md``.
-        root: what relative audio paths are relative to. Default: the folder of each manifest, or ``clips/`` or
-            ``wavs/`` in it.
-        columns: which column holds what, such as ``"audio=path,text=sentence"``; the others are guessed.
-        texts: whether a column has to hold the text.
-        report: called with one line that says which column was taken for what.
+        corpus: the folder of the manifests.
+        files: manifests in ``corpus``, or folders of manifests; see ``docs/CORPORA.md``.
+        root: folder of relative audio paths. Default: the folder of each manifest, or ``clips/`` or ``wavs/`` in it.
+        columns: roles of columns, such as ``"audio=path,text=sentence"``; the other roles are guessed.
+        texts: whether a column for the text is required.
+        report: called with one line that describes the roles of the columns.
 
     Raises:
-        CorpusError: a manifest cannot be read, or is of no known kind.
-        ConfigurationError: no column holds the audio or the text, or a package is missing.
+        CorpusError: a manifest cannot be read, or has an unknown format.
+        ConfigurationError: there is no column for the audio or the text, or a package is missing.
     """
     paths = find_files([corpus / name for name in files])
     wanted_audio = parse_columns(columns).get("audio") if columns else None
     containers = open_containers(paths, wanted_audio)
-    kinds: dict[str, bool] = {}
+    is_numeric: dict[str, bool] = {}
     names: dict[str, None] = {}
     for _, container in containers:
         for row in container.rows():
             if isinstance(row, Row):
-                _note_kinds(row, kinds, names)
+                _update_types(row, is_numeric, names)
     if not names:
         raise CorpusError(f"{paths[0]}: no rows, expected one for each recording")
     holds_audio = all(container.holds_audio for _, container in containers)
     roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
     for path, container in containers:
-        yield from _utterances(path, container, roles, kinds, corpus, root)
+        yield from _utterances(path, container, roles, is_numeric, corpus, root)
 
 
 def _utterances(
     path: Path,
     container: Container,
     roles: Mapping[str, str],
-    kinds: Mapping[str, bool],
+    is_numeric: Mapping[str, bool],
     corpus: Path,
     root: Path | None,
 ) -> Iterator[Utterance | Failure]:
@@ -88,11 +87,11 @@ def _utterances(
         else:
             folder = folder or root or _folder(path, audio)
             location = audio if Path(audio).is_absolute() else _relative(folder / audio, root or corpus)
-        yield _utterance(row, audio, location, folder, roles, kinds)
+        yield _utterance(row, audio, location, folder, roles, is_numeric)
 
 
 def _relative(path: Path, root: Path) -> str:
-    """Return a path relative to the root: a store may not depend on where its corpus lies."""
+    """Return a path relative to the root, so that a store does not depend on the location of its corpus."""
     return Path(os.path.relpath(path, root)).as_posix()
 
 
@@ -102,24 +101,24 @@ def _utterance(
     location: str,
     folder: Path | None,
     roles: Mapping[str, str],
-    kinds: Mapping[str, bool],
+    is_numeric: Mapping[str, bool],
 ) -> Utterance | Failure:
     values = {role: row.values.get(name) for role, name in roles.items()}
     try:
         start, end = _span(values)
     except (TypeError, ValueError):
-        found = ", ".join(f"{role} {values.get(role)!r}" for role in ("start", "end", "duration") if role in values)
-        return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {found}")
+        times = ", ".join(f"{role} {values.get(role)!r}" for role in ("start", "end", "duration") if role in values)
+        return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {times}")
     identifier = _text(values.get("id")) or _identifier(audio, folder, row, start)
     normalized = _text(values.get("normalized_text"))
     meta: dict[str, str | float] = {}
     used = {name for role, name in roles.items() if role not in ("duration", "language")}
-    for name, is_number in kinds.items():
+    for name, numeric in is_numeric.items():
         if name in used or (name == roles.get("duration") and "start" in roles):
             continue
         value = row.values.get(name)
         column = "language" if name == roles.get("language") else _column_name(name)
-        meta[column] = (math.nan if value in (None, "") else float(value)) if is_number else _text(value)
+        meta[column] = (math.nan if value in (None, "") else float(value)) if numeric else _text(value)
     text = normalized or _text(values.get("text"))
     speaker = _text(values.get("speaker")) or ANONYMOUS
     return Utterance(
@@ -138,9 +137,9 @@ def _utterance(
 
 
 def _span(values: Mapping[str, Any]) -> tuple[float, float | None]:
-    """Return the part of the recording, in seconds; an end of None is that of the recording.
+    """Return the start and end of the segment in seconds; an end of None is the end of the recording.
 
-    A duration counts only beside a start: alone it is the length of the recording.
+    A duration is used only with a start; otherwise it is the duration of the recording.
     """
     start = _seconds(values.get("start"))
     end = _seconds(values.get("end"))
@@ -161,13 +160,13 @@ def _seconds(value: Any) -> float | None:
     return seconds
 
 
-def _note_kinds(row: Row, kinds: dict[str, bool], names: dict[str, None]) -> None:
-    """Note the columns of a row, and which of them hold nothing but numbers."""
+def _update_types(row: Row, is_numeric: dict[str, bool], names: dict[str, None]) -> None:
+    """Add the columns of a row to ``names``, and update whether they have only numbers."""
     for name, value in row.values.items():
         names.setdefault(name)
-        # A column without a single value is none.
+        # Columns without values are dropped.
         if value is not None and value != "":
-            kinds[name] = kinds.get(name, True) and _is_number(value)
+            is_numeric[name] = is_numeric.get(name, True) and _is_number(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -180,27 +179,27 @@ def _is_number(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON for lists and objects, empty for none."""
+    """Return a value as text: JSON for lists and objects, and an empty string for None."""
     if value is None:
         return ""
     return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _column_name(name: str) -> str:
-    """Return a name that a column of a store can have."""
+    """Return a valid name for a column of the index."""
     plain = "".join(character if character.isalnum() or character == "_" else "_" for character in name)
     plain = plain if plain.isidentifier() else f"_{plain}"
     return f"corpus_{plain}" if plain in FIXED_COLUMNS else plain
 
 
 def _folder(path: Path, audio: str) -> Path:
-    """Return the folder beside a manifest that a recording is relative to."""
+    """Return the folder that the path of a recording is relative to."""
     candidates = [path.parent / name for name in _FOLDERS]
     return next((folder for folder in candidates if (folder / audio).exists()), path.parent)
 
 
 def _identifier(audio: str, folder: Path | None, row: Row, start: float) -> str:
-    """Return the path without suffix, relative to the folder where it lies below it, with the start of a part."""
+    """Return the path without suffix, relative to the folder if it is below it, and the start of a segment in ms."""
     if row.inside:
         return _text(row.values.get("__key__")) or row.where
     pure = PurePosixPath(audio)

@@ -1,4 +1,4 @@
-"""One row of a manifest, before its columns have a meaning."""
+"""Rows of manifests, before their columns have roles."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tts_prep.preprocess.corpora.utterance import Failure
 
 @dataclass(frozen=True)
 class Row:
-    """A row with its values by column.
+    """A row of a manifest.
 
     Attributes:
         where: the file and line or row, such as ``train.jsonl:41``.
         values: column → text, number, or None.
-        audio: path of the recording, where the container itself holds the recordings; else the column says it.
+        audio: the path of the recording if the container locates it; otherwise empty, and a column has the path.
         inside, channel: as in `tts_prep.preprocess.corpora.utterance.Utterance`.
     """
 
@@ -28,10 +28,10 @@ class Row:
 
 
 class Container(Protocol):
-    """A manifest file that is open for reading as often as needed."""
+    """A manifest file that can be read repeatedly."""
 
     holds_audio: bool
-    """Whether rows say themselves where their recording is; if not, a column does."""
+    """Whether the rows have `Row.audio`."""
 
     def rows(self) -> Iterator[Row | Failure]:
-        """Yield the rows in order; the same ones at every call."""
+        """Yield the rows in order, the same ones on every call."""

@@ -1,4 +1,4 @@
-"""Tables with a header: CSV, TSV, and fields separated by | or ; as F5-TTS and others write them."""
+"""Tables with a header: CSV, TSV, and fields separated by | or ;, as in F5-TTS."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tts_prep.preprocess.corpora.utterance import Failure
 _SEPARATORS = ("\t", "|", ",", ";")
 _QUOTING = ",;"
 _MAX_LINES = 1000
-"""Lines of one row: a quotation mark that is never closed costs no more than these."""
+"""The maximum number of lines of one row, which limits the effect of an unclosed quotation mark."""
 
 
 class Table:
-    """A file with the names of its columns in the first line.
+    """A file with the names of the columns in the first line.
 
-    Fields separated by commas or semicolons may be quoted as in CSV; between tabs and bars, a quote is a quote.
+    Fields separated by commas or semicolons may be quoted as in CSV. With tabs and bars, quotes are part of the text.
     """
 
     holds_audio = False
@@ -37,11 +37,11 @@ class Table:
         lines = open_text(self._path)
         _, header = next(lines, ("", ""))
         if isinstance(header, Failure) or not header.strip():
-            raise CorpusError(f"{self._path}: expected the names of its columns in the first line")
+            raise CorpusError(f"{self._path}: expected the names of the columns in the first line")
         separator = max(_SEPARATORS, key=header.count)
         names = _fields(header, separator)
         if len(set(names)) != len(names):
-            raise CorpusError(f"{self._path}: a column stands twice in the header: {', '.join(names)}")
+            raise CorpusError(f"{self._path}: a column is repeated in the header: {', '.join(names)}")
         for where, line in _records(lines, separator):
             if isinstance(line, Failure):
                 yield line
@@ -50,7 +50,7 @@ class Table:
 
 
 def _records(lines: Iterator[tuple[str, str | Failure]], separator: str) -> Iterator[tuple[str, str | Failure]]:
-    """Join the lines of a quoted field that holds line breaks."""
+    """Join the lines of rows whose quoted fields contain line breaks."""
     for where, line in lines:
         parts = [line]
         if separator in _QUOTING and isinstance(line, str):

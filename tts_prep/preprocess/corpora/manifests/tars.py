@@ -1,4 +1,4 @@
-"""Tar archives with a recording and its description beside each other, as WebDataset and Emilia write them."""
+"""Tar archives of recordings and their descriptions, as written by WebDataset and Emilia."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tts_prep.preprocess.recordings import byte_range
 _AUDIO = {".wav", ".flac", ".mp3", ".ogg", ".opus", ".aiff", ".aif", ".au", ".caf", ".sph", ".w64"}
 _TEXT = {".txt": "text", ".lab": "text", ".normalized.txt": "normalized_text"}
 _MAX_DESCRIPTION = 1 << 22
-# Older versions keep what they know of every member, about a kilobyte.
+# Older versions of Python keep about a kilobyte for every member.
 _STREAM: dict[str, Any] = {"stream": True} if sys.version_info >= (3, 13) else {}
 
 
 class Tar:
-    """An archive that is read in place: a recording is a range of its bytes.
+    """A tar archive that is read in place: a recording is a byte range of the archive.
 
-    Members that follow each other and share the name up to its first dot are one row: a recording, a JSON object
-    (``.json``) with its columns, or a text (``.txt``).
+    Adjacent members whose names are equal up to the first dot form one row: a recording with a JSON object (``.json``)
+    of columns, or with a text (``.txt``).
     """
 
     holds_audio = True
@@ -41,7 +41,7 @@ class Tar:
         """
         key, members = "", list[tarfile.TarInfo]()
         try:
-            # Without decompression: a member of a compressed archive has no place of its own in the file.
+            # Compressed archives are refused, because their members are not byte ranges of the file.
             with tarfile.open(self._path, "r:", **_STREAM) as archive:
                 while member := archive.next():
                     if not member.isfile():
@@ -79,15 +79,15 @@ class Tar:
                 if suffix in _TEXT:
                     values[_TEXT[suffix]] = data.decode("utf-8").strip()
                     continue
-                found = json.loads(data)
-                if not isinstance(found, dict):
+                description = json.loads(data)
+                if not isinstance(description, dict):
                     raise TypeError("not an object")
-                values.update(found)
+                values.update(description)
             except (ValueError, TypeError, RecursionError) as error:
                 return Failure(key, where, "corpus", f"{where}: {member.name} cannot be read ({error})")
         if len(recordings) != 1:
-            found_names = ", ".join(member.name for member in members)
-            reason = f"{where}: expected one recording, found {len(recordings)} among {found_names}"
+            names = ", ".join(member.name for member in members)
+            reason = f"{where}: expected one recording, found {len(recordings)} among {names}"
             return Failure(key, where, "corpus", reason)
         (recording,) = recordings
         inside = byte_range(recording.offset_data, recording.size)

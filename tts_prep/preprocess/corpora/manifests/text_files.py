@@ -1,4 +1,4 @@
-"""Lines of a manifest that may be large, and compressed by gzip: read one at a time."""
+"""Reading large text files line by line, compressed by gzip or not."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tts_prep.errors import CorpusError
 from tts_prep.preprocess.corpora.utterance import Failure
 
 _MAX_LINE = 1 << 24
-"""Bytes of a line. The longest rows of corpora in use have some hundred thousand."""
+"""The maximum length of a line in bytes. The longest rows of common corpora have several hundred thousand."""
 
 
 def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
-    """Yield the lines of a UTF-8 file without their ends, each with where it stands.
+    """Yield the lines of a UTF-8 file without line ends, as pairs (location, line or failure).
 
     A line that is not UTF-8, or longer than 16 MiB, is yielded as a failure.
 
     Raises:
-        CorpusError: the file cannot be read, or is damaged by gzip's own checksum.
+        CorpusError: the file cannot be read, or gzip's checksum does not match.
     """
     number = 0
     try:
