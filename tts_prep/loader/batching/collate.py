@@ -18,6 +18,7 @@ from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, fill
 from tts_prep.loader.batching.unpadded import Unpadded
+from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchShape
@@ -142,11 +143,13 @@ class Collator:
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
         multiple = self.pad_to_multiple
-        if self.time_major:
-            batch, lengths = fill(unpadded.mels, size, longest, padding, np.float32, buffers, multiple)
+        if self.time_major and all(map(is_half, unpadded.mels)):
+            batch, lengths = _widened_batch(unpadded, size, longest, padding, buffers, multiple)
+        elif self.time_major:
+            batch, lengths = fill(unpadded.float32_mels(), size, longest, padding, np.float32, buffers, multiple)
         else:
             column = np.reshape(padding, (-1, 1))
-            transposed = [mel.T for mel in unpadded.mels]
+            transposed = [mel.T for mel in unpadded.float32_mels()]
             batch, lengths = fill(transposed, size, longest, column, np.float32, buffers, multiple, axis=1)
         if self.normalize is not None:
             rows = batch if self.time_major else batch.transpose(0, 2, 1)
@@ -154,6 +157,21 @@ class Collator:
             ends = [rows.shape[1]] * size if self.mel_padding == "silence" else lengths.tolist()
             normalize_rows(rows, ends, unpadded.stores, unpadded.speakers.tolist(), self.normalize)
         return batch, lengths
+
+
+def _widened_batch(
+    unpadded: Unpadded, size: int, longest: int, padding: Any, buffers: Buffers, multiple: int
+) -> tuple[Array, Lengths]:
+    """Pad float16 mels into one float32 array, without a float32 copy of each; see `fill`."""
+    halves = [half_bits(mel) for mel in unpadded.mels]
+    bits, lengths = fill(halves, size, longest, 0, np.int32, buffers, multiple)
+    batch: Array = bits.view(np.float32)
+    for row, n_frames, store in zip(bits, lengths.tolist(), unpadded.stores, strict=False):
+        # While the row is in the processor's cache.
+        widen(row[:n_frames], store.mel_offset)
+    for row, n_frames in zip(batch, lengths.tolist(), strict=True):
+        row[n_frames:] = padding
+    return batch, lengths
 
 
 def collate(

@@ -15,6 +15,7 @@ from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths
 from tts_prep.loader.batching.unpadded import Unpadded
+from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.epochs import EpochDraws
@@ -180,7 +181,14 @@ class SegmentCollator:
 
     def _mels(self, unpadded: Unpadded, which: list[int], starts: list[int]) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
-        rows, lengths = _cut([unpadded.mels[i] for i in which], starts, self.frames, padding)
+        # Cut first: only the segments have to be converted to float32.
+        stops = [start + self.frames for start in starts]
+        segments = [unpadded.mels[i][start:stop] for i, start, stop in zip(which, starts, stops, strict=True)]
+        segments = [
+            widened(segment, unpadded.stores[i].mel_offset) if is_half(segment) else segment
+            for segment, i in zip(segments, which, strict=True)
+        ]
+        rows, lengths = _cut(segments, [0] * len(segments), self.frames, padding)
         if self.normalize is not None:
             ends = [self.frames] * len(rows) if self.mel_padding == "silence" else lengths.tolist()
             stores, speakers = [unpadded.stores[i] for i in which], [int(unpadded.speakers[i]) for i in which]

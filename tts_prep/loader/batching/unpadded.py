@@ -10,6 +10,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.datasets import Array
+from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.mixture import MixedUtterances, check_agreement
 from tts_prep.loader.dataset.utterance import Utterance
@@ -25,7 +26,7 @@ class Unpadded:
         ids: [B] utterance ids.
         indices: [B] rows of the utterances in their stores.
         speakers: [B] codes in the speaker table common to all stores.
-        mels: [B] arrays [n_frames, n_mels].
+        mels: [B] arrays [n_frames, n_mels]: float32, or float16 without the ``mel_offset`` of their store.
         phonemes: [B] arrays [n_phonemes].
         samples: [B] arrays [n_samples], int16 or float32; None if the stores have no waveforms or none are requested.
         arrays: [B] arrays by name of the requested further array.
@@ -39,6 +40,13 @@ class Unpadded:
     phonemes: list[Array]
     samples: list[Array] | None
     arrays: Mapping[str, list[Array]] = field(default_factory=dict)
+
+    def float32_mels(self) -> list[Array]:
+        """Return the mels as float32: views where they are stored so, else copies."""
+        return [
+            widened(mel, store.mel_offset) if is_half(mel) else mel
+            for mel, store in zip(self.mels, self.stores, strict=True)
+        ]
 
     @property
     def store(self) -> StoreMetadata:
@@ -78,7 +86,7 @@ def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
         list(columns.id),
         dataset.indices,
         columns.speaker.checked_codes(),
-        dataset.views("mel"),
+        dataset.stored_mels(),
         dataset.views("phonemes"),
         dataset.views("waveform") if waveform and store.has_waveform else None,
     )
@@ -103,7 +111,7 @@ def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
         ordered([list(source.dataset.columns.id) for source in sources]),
         np.array(ordered([source.dataset.indices.tolist() for source in sources]), np.int64),
         np.array(ordered([source.speakers.tolist() for source in sources]), np.int64),
-        ordered([source.dataset.views("mel") for source in sources]),
+        ordered([source.dataset.stored_mels() for source in sources]),
         ordered([source.dataset.views("phonemes") for source in sources]),
         ordered([source.dataset.views("waveform") for source in sources]) if kept else None,
     )

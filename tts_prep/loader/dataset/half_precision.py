@@ -1,32 +1,51 @@
-"""Widening of mels that are stored as float16."""
+"""Conversion of mels stored as float16 to float32."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.format.datasets import Array
 
-# Of a float16 in the upper bits of a float32: all but the three copies of the sign above its exponent.
+# Bits of a shifted float16 to keep: all except three copies of its sign.
 _KEPT: Final = np.int32(-0x70000001)
-# The exponents of float32 are biased by 127, those of float16 by 15.
+# Exponents are biased by 127 in float32 and by 15 in float16.
 _SCALE: Final = np.float32(2.0 ** (127 - 15))
 
 
-def widened(stored: Array, offset: float) -> npt.NDArray[np.float32]:
-    """Return finite float16 values as float32, with an offset added.
+def is_half(array: Array) -> bool:
+    """Return whether an array holds float16 values."""
+    return array.dtype == np.float16
 
-    The same as ``stored.astype(np.float32) + np.float32(offset)``, in less than half of the time: numpy converts one
-    number after the other, and does integer operations on whole vectors. Where the caller's thread flushes denormals,
-    what is stored as less than 6.1e-5 counts as 0.
+
+def half_bits(array: Array) -> npt.NDArray[np.int16]:
+    """Return the bits of a float16 array as integers, without a copy."""
+    return array.view("<i2")
+
+
+def widen(bits: npt.NDArray[np.int32], offset: float) -> npt.NDArray[np.float32]:
+    """Replace the bits of finite float16 values by those of their float32 values, plus an offset, in place.
+
+    The result equals ``half.astype(np.float32) + np.float32(offset)``, in less than half of the time: numpy converts
+    float16 one number at a time, but vectorizes integer operations. If the calling thread flushes denormals to zero,
+    so are float16 values below 6.1e-5.
+
+    Args:
+        bits: `half_bits`, cast to int32.
+
+    Returns:
+        The same memory as float32.
     """
-    wide = np.empty(stored.shape, np.float32)
-    bits = wide.view(np.int32)
-    np.copyto(bits, stored.view("<i2"))
+    values: npt.NDArray[Any] = bits.view(np.float32)
     np.left_shift(bits, 13, out=bits)
     np.bitwise_and(bits, _KEPT, out=bits)
-    np.multiply(wide, _SCALE, out=wide)
-    np.add(wide, np.float32(offset), out=wide)
-    return wide
+    np.multiply(values, _SCALE, out=values)
+    np.add(values, np.float32(offset), out=values)
+    return values
+
+
+def widened(stored: Array, offset: float) -> npt.NDArray[np.float32]:
+    """Return finite float16 values as a new float32 array, plus an offset; see `widen`."""
+    return widen(half_bits(stored).astype(np.int32), offset)

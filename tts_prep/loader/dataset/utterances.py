@@ -297,6 +297,16 @@ class UtteranceDataset:
                 view.flags.writeable = False
         return views
 
+    def stored_mels(self) -> list[Array]:
+        """Return read-only views of the mapped mels as they are stored, one per utterance: float32 or float16.
+
+        float16 values still lack the store's ``mel_offset``.
+
+        Raises:
+            CorruptStoreError: a shard contradicts the manifest or the index.
+        """
+        return self._maps("mel")
+
     def _maps(self, name: str) -> list[Array]:
         spec = self.arrays.get(name)
         if spec is None:
