@@ -78,3 +78,10 @@ def test_wrong_options_are_named(capsys: Capture, store: Path, options: list[str
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_add_shows_how_many_shards_are_done(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus, store = make(capsys, tmp_path)
+    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 0)
+    _, _, err = run(capsys, "add", store, "--corpus", corpus, "--feature", "energy", "--jobs", "1")
+    assert err.splitlines() == ["0 of 1 shards", "1 of 1 shards"]

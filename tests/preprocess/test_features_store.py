@@ -13,6 +13,7 @@ from corpora import write_ljspeech
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
+from tts_prep.loader.features import ArrayNormalizer
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -174,6 +175,27 @@ def test_features_of_another_corpus_are_refused(corpus: Path, tmp_path: Path) ->
     other = write_ljspeech(tmp_path / "other", ("Another text.", "And one more."))
     with pytest.raises(StoreError, match="not made from the rows and recordings of this corpus"):
         add_features(store, features(), Corpus(read_ljspeech(other), other))
+
+
+def test_statistics_of_a_selection_are_numpys_over_its_rows(whole: Path) -> None:
+    dataset = UtteranceDataset(whole)
+    part = dataset[[5, 0, 3]]
+    pitch = np.concatenate([u.arrays["pitch"][u.arrays["voiced"] == 1] for u in part]).astype(np.float64)
+    found = part.selection_statistics("pitch")
+    assert found.count == len(pitch) < dataset.statistics("pitch").count
+    np.testing.assert_allclose(
+        [found.mean, found.std, found.min, found.max], [pitch.mean(), pitch.std(), pitch.min(), pitch.max()]
+    )
+    assert found.speaker_count.tolist() == [len(pitch)]
+    mel = np.concatenate([u.mel for u in part]).astype(np.float64)
+    np.testing.assert_allclose(part.selection_statistics("mel").std, mel.std(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(
+        dataset.selection_statistics("spectrogram").mean, dataset.statistics("spectrogram").mean, rtol=1e-12
+    )
+    assert part[:0].selection_statistics("energy").count == 0
+    normalized = ArrayNormalizer.of(part, "energy", over="selection")
+    energy = np.concatenate([normalized.transform(u.arrays["energy"]) for u in part])
+    np.testing.assert_allclose([energy.mean(), energy.std()], [0, 1], atol=1e-5)
 
 
 def test_statistics_are_numpys_whatever_the_shards(whole: Path) -> None:

@@ -174,6 +174,9 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
         data[len(data) // 2] ^= 0xFF
         (folder / "broken" / name).write_bytes(data)
     (folder / "empty").mkdir()
+    shutil.copytree(folder / "a", folder / "added")
+    energy = ("--corpus", old, "--feature", "energy")
+    make("add", folder / "added", *energy, "--jobs", 1)
     a, b = contents(folder / "a"), contents(folder / "b")
     again = ("ljspeech", new, store, *SETTINGS)
     return {
@@ -188,6 +191,7 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
         ),
         "finish": Operation(("finish", store), folder / "parts", a, was_whole=False),
         "reindex": Operation(("reindex", store), folder / "a", a),
+        "add": Operation(("add", store, *energy), folder / "a", stored(folder / "added")),
         "repair": Operation(("verify", store, "--repair", old), folder / "broken", a),
     }
 
@@ -196,9 +200,18 @@ def test_a_few_kills_of_every_command_leave_the_old_store_or_the_new_one(
     operations: dict[str, Operation], tmp_path: Path
 ) -> None:
     store = next(iter(operations.values())).arguments[2]
-    some = {name: operations[name] for name in ("overwrite", "repair")}
+    some = {name: operations[name] for name in ("overwrite", "repair", "add")}
     assert isinstance(store, Path)
-    Harness(store.parent, some, seed=3, longest=2, max_tries=1).run(2)
+    Harness(store.parent, some, seed=3, longest=2, max_tries=1).run(3)
+
+
+@pytest.mark.soak
+def test_soak_of_kills_of_add(operations: dict[str, Operation]) -> None:
+    store = operations["add"].arguments[1]
+    assert isinstance(store, Path)
+    harness = Harness(store.parent, {"add": operations["add"]}, seed=int(os.environ.get("SEED", "1")))
+    harness.run(int(os.environ.get("KILLS", "60")))
+    print(f"\n{dict(harness.kills)}, {dict(harness.finished)}")
 
 
 @pytest.mark.soak

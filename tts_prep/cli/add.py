@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def _add_features(
 ) -> None:
     from tts_prep.cli.features import parse_features
     from tts_prep.cli.preparing import split_lists
+    from tts_prep.cli.progress import make_shard_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.manifest import read_manifest
     from tts_prep.preprocess.corpora import read_corpus
@@ -112,7 +114,15 @@ def _add_features(
             config.corpus, corpus, root=root, splits=lists, options=config.options, texts=config.text.has_phonemes
         )
         source = Corpus(items, folder)
-    manifest = add_features(store, parsed.features, source, alignments=parsed.alignments, jobs=jobs or available_jobs())
+    with make_shard_progress(sys.stderr) as progress:
+        manifest = add_features(
+            store,
+            parsed.features,
+            source,
+            alignments=parsed.alignments,
+            jobs=jobs or available_jobs(),
+            progress=progress,
+        )
     for name, spec in specs_of(parsed.features).items():
         shape = "".join(f" × {n}" for n in spec.row_shape)
         click.echo(f"{store}: {name}, {spec.dtype}{shape}, by {spec.axis}")

@@ -19,34 +19,48 @@ _PLAIN_INTERVAL = 10.0
 
 @contextmanager
 def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
-    """Yield a callback that shows progress on a stream."""
+    """Yield a callback that shows the progress of a run on a stream."""
     started = time.monotonic()
-    if not stream.isatty():
-        last = started
+    with _counter(stream, "utterances", "utt") as count:
+        yield lambda progress: count(progress.done, progress.total, _text(progress, started))
 
-        def show(progress: Progress) -> None:
+
+@contextmanager
+def make_shard_progress(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
+    """Yield a callback that shows on a stream how many shards of all are done."""
+    with _counter(stream, "shards", "shard") as count:
+        yield lambda done, total: count(done, total, "")
+
+
+@contextmanager
+def _counter(stream: TextIO, noun: str, unit: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a callback that shows a count, its total and a text."""
+    if not stream.isatty():
+        last = time.monotonic()
+
+        def show(done: int, total: int, text: str) -> None:
             nonlocal last
             interruption.check()
             now = time.monotonic()
             if now - last >= _PLAIN_INTERVAL:
                 last = now
-                print(f"{progress.done:,} of {progress.total:,} utterances, {_text(progress, started)}", file=stream)
+                print(", ".join(filter(None, [f"{done:,} of {total:,} {noun}", text])), file=stream)
 
         yield show
         return
     with ExitStack() as stack:
         bar: tqdm[NoReturn] | None = None
 
-        def update(progress: Progress) -> None:
+        def update(done: int, total: int, text: str) -> None:
             nonlocal bar
             interruption.check()
             if bar is None:
                 # Created when the total is known.
                 bar = stack.enter_context(
-                    tqdm(total=progress.total, file=stream, unit="utt", dynamic_ncols=True, leave=False, smoothing=0.1)
+                    tqdm(total=total, file=stream, unit=unit, dynamic_ncols=True, leave=False, smoothing=0.1)
                 )
-            bar.set_postfix_str(_text(progress, started), refresh=False)
-            bar.update(progress.done - bar.n)
+            bar.set_postfix_str(text, refresh=False)
+            bar.update(done - bar.n)
             bar.refresh()
 
         yield update

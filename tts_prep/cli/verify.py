@@ -30,6 +30,12 @@ from tts_prep.cli.options import PATH
 @click.option(
     "--ood-texts", type=PATH, metavar="FILE", help="With --repair: the texts that a broken ood.h5 was made from."
 )
+@click.option(
+    "--alignments",
+    type=PATH,
+    metavar="PATH",
+    help="With --repair: the alignments that a store was made with, if they change its mels or phonemes.",
+)
 @click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: 1]")
 def verify(
     store: Path,
@@ -37,6 +43,7 @@ def verify(
     root: Path | None,
     splits: tuple[str, ...],
     ood_texts: Path | None,
+    alignments: Path | None,
     jobs: int | None,
 ) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE.
@@ -54,8 +61,9 @@ def verify(
     from tts_prep.quantities import bytes_text
 
     if corpus is not None:
-        return _repair(store, corpus, root, splits, ood_texts, jobs or 1)
-    for option, value in (("--root", root), ("--split", splits), ("--ood-texts", ood_texts)):
+        return _repair(store, corpus, root, splits, ood_texts, alignments, jobs or 1)
+    given = (("--root", root), ("--split", splits), ("--ood-texts", ood_texts), ("--alignments", alignments))
+    for option, value in given:
         if value:
             raise click.UsageError(f"{option} requires --repair CORPUS.")
     count = size = 0
@@ -65,6 +73,9 @@ def verify(
         if fault:
             faults.append(fault)
             click.echo(one_line(f"{entry.file}: {fault}"))
+    if not faults and (fault := _unusable(store)):
+        faults.append(fault)
+        click.echo(one_line(fault))
     if faults:
         line = f"tts-prep: error: {store}: {len(faults)} of {count} files are broken"
         click.echo(one_line(line), err=True)
@@ -73,8 +84,26 @@ def verify(
     return 0
 
 
+def _unusable(store: Path) -> str | None:
+    """Return why a store whose files are intact cannot be opened for training; None if it can."""
+    from tts_prep.errors import TtsPrepError
+    from tts_prep.loader import UtteranceDataset
+
+    try:
+        UtteranceDataset(store)
+    except TtsPrepError as error:
+        return str(error)
+    return None
+
+
 def _repair(
-    store: Path, corpus: Path, root: Path | None, splits: tuple[str, ...], ood_texts: Path | None, jobs: int
+    store: Path,
+    corpus: Path,
+    root: Path | None,
+    splits: tuple[str, ...],
+    ood_texts: Path | None,
+    alignments: Path | None,
+    jobs: int,
 ) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
@@ -84,7 +113,14 @@ def _repair(
     lists = split_lists(splits)
     with make_progress(sys.stderr) as progress:
         result, broken = repair_store(
-            store, corpus, root=root, splits=lists, ood_texts=ood_texts, jobs=jobs, progress=progress
+            store,
+            corpus,
+            root=root,
+            splits=lists,
+            ood_texts=ood_texts,
+            alignments=alignments,
+            jobs=jobs,
+            progress=progress,
         )
     if not broken:
         count = len(result.manifest.files) + 1 if result.manifest else 0

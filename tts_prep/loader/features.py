@@ -165,18 +165,21 @@ class ArrayNormalizer:
     keep_zeros: bool
 
     @classmethod
-    def of(cls, dataset: UtteranceDataset, name: str, by: str = "corpus") -> ArrayNormalizer:
+    def of(cls, dataset: UtteranceDataset, name: str, by: str = "corpus", over: str = "store") -> ArrayNormalizer:
         """Return a normalizer with the statistics of an array of a store; those of pitch are over voiced frames.
 
         Args:
             by: ``"corpus"`` or ``"speaker"``.
+            over: ``"store"``, or ``"selection"``: the utterances of the dataset only, whose rows are read.
 
         Raises:
-            ConfigurationError: the store has no such array, or `by` is neither.
+            ConfigurationError: the store has no such array, or `by` or `over` is neither.
         """
         if by not in ("corpus", "speaker"):
             raise ConfigurationError(f"by: expected 'corpus' or 'speaker', found {by!r}")
-        statistics = dataset.statistics(name)
+        if over not in ("store", "selection"):
+            raise ConfigurationError(f"over: expected 'store' or 'selection', found {over!r}")
+        statistics = dataset.statistics(name) if over == "store" else dataset.selection_statistics(name)
         mean, std = statistics.mean, statistics.std
         if by == "speaker":
             mean, std = statistics.speaker_mean, statistics.speaker_std

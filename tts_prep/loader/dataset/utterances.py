@@ -21,6 +21,7 @@ from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
+from tts_prep.loader.dataset.selection_statistics import selection_statistics
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
@@ -146,6 +147,17 @@ class UtteranceDataset:
             ConfigurationError: the store has no such added array.
         """
         return self._store.statistics(name)
+
+    def selection_statistics(self, name: str) -> RowStatistics:
+        """Return the statistics of an array over the selected utterances only, such as those of the training split.
+
+        All rows are read. Those of pitch are over voiced frames. ``mel`` and the other arrays of the shards have
+        statistics too.
+
+        Raises:
+            ConfigurationError: the store has no such array.
+        """
+        return selection_statistics(self, name)
 
     @property
     def ood_texts(self) -> OutOfDomainTexts | None:

@@ -21,6 +21,8 @@ from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
+from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.runs.folder import locked_folder
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header
 from tts_prep.preprocess.runs.prepare import Progress, Repair, Result, prepare
@@ -57,6 +59,7 @@ def repair_store(
     root: Path | None = None,
     splits: Mapping[str, Path] | None = None,
     ood_texts: Path | None = None,
+    alignments: Path | None = None,
     jobs: int = 1,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> tuple[Result, list[str]]:
@@ -68,6 +71,7 @@ def repair_store(
     Args:
         corpus, root, splits: see `tts_prep.preprocess.corpora.read_corpus`; the same as when the store was made.
         ood_texts: the file of its out-of-domain texts; required if ``ood.h5`` is broken.
+        alignments: the folder or CTM file of its alignments; required if they change its shards.
         jobs: the number of worker processes.
 
     Raises:
@@ -82,11 +86,7 @@ def repair_store(
         totals = manifest.totals
         return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
     config = configuration_of(store, findings.settings["configuration"])
-    if config.alignments is not None:
-        raise StoreError(
-            f"{store}: made with alignments that change its shards, which a repair does not support; make it "
-            "again with --overwrite"
-        )
+    aligned = _alignments(store, config, alignments)
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in findings.broken)
 
@@ -95,7 +95,7 @@ def repair_store(
         if not findings.match(keys):
             raise StoreError(
                 f"{store}: not made from the rows and recordings of {corpus}, with audio paths relative to "
-                f"{audio_root}; give the corpus that it was made from"
+                f"{audio_root}{f' and alignments of {alignments}' if alignments else ''}; give what it was made from"
             )
 
     items, audio_root = read_corpus(
@@ -110,6 +110,7 @@ def repair_store(
         # Failures were counted when the store was made.
         max_failures="100%",
         progress=progress,
+        alignments=aligned,
         repair=Repair(findings.broken, findings.settings, check_plan),
     )
     return result, findings.broken
@@ -148,6 +149,19 @@ def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error
     return config
+
+
+def _alignments(store: Path, config: Configuration, path: Path | None) -> Alignments | None:
+    """Return the alignments that change the shards of a store."""
+    if config.alignments is None:
+        if path is not None:
+            raise ConfigurationError(f"alignments: those of {store} do not change its shards; omit the option")
+        return None
+    if path is None:
+        raise ConfigurationError(
+            f"alignments: {store} was made with alignments that change its shards; give them with --alignments PATH"
+        )
+    return Alignments(AlignmentFolder.open(path), AlignmentConfig(**config.alignments))
 
 
 def _check_splits(store: Path, config: Configuration, splits: Mapping[str, Path]) -> None:
