@@ -235,7 +235,7 @@ def test_out_of_domain_texts_are_phonemized_once_into_the_store(ood_store: Path)
         assert not text.phonemes.flags.writeable
     assert texts.n_phonemes.tolist() == [len(text.phonemes) for text in texts]
     assert (texts[-1].text, [text.text for text in texts[1:]]) == ("Last.", spoken[1:])
-    with pytest.raises(IndexError, match="out-of-domain text 3: there are 3"):
+    with pytest.raises(IndexError, match="out-of-domain text 3: out of range for 3 texts"):
         texts[3]
 
 

@@ -50,7 +50,7 @@ def test_every_layout_is_a_choice_of_the_command(
     status, out, _ = run(capsys, "export", store, tmp_path / "out", "--to", "nemo")
     assert (status, out) == (0, f"{tmp_path / 'out'}: 4 files in the layout of nemo\n")
     status, _, err = run(capsys, "export", store, tmp_path / "out", "--to", "nemo")
-    assert (status, "not empty; give the path of a new folder" in err) == (2, True)
+    assert (status, "not empty; use a new folder" in err) == (2, True)
 
 
 def test_nemo_has_a_manifest_with_paths_relative_to_it(store: Path, rows: list[Row], tmp_path: Path) -> None:
@@ -130,6 +130,6 @@ def test_a_wav_file_holds_the_samples_as_they_are(dtype: type) -> None:
 @pytest.mark.parametrize("layout", ["nemo", "espnet"])
 def test_a_store_without_waveforms_says_so(tmp_path: Path, layout: str) -> None:
     store = write_store(tmp_path / "s", make_rows(N_FRAMES))
-    with pytest.raises(ConfigurationError, match="holds no waveforms, .* make the store with --waveform int16"):
+    with pytest.raises(ConfigurationError, match="has no waveforms, .* build the store with --waveform int16"):
         list(export_store(store, layout, tmp_path / "out"))
     assert not (tmp_path / "out").exists()

@@ -127,7 +127,7 @@ def test_mp3_whose_quiet_frames_come_last_is_not_cut(tmp_path: Path) -> None:
             lambda d: d[: d.index(b"COMM") + 11] + b"\xff" + d[d.index(b"COMM") + 12 :],
             "truncated, 96,000 bytes",
         ),
-        ("vorbis", lambda d: d[:6000] + b"\0\1\2" + d[6003:], "another checksum"),
+        ("vorbis", lambda d: d[:6000] + b"\0\1\2" + d[6003:], "the checksum of the page at byte .* does not match"),
         ("vorbis", lambda d: d + b"and more", "damaged at byte"),
         ("wav", lambda d: d[:24] + struct.pack("<I", 1) + d[28:], "a sample rate of 1 Hz, expected 1,000 to 1,000,000"),
         ("wav", lambda d: d[:24] + struct.pack("<I", 2**31 - 1) + d[28:], "a sample rate of 2,147,483,647 Hz"),

@@ -133,5 +133,5 @@ def test_what_is_no_part_is_refused(text: str) -> None:
 def test_a_whole_store_has_no_parts_and_a_folder_none_to_finish(corpus: Path, store: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="already complete; there is no part to make"):
         make(corpus, store, "1/2", Configuration(store=StoreConfig(shard_utterances=3)))
-    with pytest.raises(StoreError, match="no part of a store; make parts with a corpus command"):
+    with pytest.raises(StoreError, match="no parts of a store; make parts with a corpus command"):
         finish_store(tmp_path)

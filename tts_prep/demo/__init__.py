@@ -1,1 +1,1 @@
-"""A small corpus that needs no download: public-domain sentences, spoken by espeak-ng."""
+"""A small demo corpus: public-domain sentences, synthesized by espeak-ng."""

@@ -1,4 +1,4 @@
-"""Write the demo corpus: a few minutes of synthetic speech in the shape of LJ Speech."""
+"""Writing of the demo corpus: a few minutes of synthetic speech in the layout of LJ Speech."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tts_prep.preprocess.text.frontends.speech import speak_with_phones
 
 
 class Manner(NamedTuple):
-    """A way of speaking, in the terms of ``speak``."""
+    """A voice with rate and pitch; arguments of `tts_prep.preprocess.text.frontends.speech.speak`."""
 
     voice: str
     words_per_minute: int
     pitch: int
 
 
-# The sentences are spoken in these manners in turn, so that lengths and spectra vary as they do between readers.
+# The sentences cycle through these voices, so that durations and spectra vary as between speakers.
 MANNERS = (
     Manner("en-us", 165, 50),
     Manner("en-us+f3", 150, 55),
@@ -34,12 +34,14 @@ MANNERS = (
 
 
 def make_demo_corpus(folder: Path) -> int:
-    """Write ``metadata.csv``, ``wavs/`` and ``TextGrid/`` below a folder, made where missing; return the utterances.
+    """Write ``metadata.csv``, ``wavs/`` and ``TextGrid/`` to a folder; return the number of utterances.
 
-    A row is ``id|text as printed|text as spoken``, without quoting; a recording is mono 16-bit PCM at 22,050 Hz. The
-    TextGrids have the phones where espeak-ng spoke them, by its own account: they are no estimate. The
-    bytes are the same every time, and a file that has them already is left alone. Raises CorpusError where the
-    folder cannot be written.
+    The folder is created if necessary. A row is ``id|text|normalized text``, without quoting; a recording is mono
+    16-bit PCM at 22,050 Hz. The TextGrids have the times of phones that espeak-ng reports during synthesis. Output is
+    deterministic, and files with the correct contents are not rewritten.
+
+    Raises:
+        CorpusError: the folder cannot be written.
     """
     rows = []
     try:
@@ -58,7 +60,7 @@ def make_demo_corpus(folder: Path) -> int:
 
 
 def read_sentences() -> list[tuple[str, str]]:
-    """Read the sentences of the package: each as printed and as spoken, numbers and abbreviations written out."""
+    """Read the sentences of the package as pairs (text, normalized text)."""
     sentences = []
     for line in files("tts_prep.demo").joinpath("sentences.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -68,7 +70,7 @@ def read_sentences() -> list[tuple[str, str]]:
 
 
 def _record(text: str, number: int) -> tuple[bytes, bytes]:
-    """Return the bytes of a recording and of its TextGrid."""
+    """Synthesize a sentence; return its WAV file and its TextGrid."""
     waveform, sample_rate, phones = speak_with_phones(text, **MANNERS[number % len(MANNERS)]._asdict())
     wav = io.BytesIO()
     soundfile.write(wav, waveform, sample_rate, format="WAV", subtype="PCM_16")
@@ -76,9 +78,9 @@ def _record(text: str, number: int) -> tuple[bytes, bytes]:
 
 
 def _textgrid(phones: list[tuple[float, str]], end: float) -> str:
-    """Return phones as a TextGrid in Praat's short form, with one tier ``phones``."""
+    """Return phones as a TextGrid in Praat's short text format, with one tier ``phones``."""
     bounds = [*phones, (end, "")]
-    # Every recording begins with a pause; a pause of no length ends where it begins.
+    # Every recording starts with a pause. Empty intervals are dropped.
     intervals = [(0.0, bounds[0][0], "")]
     intervals += [(start, stop, name) for (start, name), (stop, _) in itertools.pairwise(bounds)]
     intervals = [interval for interval in intervals if interval[0] < interval[1]]

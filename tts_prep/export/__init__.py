@@ -1,1 +1,1 @@
-"""A store in the layout of another system: its manifest, and its arrays as that system's files."""
+"""Export of a store to the layouts of other systems: a manifest, and arrays as files."""

@@ -1,4 +1,4 @@
-"""ESPnet's data folder: files of one ``id value`` a line, sorted, beside a folder of recordings."""
+"""ESPnet data folders: sorted files of ``id value`` lines, and a folder of recordings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tts_prep.loader import UtteranceDataset
 def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``, and yield the paths of complete files.
 
-    ``phn_text`` has the phonemes. Kaldi's tools want lines sorted by bytes, and names of utterances that begin with
-    that of their speaker.
+    ``phn_text`` has the phonemes. Kaldi's tools require lines sorted by bytes, and utterance ids that start with the
+    name of the speaker.
 
     Raises:
-        ConfigurationError: the store holds no waveforms.
+        ConfigurationError: the store has no waveforms.
     """
     require_waveforms(dataset, "ESPnet")
     (folder / "wavs").mkdir(parents=True)
@@ -33,7 +33,7 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         name = row.name if row.name.startswith(speaker) else f"{speaker}-{row.name}"
         speakers[speaker].append(name)
         tables["wav.scp"][name] = str(path)
-        # A line without text is an error of Kaldi's scripts; recordings without texts have no such file.
+        # Kaldi's scripts reject lines without text. A store without texts has no such file.
         for file, text in (("text", utterance.text), ("phn_text", utterance.phoneme_text)):
             if text.strip():
                 tables[file][name] = " ".join(text.split())

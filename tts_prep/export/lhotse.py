@@ -1,4 +1,4 @@
-"""lhotse's cuts, with recordings where the store has waveforms, and mels as features. lhotse itself is not needed."""
+"""lhotse cuts with mels as features, and recordings if the store has waveforms. lhotse is not needed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tts_prep.loader import UtteranceDataset
 
 
 def export_lhotse(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``cuts.jsonl.gz``, ``features/`` and, where the store has waveforms, ``wavs/``; yield complete files.
+    """Write ``cuts.jsonl.gz``, ``features/`` and, if the store has waveforms, ``wavs/``; yield paths of complete files.
 
-    Paths in the manifest are as ``folder`` is given: relative ones are relative to the working directory of the reader.
-    A mel has as many frames as the store's. lhotse wants the duration of features to be whole frames, so that of a cut
-    is the smaller of the recording's and the mel's.
+    Paths in the manifest start with ``folder`` as given; if it is relative, they are relative to the reader's working
+    directory. Mels are unchanged. lhotse requires the duration of features to be a multiple of the frame shift, so the
+    duration of a cut is the minimum of the durations of recording and mel.
     """
     (folder / "features").mkdir(parents=True)
     if dataset.metadata.has_waveform:

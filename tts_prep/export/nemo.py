@@ -1,4 +1,4 @@
-"""NeMo's manifest: one JSON object a line beside a folder of recordings."""
+"""NeMo manifests: JSON lines, and a folder of recordings."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tts_prep.loader import UtteranceDataset
 
 
 def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``manifest.json`` and ``wavs/``, and yield the paths of files that are complete.
+    """Write ``manifest.json`` and ``wavs/``, and yield the paths of complete files.
 
     Keys are those of NeMo's ``TTSDataset``: ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``,
     ``speaker`` (an integer); the phonemes are added as ``phonemes``, the speaker's name as ``speaker_name``.
 
     Raises:
-        ConfigurationError: the store holds no waveforms.
+        ConfigurationError: the store has no waveforms.
     """
     require_waveforms(dataset, "NeMo")
     (folder / "wavs").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Parquet files that Hugging Face ``datasets`` and every other reader of parquet opens."""
+"""Parquet files for Hugging Face ``datasets`` and other readers of parquet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _ROWS = 100
-"""Rows of a row group: what a reader of one row has to read."""
+"""The number of rows of a row group, the smallest unit that a reader can read."""
 
 _FILE_ROWS = 2000
 
@@ -21,8 +21,8 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``data/train-00000.parquet`` and so on, and yield the paths of complete files.
 
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
-    float32, frame by frame), the corpus's own columns, and where the store has waveforms ``audio``, a struct of
-    ``bytes`` (WAV) and ``path``: ``dataset.cast_column("audio", Audio())`` decodes it.
+    float32, one per frame), the additional columns of the corpus and, if the store has waveforms, ``audio``, a struct
+    of ``bytes`` (WAV) and ``path``, which ``dataset.cast_column("audio", Audio())`` decodes.
 
     Raises:
         MissingPackageError: pyarrow is not installed.

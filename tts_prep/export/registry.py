@@ -1,4 +1,4 @@
-"""The layouts that a store can be exported to, by name."""
+"""The export layouts by name."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ EXPORTS: Final[Mapping[str, Callable[[UtteranceDataset, Path], Iterator[Path]]]]
 
 
 def export_store(store: Path, layout: str, folder: Path) -> Iterator[Path]:
-    """Write a store in the layout of another system to a new or empty folder; yield the paths of complete files.
+    """Export a store to a new or empty folder, and yield the paths of complete files.
 
     Raises:
-        ConfigurationError: there is no such layout, the store lacks what it needs, or the folder is not empty.
-        StoreError: there is no whole store, or a file cannot be written.
+        ConfigurationError: the layout is unknown or needs arrays that the store lacks, or the folder is not empty.
+        StoreError: the store is missing or incomplete, or a file cannot be written.
     """
     if layout not in EXPORTS:
         raise ConfigurationError(f"to: expected one of {', '.join(EXPORTS)}, found {layout!r}")
     dataset = UtteranceDataset(store)
     if not len(dataset):
-        raise ConfigurationError(f"{store}: holds no utterances; there is nothing to export")
+        raise ConfigurationError(f"{store}: has no utterances; there is nothing to export")
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise ConfigurationError(f"{folder}: not empty; give the path of a new folder")
+            raise ConfigurationError(f"{folder}: not empty; use a new folder")
         yield from EXPORTS[layout](dataset, folder)
     except OSError as error:
         raise StoreError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error

@@ -1,4 +1,4 @@
-"""The rows of a store as other systems want them: names that can be files, plain values, recordings as WAV."""
+"""The rows of a store for export: valid file names, plain values, recordings as WAV."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _UNSAFE = re.compile(r"[^\w.-]")
 
 @dataclass(frozen=True)
 class ExportRow:
-    """An utterance and the name of its files: letters, digits, ``_``, ``-`` and ``.``, different for every row."""
+    """An utterance and the unique stem of its files: letters, digits, ``_``, ``-`` and ``.``."""
 
     name: str
     utterance: Utterance
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The corpus's own columns, without those that have no value."""
+        """The additional columns of the corpus that have values."""
         return {
             name: value
             for name, value in self.utterance.meta.items()
@@ -38,7 +38,7 @@ def export_rows(dataset: UtteranceDataset) -> Iterator[ExportRow]:
     """Yield the rows of a dataset in order."""
     seen: set[str] = set()
     for position, utterance in enumerate(dataset):
-        # An id may hold a path, or anything else: a file is never written outside of the folder.
+        # Ids may contain paths; no file may be written outside the folder.
         name = _UNSAFE.sub("_", utterance.id).lstrip(".") or "_"
         name = name[:200] if name[:200] not in seen else f"{name[:200]}_{position}"
         seen.add(name)
@@ -46,15 +46,15 @@ def export_rows(dataset: UtteranceDataset) -> Iterator[ExportRow]:
 
 
 def require_waveforms(dataset: UtteranceDataset, system: str) -> None:
-    """Raise a `ConfigurationError` where a store holds no waveforms."""
+    """Raise a `ConfigurationError` if a store has no waveforms."""
     if not dataset.metadata.has_waveform:
         raise ConfigurationError(
-            f"{dataset.path}: holds no waveforms, which {system} reads; make the store with --waveform int16"
+            f"{dataset.path}: has no waveforms, which {system} needs; build the store with --waveform int16"
         )
 
 
 def wav_bytes(samples: npt.NDArray[Any], sample_rate: int) -> bytes:
-    """Return a WAV file of one channel, 16-bit integers or 32-bit floats as the samples are.
+    """Return a mono WAV file of 16-bit integers or 32-bit floats, depending on the dtype of the samples.
 
     Args:
         samples: [n_samples] int16 or float32.
@@ -62,7 +62,7 @@ def wav_bytes(samples: npt.NDArray[Any], sample_rate: int) -> bytes:
     is_float = samples.dtype.kind == "f"
     width = 4 if is_float else 2
     data = samples.astype("<f4" if is_float else "<i2", copy=False).tobytes()
-    # Floats: a chunk 'fact' is due, with the number of samples.
+    # Float formats require a chunk 'fact' with the number of samples.
     kind = struct.pack("<HHIIHH", 3 if is_float else 1, 1, sample_rate, sample_rate * width, width, 8 * width)
     chunks = [(b"fmt ", kind), *([(b"fact", struct.pack("<I", len(samples)))] if is_float else []), (b"data", data)]
     body = b"".join(name + struct.pack("<I", len(content)) + content for name, content in chunks)

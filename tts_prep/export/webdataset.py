@@ -1,4 +1,4 @@
-"""WebDataset: tar archives in which the files of a row follow each other and share a name."""
+"""WebDataset: tar archives in which the files of a row are adjacent and share a stem."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _ROWS = 1000
-"""Rows of an archive."""
+"""The number of rows of an archive."""
 
 
 def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``000000.tar`` and so on, and yield the paths of complete files.
 
     A row has ``.json`` (id, text, phonemes, speaker, columns), ``.mel.npy`` [n_frames, n_mels], ``.phonemes.npy``
-    [n_phonemes] int32 and, where the store has it, ``.wav``.
+    [n_phonemes] int32 and, if the store has waveforms, ``.wav``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     archive: tarfile.TarFile | None = None
@@ -35,7 +35,7 @@ def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]
             archive = tarfile.open(path, "w", format=tarfile.USTAR_FORMAT)  # noqa: SIM115 - closed after its last row
         assert archive
         for suffix, data in _files(row, dataset.sample_rate).items():
-            # Dots end the key of a row.
+            # The key of a row ends at the first dot.
             member = tarfile.TarInfo(f"{row.name.replace('.', '_')[:80]}{suffix}")
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))

@@ -1,1 +1,1 @@
-"""Draw utterances: as SVG and HTML for a page, and as a figure of matplotlib."""
+"""Plots of utterances: as SVG and HTML for pages, and as matplotlib figures."""

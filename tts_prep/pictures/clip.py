@@ -1,4 +1,4 @@
-"""What is drawn of one utterance."""
+"""The data of a plot of one utterance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tts_prep.pictures.scales import MelAxis
 
 @dataclass(frozen=True)
 class Phone:
-    """A symbol and the time that it takes, seconds."""
+    """A phone with its start and end in seconds."""
 
     symbol: str
     start: float
@@ -22,22 +22,22 @@ class Phone:
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """One utterance, in seconds and Hz.
+    """The data of one utterance, in seconds and Hz.
 
     Attributes:
-        id, speaker, text, phoneme_text: as the store has them.
-        language: a language tag; empty where none is known.
-        seconds: length of the recording.
-        sample_rate: Hz.
-        hop: seconds between two frames.
-        first_frame: the instant at which the first frame is centred, seconds.
+        id, speaker, text, phoneme_text: columns of the index.
+        language: a language tag, or an empty string if unknown.
+        seconds: the duration of the recording.
+        sample_rate: the sample rate in Hz.
+        hop: the frame shift in seconds.
+        first_frame: the time of the centre of the first frame in seconds.
         mel: [n_frames, n_mels].
-        mel_range: the mel values that are darkest and brightest.
-        mel_axis: where frequencies lie on the bins; None where the store does not say.
-        waveform: [n_samples] int16, or float32 within ±1; None where the store keeps none.
-        phones: with their times; empty where the store has no durations.
-        pitch: [n_frames] Hz, NaN where unvoiced; None where the store has none.
-        energy: [n_frames], in the unit of the store; None where it has none.
+        mel_range: the mel values of the darkest and the brightest colour.
+        mel_axis: the mapping of frequencies to mel bins, or None if unknown.
+        waveform: [n_samples] int16, or float32 within ±1; None if the store has no waveforms.
+        phones: the phones; empty if the store has no durations.
+        pitch: [n_frames] Hz, NaN where unvoiced; None if the store has no pitch.
+        energy: [n_frames], in the unit of the store; None if the store has no energy.
     """
 
     id: str
@@ -59,15 +59,15 @@ class Clip:
 
     @property
     def first_edge(self) -> float:
-        """Where the first frame begins in a picture: half a hop before its centre, seconds."""
+        """The left edge of the first frame in a plot in seconds: half a hop before its centre."""
         return self.first_frame - self.hop / 2
 
     @property
     def last_edge(self) -> float:
-        """Where the last frame ends in a picture, seconds."""
+        """The right edge of the last frame in a plot in seconds."""
         return self.first_edge + len(self.mel) * self.hop
 
     def frame_times(self) -> npt.NDArray[np.float64]:
-        """Return the instants at which the frames are centred, [n_frames] seconds."""
+        """Return the times of the frame centres, [n_frames] seconds."""
         times: npt.NDArray[np.float64] = self.first_frame + self.hop * np.arange(len(self.mel), dtype=np.float64)
         return times

@@ -1,4 +1,4 @@
-"""A picture as geometry: rectangles, lines, curves and labels in pixels, which ``drawing.html.j2`` writes as SVG."""
+"""Drawings of rectangles, lines, paths and labels in pixels; ``drawing.html.j2`` renders them as SVG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rectangle:
-    """A bar; ``style`` is its CSS class, ``hint`` what a pointer over it shows."""
+    """A bar; ``style`` is its CSS class, ``hint`` its tooltip."""
 
     x: float
     y: float
@@ -50,7 +50,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Image:
-    """A picture out of pixels, stretched over a rectangle; ``source`` is a ``data:`` URI."""
+    """A bitmap, scaled to a rectangle; ``source`` is a ``data:`` URI."""
 
     x: float
     y: float
@@ -61,12 +61,12 @@ class Image:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture in pixels, origin at the top left.
+    """A drawing in pixels, with the origin at the top left.
 
     Attributes:
-        name: what it shows, for those who do not see it.
-        legend: CSS class and name of each series, where there is more than one.
-        scaled: whether it fills the width that it is given; else a pixel stays a pixel.
+        name: the accessible name.
+        legend: CSS class and name of each series, if there are several.
+        scaled: whether the drawing is scaled to the available width. Otherwise it has its size in pixels.
     """
 
     name: str

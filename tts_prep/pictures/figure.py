@@ -1,4 +1,4 @@
-"""An utterance as a figure of matplotlib: waveform, mel, pitch, energy and phones over one time axis."""
+"""Matplotlib figures of an utterance: waveform, mel, pitch, energy and phones on one time axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _INCHES_PER_SECOND = 2.0
 _WIDTHS = (6.0, 60.0)
 
-# The first of them is part of matplotlib and holds IPA; the others are looked for on the machine.
+# The first font is part of matplotlib and supports IPA; the others are used if they are installed.
 _FONTS = (
     *("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans SC", "Noto Sans CJK JP", "Noto Sans JP"),
     *("Noto Sans CJK KR", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic"),
@@ -26,9 +26,9 @@ _FONTS = (
 
 
 def plot_clip(clip: Clip) -> Figure:
-    """Return a figure with a panel for each thing that the store has of the utterance.
+    """Return a figure with one panel for each array of the utterance.
 
-    Nothing is registered with pyplot: the figure is gone when it is no longer referenced.
+    The figure is not registered with pyplot, so that it is freed when it is no longer referenced.
 
     Raises:
         MissingPackageError: matplotlib is not installed.
@@ -60,13 +60,13 @@ def plot_clip(clip: Clip) -> Figure:
         speaker = f", {clip.speaker[:80]}" if clip.speaker else ""
         title = texts.shown(f"{clip.id[:80]}{speaker}\n{clip.text[:200]}")
         missing = len(texts.missing)
-        note = f"\n(no font of this machine has {missing:,} of its characters)" if missing else ""
+        note = f"\n(no installed font has {missing:,} of its characters)" if missing else ""
         figure.suptitle(title + note, fontsize=10)
     return figure
 
 
 def save_figure(figure: Figure, path: Path, kind: str, dpi: int) -> None:
-    """Write a figure as ``png``, ``svg`` or ``pdf``: the same figure gives the same bytes."""
+    """Write a figure as ``png``, ``svg`` or ``pdf``. Output is deterministic."""
     from matplotlib import rc_context
 
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
@@ -75,7 +75,7 @@ def save_figure(figure: Figure, path: Path, kind: str, dpi: int) -> None:
 
 
 def _installed() -> list[str]:
-    """Return the fonts that there are, for matplotlib warns of each that it does not find."""
+    """Return the installed fonts, because matplotlib warns about each missing one."""
     from matplotlib.font_manager import fontManager
 
     known = {entry.name for entry in fontManager.ttflist}
@@ -83,7 +83,7 @@ def _installed() -> list[str]:
 
 
 class _Texts:
-    """Texts as the fonts can show them: what none of them has is a dot, and counted."""
+    """Conversion of texts for a list of fonts: characters that no font has are replaced by dots, and recorded."""
 
     def __init__(self, fonts: list[str]) -> None:
         from matplotlib.font_manager import FontProperties, findfont, get_font
@@ -92,7 +92,7 @@ class _Texts:
         self.missing: set[str] = set()
 
     def shown(self, text: str) -> str:
-        """Return the text, in which nothing is a formula either."""
+        """Return the text with missing characters replaced, and dollar signs escaped (no formulas)."""
         characters = []
         for character in text:
             if character != "\n" and not any(font.get_char_index(ord(character)) for font in self._fonts):
@@ -106,7 +106,7 @@ def _waveform(axes: Axes, clip: Clip, _: _Texts) -> None:
     assert clip.waveform is not None
     samples: Any = clip.waveform
     values = samples / 32768 if samples.dtype == np.int16 else samples
-    # Two values for each of up to 4,000 stretches: what a line through all samples would cover.
+    # Minimum and maximum of at most 4,000 blocks: the area that a line through all samples would cover.
     step = max(1, -(-len(values) // 4000))
     starts = np.arange(0, len(values), step)
     if len(values):

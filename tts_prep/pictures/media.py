@@ -1,4 +1,4 @@
-"""Mel pictures and sounds as ``data:`` URIs, so that a page needs no other file."""
+"""Mel spectrograms and recordings as ``data:`` URIs, so that pages are self-contained."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image
 Array = npt.NDArray[Any]
 
 _MAX_COLUMNS = 3000
-"""Width of a picture in pixels. Neighbouring frames of longer utterances are averaged."""
+"""The maximum width of an image in pixels. Adjacent frames of longer utterances are averaged."""
 
 
 _PALETTE = bytes.fromhex(
@@ -23,15 +23,15 @@ _PALETTE = bytes.fromhex(
     "ba3878c03a76c73d73cd4071d3436ed9466bdf4a68e44f64e95462ed5a5ff1605df4675cf66e5cf8765cfa7d5efb8560"
     "fc8e64fd9668fe9d6cfea571feac76feb47bfebb81fec287feca8dfed194fed89afde0a1fde7a9fceeb0fcf6b8fcfdbf"
 )
-"""64 colours of matplotlib's map "magma" (S. van der Walt and N. Smith, CC0), from dark to bright."""
+"""64 colours of matplotlib's colormap "magma" (S. van der Walt and N. Smith, CC0), from dark to bright."""
 
 
 def mel_picture(mel: Array, low: float, high: float) -> str:
-    """Return a PNG of a mel spectrogram, low frequencies at the bottom.
+    """Return a PNG image of a mel spectrogram, with low frequencies at the bottom.
 
     Args:
         mel: [n_frames, n_mels].
-        low, high: the values that are darkest and brightest.
+        low, high: the values of the darkest and the brightest colour.
     """
     values: npt.NDArray[Any] = np.asarray(mel, np.float32)
     step = max(1, -(-len(values) // _MAX_COLUMNS))
@@ -39,7 +39,7 @@ def mel_picture(mel: Array, low: float, high: float) -> str:
     if step > 1:
         values = np.add.reduceat(values, starts, axis=0) / np.diff([*starts, len(values)])[:, None].astype(np.float32)
     scaled = np.nan_to_num((values - low) / max(1e-9, high - low), nan=0.0, posinf=1.0, neginf=0.0)
-    # 64 shades are more than an eye tells apart here, and compress to half.
+    # 64 levels look the same as 256, and halve the compressed size.
     levels = np.rint(np.clip(scaled, 0, 1) * 63).astype(np.uint8)
     picture = Image.fromarray(np.ascontiguousarray(levels.T[::-1]), mode="P")
     picture.putpalette(_PALETTE)
@@ -49,7 +49,7 @@ def mel_picture(mel: Array, low: float, high: float) -> str:
 
 
 def sound(samples: Array, sample_rate: int) -> str:
-    """Return a WAV of a waveform, 16 bits.
+    """Return a 16-bit WAV file of a waveform.
 
     Args:
         samples: [n_samples] int16, or float32 within ±1.

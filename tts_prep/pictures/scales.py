@@ -1,4 +1,4 @@
-"""From values to pixels: linear scales, round ticks, and the mel scales of frequency axes."""
+"""Axes: linear scales from values to pixels, ticks, and mel scales."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Return where a value lies, pixels."""
+        """Return the position of a value in pixels."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
 def padded_scale(low: float, high: float, start: float, end: float) -> Scale:
-    """Return a scale that ends a little beyond its values, and is never empty."""
+    """Return a nonempty scale with a margin of 2% around its values."""
     margin = (high - low) * 0.02 or max(0.5, abs(low) * 0.05)
     return Scale(low - margin, high + margin, start, end)
 
 
 def ticks(low: float, high: float, n: int = 5) -> list[float]:
-    """Return at most about n round values from low to high: multiples of 1, 2 or 5 times a power of ten."""
+    """Return about n round values from low to high: multiples of 1, 2 or 5 times a power of ten."""
     step = 10.0 ** math.floor(math.log10((high - low) / n))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= n)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-# Slaney's scale: linear up to 1,000 Hz, which are 15 mels, then 27 mels for each factor of 6.4.
+# Slaney's scale: linear up to 1,000 Hz (15 mels), then 27 mels per factor of 6.4.
 _HERTZ_PER_MEL, _BREAK_HERTZ, _BREAK_MEL, _LOG_STEP = 200 / 3, 1000.0, 15.0, math.log(6.4) / 27
 
 _FREQUENCIES = (100, 200, 300, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 20_000)
@@ -42,12 +42,12 @@ _FREQUENCIES = (100, 200, 300, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12_000, 
 
 @dataclass(frozen=True)
 class MelAxis:
-    """Where frequencies lie on the bins of a mel spectrogram.
+    """The mapping of frequencies to the bins of a mel spectrogram.
 
     Attributes:
         scale: ``slaney`` (M. Slaney, Auditory Toolbox, 1998) or ``htk`` (S. Young et al., The HTK Book, section 5.4).
-        fmin, fmax: ends of the filter bank, Hz.
-        n_mels: bins.
+        fmin, fmax: the range of the filter bank in Hz.
+        n_mels: the number of bins.
     """
 
     scale: str
@@ -56,12 +56,12 @@ class MelAxis:
     n_mels: int
 
     def bin(self, hertz: float) -> float:
-        """Return the bin whose filter is centred at a frequency, as a fraction; the lowest bin is 0."""
+        """Return the fractional bin at a frequency; the lowest bin is 0."""
         low, high = self._mel(self.fmin), self._mel(self.fmax)
         return (self._mel(hertz) - low) / (high - low) * (self.n_mels + 1) - 1
 
     def labels(self, n: int = 5) -> list[tuple[float, float]]:
-        """Return about n round frequencies, each with its bin; never two close to each other."""
+        """Return about n round frequencies with their bins, spaced so that labels do not overlap."""
         chosen: list[tuple[float, float]] = []
         for hertz in _FREQUENCIES:
             at = self.bin(hertz)

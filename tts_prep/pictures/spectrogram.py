@@ -1,4 +1,4 @@
-"""The spectrogram of an utterance with time, frequencies, pitch and phones, every utterance at one time scale."""
+"""Spectrograms of utterances with pitch and phones, all at the same time scale."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tts_prep.pictures.scales import Scale, ticks
 from tts_prep.quantities import number_text
 
 PIXELS_PER_SECOND = 150
-"""Of every utterance. A phone of 80 ms is 12 pixels wide: room for its symbol."""
+"""The time scale of all utterances. A phone of 80 ms is 12 pixels wide, enough for its symbol."""
 
 MAX_SECONDS = 60.0
-"""That are drawn of one utterance."""
+"""The maximum duration that is drawn."""
 
 _LEFT, _RIGHT, _TOP, _HEIGHT = 50, 46, 6, 128
 _ROW = 14
-"""Height of a line of phone symbols; they stand on two lines in turn, so that neighbours do not touch."""
+"""The height of a line of phone symbols. They alternate between two lines, so that they do not overlap."""
 
 
 def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None) -> Drawing:
-    """Return the mel of an utterance with axes in seconds and Hz.
+    """Draw the mel spectrogram of an utterance with axes in seconds and Hz.
 
     Args:
-        pitch_range: the ends of the axis of pitch, Hz; by default those that the utterance needs.
+        pitch_range: the range of the pitch axis in Hz; default: the range of the utterance.
     """
-    # The left edge of the first frame can lie half a hop before the recording.
+    # The left edge of the first frame can be half a hop before the recording.
     start, end = min(0.0, clip.first_edge), min(max(clip.last_edge, clip.seconds, 0.1), MAX_SECONDS)
     x = Scale(start, end, _LEFT, _LEFT + (end - start) * PIXELS_PER_SECOND)
     bottom = _TOP + _HEIGHT
@@ -79,7 +79,7 @@ def _frequencies(clip: Clip, bottom: float) -> Iterator[Label]:
         return
     for hertz, place in clip.mel_axis.labels():
         text = f"{number_text(hertz / 1000)} kHz" if hertz >= 1000 else f"{hertz:.0f} Hz"
-        # The lowest and the highest text must not stand out of the picture.
+        # The lowest and the highest label must not extend beyond the drawing.
         yield Label(_LEFT - 6, min(max(y(place) + 4, _TOP + 8), bottom), text, "end")
 
 
@@ -103,9 +103,9 @@ def _pitch(
         if not np.isfinite(value):
             pen_down = False
             continue
-        # A value beyond the axis is drawn at its end.
+        # Values outside the axis are clipped.
         parts.append(f"{'L' if pen_down else 'M'}{x(time):.1f} {min(max(y(value), _TOP), bottom):.1f}")
-        # A single voiced frame between unvoiced ones is a dot.
+        # An isolated voiced frame is a dot.
         if not pen_down:
             parts.append("h.1")
         pen_down = True

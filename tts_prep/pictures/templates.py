@@ -1,4 +1,4 @@
-"""The templates of pages and cards: everything that comes from a store is escaped, and its length is limited."""
+"""Jinja environment of pages and cards: text of a store is escaped and limited in length."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from markupsafe import Markup
 from tts_prep.quantities import bytes_text, duration_text, number_text
 
 MAX_CHARACTERS = 1_000
-"""Of one text of a store on a page."""
+"""The maximum length of a text of a store on a page."""
 
 _MAX_WORD = 40
-"""Characters of a word that is kept on one line."""
+"""The maximum length of a word that is kept on one line."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}")
 
 
 def make_environment(*packages: str) -> Environment:
-    """Return an environment for the templates of packages of ours, and of this one."""
+    """Return an environment for the templates of this package and of other subpackages of ``tts_prep``."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(f"tts_prep.{name}", "") for name in (*packages, "pictures")]),
         autoescape=True,
@@ -43,20 +43,20 @@ def make_environment(*packages: str) -> Environment:
 
 
 def limited(text: object, n: int = MAX_CHARACTERS) -> str:
-    """Return a text, cut where it is longer than n characters, with how many it had."""
-    whole = str(text)
-    return whole if len(whole) <= n else f"{whole[:n]}… ({len(whole):,} characters)"
+    """Truncate a text to n characters, and append its original length."""
+    string = str(text)
+    return string if len(string) <= n else f"{string[:n]}… ({len(string):,} characters)"
 
 
 def symbol_text(symbol: str) -> str:
-    """Return a symbol so that it can be seen on its own: spaces as ␣, combining marks on a circle."""
+    """Return a visible form of a symbol: spaces as ␣, combining marks on a dotted circle."""
     if not symbol.strip():
         return "␣" * max(1, len(symbol))
     return f"◌{symbol}" if unicodedata.combining(symbol[0]) else symbol
 
 
 def _printable(value: object) -> object:
-    """Return text without characters that cannot be shown or that change the direction of the text around them."""
+    """Replace characters that are unprintable or that change the direction of surrounding text."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return "".join(
@@ -66,12 +66,12 @@ def _printable(value: object) -> object:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return phonemes with each word on one line: browsers break lines before stress marks otherwise."""
+    """Return phonemes with each word kept on one line, because browsers break lines before stress marks."""
     words = str(_printable(limited(text))).split(" ")
     unbroken = Markup('<span class="word">{}</span>')
     return Markup(" ").join(unbroken.format(word) if 0 < len(word) <= _MAX_WORD else word for word in words)
 
 
 def _language(tag: str) -> str:
-    """Return a language as the attribute ``lang`` can hold it, empty where it is none."""
+    """Return a language tag for the attribute ``lang``, or an empty string if it is invalid."""
     return tag if _LANGUAGE.fullmatch(tag) else ""
