@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,21 +32,18 @@ def count_text(number: int, noun: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number with three significant digits or all digits before the point, such as ``0.0123`` or ``12,345``.
+    """Return a number with about three significant digits, four decimals at most: ``0.0123``, ``12.3``, ``12,345``.
 
     Thousands are separated, the minus sign is a true one, and what is not a number is "unknown".
     """
-    if value != value:
+    if math.isnan(value):
         return "unknown"
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     magnitude = abs(value)
-    if value == round(value) or magnitude >= 100:
-        text = f"{value:,.0f}"
-    else:
-        text = f"{value:.1f}" if magnitude >= 10 else f"{value:.2f}" if magnitude >= 1 else f"{value:.3g}"
-        # Not in exponents: 1e-10.
-        text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    decimals = next((n for limit, n in ((100, 0), (10, 1), (1, 2), (0.1, 3)) if magnitude >= limit), 4)
+    text = f"{value:,.0f}" if value == round(value) else f"{value:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text.replace("-", "−")
 
 

@@ -80,11 +80,11 @@ def test_every_second_has_the_same_width_and_everything_lies_at_its_time() -> No
     assert right - left == PIXELS_PER_SECOND
     (image,) = drawing.images
     assert (image.x, image.width) == pytest.approx((left, PIXELS_PER_SECOND))
-    boundaries = [line.x1 for line in drawing.lines if line.style == "boundary"]
+    curves = {path.style: path.data for path in drawing.paths}
+    boundaries = [float(x) for x in re.findall(r"M([\d.]+) ", curves["boundary"])]
     # The phone that takes no time has no boundary.
     assert boundaries == pytest.approx([left, left + 0.25 * PIXELS_PER_SECOND])
-    (curve,) = drawing.paths
-    points = [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", curve.data)]
+    points = [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", curves["pitch"])]
     assert len(points) == 50
     assert points[0][0] == pytest.approx(left + 0.505 * PIXELS_PER_SECOND, abs=0.06)
     # The axis of pitch is on the right; the line rises from 100 to 200 Hz.

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import re
+import shutil
 import wave
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -22,15 +25,17 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.media import mel_picture, sound
-from tts_prep.report.levels import measure_levels
+from tts_prep.report.comparison import compare
+from tts_prep.report.comparison_page import comparison_html
+from tts_prep.report.coverage import cover
+from tts_prep.report.histograms import histogram
 from tts_prep.report.page import report_html
+from tts_prep.report.shown import end_groups
+from tts_prep.report.speakers import pitch_ranges
 from tts_prep.report.summary import summarise
 
 HOSTILE = "<script>document.title='owned'</script><img src=http://evil.invalid/x onerror=alert(1)>\"' $x^2$ \x00\u202e"
-FIGURES = {
-    *("length", "mel-frames", "phonemes", "speaking-rate"),
-    *("category-speaker", "mel-bins", "symbols", "padding"),
-}
+FIGURES = {"seconds", "phone-rate", "phones", "mel-bins", "symbols"}
 
 
 class Page(HTMLParser):
@@ -72,6 +77,22 @@ def page(spoken: Path) -> Path:
     path = spoken.parent / "report.html"
     path.write_text(report_html(summarise(spoken)), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def pitched(spoken: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store in which the second half of each utterance is voiced, at 110 Hz where its id ends in 1, …"""
+    from tts_prep.preprocess.runs.adding import add_array
+
+    path = tmp_path_factory.mktemp("pitched") / "store"
+    shutil.copytree(spoken, path)
+    add_array(path, "pitch", steady_pitch, jobs=1, settings={"unit": "ln_hz"})
+    return path
+
+
+def steady_pitch(utterance: Any) -> np.ndarray:
+    voiced = np.arange(len(utterance.mel)) >= len(utterance.mel) // 2
+    return np.where(voiced, np.log(100 + 10 * int(utterance.id[-1])), 0).astype(np.float32)
 
 
 def hostile_store(path: Path) -> Path:
@@ -125,7 +146,7 @@ def test_every_section_and_every_figure_is_there(page: Path) -> None:
     assert {f"figure-{name}" for name in FIGURES} <= ids
     links = {attributes["href"][1:] for tag, attributes in found.elements if tag == "a"}
     assert links <= ids
-    assert {f"outliers-{kind}" for kind in ("longest", "shortest", "fastest", "slowest", "quietest", "clipped")} <= ids
+    assert {f"outliers-{kind}" for kind in ("longest", "shortest", "fastest", "slowest")} <= ids
     assert "S-0002.wav: no such file" in found.text
     tags = Counter(tag for tag, _ in found.elements)
     assert (tags["audio"], tags["script"]) == (6, 0)
@@ -168,36 +189,159 @@ def test_an_empty_store_has_a_page_too(tmp_path: Path) -> None:
 def test_outliers_are_the_ends_of_each_scale(tmp_path: Path) -> None:
     lengths = [50, 9, 200, 30, 120, 77, 61, 33]
     summary = summarise(write_store(tmp_path / "store", make_rows(lengths)))
-    found = {kind.name: [position for position, _ in kind.values] for kind in summary.outliers}
-    assert found["longest"] == [2, 4, 5, 6]
-    assert found["shortest"] == [1, 3, 7, 0]
+    found = {group.title: [position for position, _ in group.positions] for group in end_groups(summary.columns)}
+    assert found["Longest"] == [2, 4, 5]
+    assert found["Shortest"] == [1, 3, 7]
+    # Each symbol of these stores is a letter: a phone.
     rates = [(1 + n // 3) / (((n - 1) * 256 + 17) / 22_050) for n in lengths]
-    assert found["fastest"] == sorted(range(8), key=lambda i: -rates[i])[:4]
-    assert found["slowest"] == sorted(range(8), key=lambda i: rates[i])[:4]
-    assert "clipped" not in found
+    assert found["Fastest"] == sorted(range(8), key=lambda i: -rates[i])[:3]
+    assert found["Slowest"] == sorted(range(8), key=lambda i: rates[i])[:3]
 
 
-def test_loudness_is_rms_and_clipping_is_flat_peaks(tmp_path: Path) -> None:
-    rows = make_rows([20, 20, 20, 20])
+def planted(path: Path) -> Path:
+    """Return a store in which utterance 3 is clipped and utterance 5 is utterance 1 again."""
+    rows = make_rows([120] * 8)
     time = np.arange(len(rows[0].waveform)) / 22_050
-    sine = np.sin(2 * np.pi * 441 * time)
-    waveforms = [0.5 * sine, 0.05 * sine, np.clip(sine, -0.7, 2.0), 0 * sine]
-    rows = [replace(row, waveform=np.rint(w * 32_767).astype(np.int16)) for row, w in zip(rows, waveforms, strict=True)]
-    levels = measure_levels(UtteranceDataset(write_store(tmp_path / "store", rows, waveform=True)))
-    assert levels.level[0] == pytest.approx(20 * np.log10(0.5 / np.sqrt(2)), abs=0.02)
-    assert levels.level[1] == pytest.approx(levels.level[0] - 20, abs=0.02)
-    assert levels.level[3] == -np.inf
-    assert levels.clipped is not None
-    quantised = rows[2].waveform
-    assert levels.clipped.tolist() == [0, 0, int((quantised == quantised.min()).sum()), 0]
+    sines = [0.4 * np.sin(2 * np.pi * (300 + 40 * i) * time) * np.hanning(len(time)) for i in range(8)]
+    noise = np.random.default_rng(0).normal(0, 0.002, len(time))
+    sines = [sine + noise for sine in sines]
+    sines[3] = np.clip(4 * sines[3], -0.7, 0.7)
+    sines[5] = sines[1]
+    rows = [replace(row, waveform=np.rint(w * 32_767).astype(np.int16)) for row, w in zip(rows, sines, strict=True)]
+    return write_store(path, rows, waveform=True)
 
 
-def test_of_a_large_store_utterances_at_even_distances_are_looked_at(tmp_path: Path) -> None:
+def test_suspects_come_first_with_their_reasons_and_their_sound(tmp_path: Path) -> None:
+    summary = summarise(planted(tmp_path / "store"))
+    text = report_html(summary)
+    found = Page(text)
+    anchors = [a.get("id", "") for tag, a in found.elements if tag == "article"]
+    assert set(anchors[:2]) == {"u3", "u5"}
+    assert len(anchors) == len(set(anchors))
+    assert "as LJ001-é" in found.text
+    for reason in ("clipped", "audio-duplicate"):
+        assert f'href="#reason-{reason}"' in text
+    assert text.count("<audio") == 8
+    # Room for the sounds of two: they are those of the suspects.
+    size = 2 * len(summary.dataset[0].waveform)  # type: ignore[arg-type]
+    less = report_html(summary, max_sound_bytes=2 * size + 100)
+    heard = re.findall(r'<article class="clip" id="(u\d+)">(?:(?!</article>).)*<audio', less, re.DOTALL)
+    assert set(heard) == {"u3", "u5"}
+    assert "6 utterances of this page have no sound" in less
+
+
+def test_of_a_large_store_utterances_at_even_distances_are_measured(tmp_path: Path) -> None:
     store = write_store(tmp_path / "store", make_rows([40] * 10))
-    dataset = UtteranceDataset(store)
-    levels = measure_levels(dataset, most_bytes=40 * 10 * 5 * 4 // 3 + 1)
-    assert levels.positions.tolist() == [0, 3, 6, 9]
-    assert levels.level == pytest.approx([dataset[int(i)].mel.mean() for i in levels.positions], rel=1e-4)
+    summary = summarise(store, max_bytes=40 * 10 * 5 * 4 // 3 + 1)
+    assert summary.checked.indices.tolist() == [0, 3, 6, 9]
+    assert "4 of 10 utterances, at even distances, were measured" in report_html(summary)
+
+
+def test_a_speaker_has_the_means_of_his_utterances_and_z_scores_among_speakers(tmp_path: Path) -> None:
+    lengths = [40, 60, 80, 100, 120, 200]
+    rows = [replace(row, speaker=f"p{i % 6}") for i, row in enumerate(make_rows(lengths))]
+    summary = summarise(write_store(tmp_path / "store", rows, waveform=True))
+    speakers = summary.speakers
+    assert speakers.names == ("p5", "p4", "p3", "p2", "p1", "p0")
+    rates = np.array([(1 + n // 3) / (((n - 1) * 256 + 17) / 22_050) for n in reversed(lengths)])
+    place = [name for name, _ in speakers.columns].index("speaking rate")
+    assert speakers.means[:, place] == pytest.approx(rates)
+    assert speakers.z_scores[:, place] == pytest.approx((rates - rates.mean()) / rates.std())
+    few = summarise(write_store(tmp_path / "few", [replace(row, speaker=f"p{i % 4}") for i, row in enumerate(rows)]))
+    assert np.isnan(few.speakers.z_scores).all()
+
+
+def test_phones_pairs_and_words_are_counted(tmp_path: Path) -> None:
+    # Symbols 1 to 4 are letters; the second text has no pair that the first one has not.
+    rows = make_rows([9, 9])
+    rows[0] = replace(rows[0], phonemes=np.array([1, 2, 1, 2, 3], np.int32), text="Don't STOP, don’t stop-gap 12.")
+    rows[1] = replace(rows[1], phonemes=np.array([2, 3], np.int32), text="stop")
+    coverage = cover(UtteranceDataset(write_store(tmp_path / "store", rows)))
+    assert coverage.symbol_counts.tolist() == [0, 2, 3, 2, 0]
+    assert coverage.never_seen == ("é",)
+    assert coverage.phones == (1, 2, 3)
+    assert coverage.diphone_counts.tolist() == [[0, 2, 0], [1, 0, 2], [0, 0, 0]]
+    assert coverage.word_counts == {"don't": 1, "don’t": 1, "stop": 2, "stop-gap": 1}
+
+
+def test_of_texts_without_spaces_characters_are_counted(tmp_path: Path) -> None:
+    rows = [
+        replace(row, text=text) for row, text in zip(make_rows([9, 9]), ("你好，你们好。", "猫である"), strict=True)
+    ]
+    coverage = cover(UtteranceDataset(write_store(tmp_path / "store", rows)))
+    assert coverage.word_unit == "characters"
+    assert coverage.word_counts == {"你": 2, "好": 2, "们": 1, "猫": 1, "で": 1, "あ": 1, "る": 1}
+
+
+def test_a_histogram_draws_limits_that_lie_near_its_values() -> None:
+    values = np.array([1.0, 2.0, 2.0, 3.0, np.nan])
+    drawing = histogram([values], "s", "Length", [3.5, 100.0])
+    assert sum(path.style == "limit" for path in drawing.paths) == 1
+    tallest = max(drawing.rectangles, key=lambda r: r.height)
+    assert tallest.hint.endswith(": 2")
+    # The limit is to the right of all bars.
+    x = float(next(p.data for p in drawing.paths if p.style == "limit")[1:].partition(" ")[0])
+    assert x > max(r.x + r.width for r in drawing.rectangles)
+
+
+def test_pitch_by_speaker_is_that_of_the_voiced_frames(pitched: Path) -> None:
+    summary = summarise(pitched)
+    frames = np.asarray(summary.dataset.n_frames)
+    hertz = [100.0 + 10 * int(id_[-1]) for id_ in summary.dataset.id]
+    voiced = np.concatenate([np.full(n - n // 2, f0) for n, f0 in zip(frames.tolist(), hertz, strict=True)])
+    ((name, quantiles),) = pitch_ranges(summary.checked, summary.speakers, 20)
+    assert name == "ljspeech"
+    assert quantiles == pytest.approx(np.quantile(voiced, [0.05, 0.25, 0.5, 0.75, 0.95]), rel=1e-5)
+    column = next(column for column in summary.columns if column.key == "pitch")
+    assert column.values == pytest.approx(hertz, rel=1e-5)
+    text = report_html(summary)
+    assert 'id="figure-pitch-by-speaker"' in text
+    assert text.count('class="pitch"') == 6
+
+
+def test_csv_has_every_column_of_every_utterance(
+    capsys: pytest.CaptureFixture[str], spoken: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.csv"
+    status, out, err = run(capsys, "report", spoken, "-o", tmp_path / "page.html", "--csv", file)
+    assert (status, err) == (0, "")
+    assert f"{file}: 6 utterances" in out
+    dataset = UtteranceDataset(spoken)
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["id"] for row in rows] == list(dataset.id)
+    assert [row["text"] for row in rows] == list(dataset.text)
+    assert [float(row["seconds (s)"]) for row in rows] == pytest.approx(dataset.seconds.tolist(), rel=1e-5)
+    assert {"n_frames", "speaker", "phone_rate (phones/s)", "peak (dBFS)", "reasons"} <= set(rows[0])
+
+
+def test_a_comparison_names_what_differs(capsys: pytest.CaptureFixture[str], spoken: Path, tmp_path: Path) -> None:
+    rows = make_rows([30, 40, 50])
+    changed = [replace(rows[0], text="Other.", mel=rows[0].mel + 0.25), rows[1], replace(rows[2], id="new")]
+    one = write_store(tmp_path / "one", rows, configuration={"audio": {"n_fft": 1024, "fmin": 0.0}})
+    two = write_store(tmp_path / "two", changed, configuration={"audio": {"n_fft": 1024, "fmin": 50.0}})
+    page = tmp_path / "page.html"
+    status, out, err = run(capsys, "report", one, two, "-o", page)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{page}: 3 and 3 utterances compared, ")
+    found = Page(page.read_text(encoding="utf-8"))
+    counts = {name: found.number(name) for name in ("n-common", "only-first", "only-second", "differs-text")}
+    assert counts == {"n-common": 2, "only-first": 1, "only-second": 1, "differs-text": 1}
+    assert found.number("differs-phonemes") == found.number("differs-length") == 0
+    assert found.number("mel-difference") == pytest.approx(0.25, rel=1e-5)
+    settings = compare(summarise(one), summarise(two)).settings
+    assert settings == (("audio", "fmin", "0", "50"),)
+    status, _, err = run(capsys, "report", one, two, "-o", page, "--csv", tmp_path / "x.csv")
+    assert status == 2
+    assert "--csv is of one store" in err
+
+
+def test_a_comparison_takes_what_a_corpus_says_for_text(tmp_path: Path) -> None:
+    hostile = summarise(hostile_store(tmp_path / "hostile"))
+    text = comparison_html(compare(hostile, summarise(write_store(tmp_path / "b", make_rows([9])))))
+    tags = Counter(tag for tag, _ in Page(text).elements)
+    assert (tags["script"], tags["img"]) == (0, 0)
+    assert "\u202e" not in text
 
 
 def test_a_mel_picture_has_low_frequencies_at_the_bottom_and_the_shades_of_its_values() -> None:
@@ -254,11 +398,11 @@ def test_a_browser_shows_every_figure_without_an_error_or_a_request(
     assert [message for message in browser.console() if _ERRORS.search(message)] == []
     assert {url for url in browser.requests() if not url.startswith("data:")} == {page.absolute().as_uri()}
     found = browser.run(
-        "return [...document.querySelectorAll('figure svg[role=img], .clip img')].map(e => "
-        "[e.getBoundingClientRect().width, e.getBoundingClientRect().height, e.naturalWidth ?? 1])"
+        "return [...document.querySelectorAll('svg[role=img]')].map(e => "
+        "[e.getBoundingClientRect().width, e.getBoundingClientRect().height])"
     )
-    assert len(found) > 20
-    assert all(w > 100 and h > 40 and natural > 0 for w, h, natural in found)
+    assert len(found) > 12
+    assert all(w > 100 and h > 40 for w, h in found)
     ids = browser.run("return [...document.querySelectorAll('figure')].map(e => e.id.slice(7))")
     assert set(ids) >= FIGURES
     # Nothing makes the page itself wider than the window.
@@ -316,12 +460,3 @@ def test_print_is_light_in_the_dark(browser: Browser, page: Path) -> None:
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     browser.show(width=1280)
-
-
-def test_of_many_speakers_the_first_have_bars_and_the_others_are_counted(tmp_path: Path) -> None:
-    rows = [replace(row, speaker=f"p{i:02d}") for i, row in enumerate(make_rows([40 + i for i in range(23)]))]
-    text = report_html(summarise(write_store(tmp_path / "store", rows)))
-    assert "3 others have 0.5 s or less each, " in text
-    # Sorted by hours: the three shortest are in the table alone.
-    chart = text[text.index('id="figure-category-speaker"') :].partition("</svg>")[0]
-    assert [name for name in ("p00", "p02", "p03", "p22") if f">{name}<" in chart] == ["p03", "p22"]

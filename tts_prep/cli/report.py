@@ -8,52 +8,82 @@ import click
 
 from tts_prep.cli.options import PATH
 
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
 
 @click.command()
 @click.argument("store", type=PATH)
+@click.argument("other", type=PATH, required=False)
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     default="report.html",
     show_default=True,
     metavar="FILE",
     help="The page to write; an existing file is replaced.",
 )
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Also write all columns of all utterances.")
 @click.option(
     "--gallery",
     type=click.IntRange(0, 200),
     default=12,
     show_default=True,
     metavar="N",
-    help="Number of random utterances to show.",
+    help="Utterances to show, drawn at random.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the gallery."
 )
-def report(store: Path, output: Path, gallery: int, seed: int) -> None:
+@click.option(
+    "--max-sound",
+    type=click.IntRange(0, 1000),
+    default=12,
+    show_default=True,
+    metavar="MB",
+    help="Size limit of all sounds, suspects first; 0 for none.",
+)
+def report(
+    store: Path, other: Path | None, output: Path, csv_file: Path | None, gallery: int, seed: int, max_sound: int
+) -> None:
     r"""Make a page about STORE to review before training.
 
-    The page is a single file that needs no network and contains no script. It shows distributions, speakers, outliers,
-    a gallery (with sound if the store has waveforms), symbols, padding, and failed rows.
+    The page is a single file that needs no network and contains no script: suspects, speakers, distributions, coverage,
+    outliers, a gallery, padding, and failed rows. Utterances have sound if the store has waveforms.
+    With a second store, OTHER, the page shows what differs between the two.
 
     \b
     Examples:
       tts-prep report store
-      tts-prep report store -o report.html --gallery 30
+      tts-prep report store -o report.html --csv utterances.csv
+      tts-prep report store-22k store-24k -o comparison.html
     """
-    from tts_prep.errors import StoreError
+    from tts_prep.errors import ConfigurationError, StoreError
     from tts_prep.quantities import bytes_text
+    from tts_prep.report.comparison import compare
+    from tts_prep.report.comparison_page import write_comparison
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise
+    from tts_prep.report.table_file import write_table
 
-    if not output.absolute().parent.is_dir():
-        raise StoreError(
-            f"{output}: cannot be written, there is no folder {output.parent}; make it, or give another path"
-        )
+    for path in (output, csv_file):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise StoreError(
+                f"{path}: cannot be written, there is no folder {path.parent}; make it, or give another path"
+            )
+    if other is not None and csv_file is not None:
+        raise ConfigurationError("--csv is of one store; give one")
     summary = summarise(store, gallery=gallery, seed=seed)
-    try:
-        write_report(summary, output)
-    except OSError as error:
-        raise StoreError(f"{output}: cannot be written ({error.strerror})") from error
-    click.echo(f"{output}: {len(summary.dataset):,} utterances on one page, {bytes_text(output.stat().st_size)}")
+    n = len(summary.dataset)
+    if other is not None:
+        second = summarise(other, gallery=0)
+        write_comparison(compare(summary, second), output)
+        click.echo(
+            f"{output}: {n:,} and {len(second.dataset):,} utterances compared, {bytes_text(output.stat().st_size)}"
+        )
+        return
+    write_report(summary, output, max_sound * 1_000_000)
+    click.echo(f"{output}: {n:,} utterances on one page, {bytes_text(output.stat().st_size)}")
+    if csv_file is not None:
+        write_table(summary, csv_file)
+        click.echo(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")

@@ -37,35 +37,36 @@ def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None)
     labels = [*_frequencies(clip, bottom)]
     paths: list[Path] = []
     if clip.phones:
-        for number, phone in enumerate(clip.phones):
-            if phone.end > end or phone.end <= phone.start:
-                continue
-            lines.append(Line(x(phone.start), _TOP, x(phone.start), bottom + 2 * _ROW + 4, "boundary"))
+        shown = [phone for phone in clip.phones if phone.start < phone.end <= end]
+        edges = [f"M{x(phone.start):.1f} " for phone in shown]
+        paths.append(Path("".join(f"{edge}{_TOP}v{_HEIGHT}" for edge in edges), "boundary"))
+        paths.append(Path("".join(f"{edge}{bottom}v{2 * _ROW + 4}" for edge in edges), "edge"))
+        for number, phone in enumerate(shown):
             middle = (x(phone.start) + x(phone.end)) / 2
             labels.append(Label(middle, bottom + 12 + _ROW * (number % 2), phone.symbol[:8], style="phone"))
     axis = bottom + (2 * _ROW + 4 if clip.phones else 0)
-    for second in ticks(0, end, max(2, round(end * 2))):
+    for half in range(int(end * 2) + 1):
+        second = half / 2
         lines.append(Line(x(second), axis, x(second), axis + 4, "tick"))
         labels.append(Label(x(second), axis + 16, f"{number_text(second)} s"))
     if clip.pitch is not None and (curve := _pitch(clip, x, bottom, pitch_range)):
         path, marks = curve
         paths.append(path)
         labels.extend(marks)
-    shown = f", the first {MAX_SECONDS:.0f} s" if end < clip.seconds else ""
+    part = f", the first {MAX_SECONDS:.0f} s" if end < clip.seconds else ""
     stop = round((end - clip.first_edge) / clip.hop)
     mel = clip.mel[:stop]
     right = x(clip.first_edge + len(mel) * clip.hop)
     left = x(clip.first_edge)
     images = (Image(left, _TOP, right - left, _HEIGHT, mel_picture(mel, *clip.mel_range)),) if len(mel) else ()
     return Drawing(
-        f"Mel spectrogram of {clip.id}, {number_text(clip.seconds)} s{shown}",
+        f"Mel spectrogram of {clip.id}, {number_text(clip.seconds)} s{part}",
         x.end + _RIGHT,
         axis + 20,
         images=images,
         lines=tuple(lines),
         paths=tuple(paths),
         labels=tuple(labels),
-        legend=(("pitch", "pitch"),) if paths else (),
         scaled=False,
     )
 

@@ -29,6 +29,7 @@ def make_environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["zip"] = zip
     environment.filters.update(
         bytes=bytes_text,
         duration=duration_text,

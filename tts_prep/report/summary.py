@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.checks.measures import measure
+from tts_prep.checks.stored import ARRAY, holds_measures
+from tts_prep.checks.suspects import Suspects, find_suspects
 from tts_prep.format.failures import LeftOut, read_failures
 from tts_prep.format.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
 from tts_prep.loader.randomness import permutation
-from tts_prep.report.levels import Levels, measure_levels
+from tts_prep.report.columns import NumberColumn, number_columns
+from tts_prep.report.coverage import Coverage, cover
 from tts_prep.report.policies import PolicyCost, default_budget, make_policies, policy_cost
-
-_OUTLIERS = 4
-"""Utterances of each kind of outlier."""
+from tts_prep.report.speakers import Speakers, speaker_table
 
 _BATCH_SIZES = (16, 32, 64)
+
+MAX_BYTES = 12_000_000_000
+"""Of mels and waveforms that are read, at most; of a larger store, utterances at even distances are measured."""
 
 
 @dataclass(frozen=True)
@@ -38,64 +42,46 @@ class Category:
     values: tuple[tuple[str, int, float], ...]
 
 
-@dataclass(frozen=True)
-class Outliers:
-    """Utterances at an end of some scale, the furthest first.
-
-    Attributes:
-        name: what they are: "longest".
-        unit: of the values.
-        values: position in the dataset, and value.
-    """
-
-    name: str
-    unit: str
-    values: tuple[tuple[int, float], ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Summary:
     """All that a report says in numbers.
 
     Attributes:
-        dataset: the whole store.
+        dataset: all utterances of the store.
         manifest: what the store says of itself.
-        measures: name and unit → [n] values: seconds, mel frames, phonemes, phonemes a second; the last two where
-            there are phonemes.
-        categories: one for each categorical column.
-        outliers: one for each kind.
-        levels: how loud each utterance is.
-        symbol_counts: [n_symbols] int64, how often each id of the vocabulary occurs.
-        never_seen: symbols of the vocabulary that do not occur, padding and symbols shadowed by a later id left out.
+        checked: the utterances that were measured: all of them, or some at even distances.
+        suspects: of those.
+        columns: a number for each utterance that was measured.
+        speakers: of those, most hours first.
+        categories: one for each categorical column but the speaker.
+        coverage: symbols, pairs of phones and words.
         left_out: the rows of the corpus that became no utterance.
         policies: what batches cost.
-        gallery: positions of utterances drawn at random.
+        gallery: positions in `checked` of utterances drawn at random.
+        seconds: length of all audio.
     """
 
     dataset: UtteranceDataset
     manifest: Manifest
-    measures: Mapping[tuple[str, str], npt.NDArray[np.float64]]
+    checked: UtteranceDataset
+    suspects: Suspects
+    columns: tuple[NumberColumn, ...]
+    speakers: Speakers
     categories: tuple[Category, ...]
-    outliers: tuple[Outliers, ...]
-    levels: Levels
-    symbol_counts: npt.NDArray[np.int64]
-    never_seen: tuple[str, ...]
+    coverage: Coverage
     left_out: tuple[LeftOut, ...]
     policies: tuple[PolicyCost, ...]
     gallery: tuple[int, ...]
-
-    @property
-    def seconds(self) -> float:
-        """Length of all audio."""
-        return float(self.measures["Length", "s"].sum())
+    seconds: float
 
 
-def summarise(store: Path, *, gallery: int = 12, seed: int = 0) -> Summary:
-    """Count everything that a report shows.
+def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int = MAX_BYTES) -> Summary:
+    """Count and measure everything that a report shows.
 
     Args:
         gallery: number of utterances to show, drawn at random.
         seed: of the gallery.
+        max_bytes: of mels and waveforms to read.
 
     Raises:
         StoreError: there is no whole store.
@@ -103,44 +89,47 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0) -> Summary:
     """
     manifest = read_manifest(store)
     dataset = UtteranceDataset(store)
-    seconds = np.asarray(dataset.seconds, float)
-    phonemes = np.asarray(dataset.n_phonemes, float)
-    rate = np.divide(phonemes, seconds, out=np.zeros_like(phonemes), where=seconds > 0)
-    measures: dict[tuple[str, str], npt.NDArray[np.float64]] = {
-        ("Length", "s"): seconds,
-        ("Mel frames", "frames"): np.asarray(dataset.n_frames, float),
-    }
-    if phonemes.any() or not len(dataset):
-        measures |= {("Phonemes", "phonemes"): phonemes, ("Speaking rate", "phonemes / s"): rate}
-    levels = measure_levels(dataset)
-    counts = _symbol_counts(dataset)
-    positions = permutation(len(dataset), seed, 0, 0) if len(dataset) else np.empty(0, np.int64)
+    spec = dataset.arrays.get(ARRAY)
+    # Measures that are in the index need no array.
+    stored = spec is not None and holds_measures(spec, dataset.arrays.get("pitch"))
+    checked = dataset if stored else dataset[:: max(1, math.ceil(_array_bytes(dataset) / max_bytes))]
+    suspects = find_suspects(measure(checked))
+    flagged = np.zeros(len(checked), bool)
+    flagged[suspects.positions] = True
+    columns = tuple(number_columns(suspects.measures))
+    positions = permutation(len(checked), seed, 0, 0) if len(checked) else np.empty(0, np.int64)
     return Summary(
         dataset=dataset,
         manifest=manifest,
-        measures=measures,
-        categories=_categories(dataset, seconds),
-        outliers=_outliers(seconds, rate, levels),
-        levels=levels,
-        symbol_counts=counts,
-        never_seen=_never_seen(dataset, counts),
+        checked=checked,
+        suspects=suspects,
+        columns=columns,
+        speakers=speaker_table(checked, columns, flagged),
+        categories=_categories(dataset),
+        coverage=cover(dataset),
         left_out=tuple(read_failures(store, manifest.failures.rows)),
         policies=_policies(dataset),
         gallery=tuple(int(position) for position in positions[:gallery]),
+        seconds=float(np.asarray(dataset.seconds, float).sum()),
     )
 
 
-def reasons(left_out: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
+def stages(left_out: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
     """Return the stages at which rows were left out, with their numbers, the most frequent first."""
     return Counter(row.stage for row in left_out).most_common()
 
 
-def _categories(dataset: UtteranceDataset, seconds: npt.NDArray[np.float64]) -> tuple[Category, ...]:
+def _array_bytes(dataset: UtteranceDataset) -> int:
+    frames = int(np.asarray(dataset.n_frames).sum(dtype=np.int64)) * dataset.n_mels * 4
+    samples = int(np.asarray(dataset.n_samples).sum(dtype=np.int64)) * 2 if dataset.has_waveform else 0
+    return frames + samples
+
+
+def _categories(dataset: UtteranceDataset) -> tuple[Category, ...]:
+    seconds: npt.NDArray[np.float64] = np.asarray(dataset.seconds, float)
     names = [name for name in dataset.columns if isinstance(dataset.column(name), CategoryValues)]
-    # Speakers first: every corpus has them.
-    names.sort(key=lambda name: (name != "speaker", name))
     found = []
-    for name in names:
+    for name in sorted({*names} - {"speaker"}):
         values: Any = dataset.column(name)
         codes = values.checked_codes()
         counts = np.bincount(codes, minlength=len(values.table))
@@ -148,42 +137,6 @@ def _categories(dataset: UtteranceDataset, seconds: npt.NDArray[np.float64]) -> 
         order = [int(code) for code in np.argsort(-sums, kind="stable") if counts[code]]
         found.append(Category(name, tuple((values.table[i], int(counts[i]), float(sums[i])) for i in order)))
     return tuple(found)
-
-
-def _outliers(seconds: npt.NDArray[np.float64], rate: npt.NDArray[np.float64], levels: Levels) -> tuple[Outliers, ...]:
-    everything = np.arange(len(seconds))
-    rates = (("fastest", 1), ("slowest", -1)) if rate.any() else ()
-    kinds = [
-        _ends("longest", "s", everything, seconds, 1),
-        _ends("shortest", "s", everything, seconds, -1),
-        *(_ends(name, "phonemes / s", everything, rate, sign) for name, sign in rates),
-        _ends("quietest", levels.unit, levels.positions, levels.level, -1),
-    ]
-    if levels.clipped is not None:
-        found = levels.clipped > 0
-        kinds.append(_ends("clipped", "samples", levels.positions[found], levels.clipped[found].astype(np.float64), 1))
-    return tuple(kinds)
-
-
-def _ends(
-    name: str, unit: str, positions: npt.NDArray[np.int64], values: npt.NDArray[np.float64], sign: int
-) -> Outliers:
-    order = np.argsort(-sign * values, kind="stable")[:_OUTLIERS]
-    return Outliers(name, unit, tuple((int(positions[i]), float(values[i])) for i in order))
-
-
-def _symbol_counts(dataset: UtteranceDataset) -> npt.NDArray[np.int64]:
-    counts = np.zeros(len(dataset.symbols), np.int64)
-    for ids in dataset.views("phonemes"):
-        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(counts):
-            raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
-        counts += np.bincount(ids, minlength=len(counts))
-    return counts
-
-
-def _never_seen(dataset: UtteranceDataset, counts: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    in_use = {symbol: number for number, symbol in enumerate(dataset.symbols)}
-    return tuple(symbol for symbol, number in in_use.items() if not counts[number] and number != dataset.pad_id)
 
 
 def _policies(dataset: UtteranceDataset) -> tuple[PolicyCost, ...]:

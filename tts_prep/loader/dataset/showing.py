@@ -39,7 +39,7 @@ def clip_of(utterance: Utterance) -> Clip:
         mel_axis=mel_axis(store),
         waveform=utterance.waveform,
         phones=_phones(utterance, first_frame - hop / 2, hop),
-        pitch=pitch_hertz(utterance),
+        pitch=_pitch(utterance),
         energy=_frames(utterance, "energy"),
     )
 
@@ -53,16 +53,25 @@ def mel_axis(store: StoreMetadata) -> MelAxis | None:
     return MelAxis(scale, float(fmin), float(fmax), store.n_mels) if 0 <= fmin < fmax < 1e6 else None
 
 
-def pitch_hertz(utterance: Utterance) -> npt.NDArray[np.float64] | None:
-    """Return the pitch of each frame, [n_frames] Hz, NaN where unvoiced; None where the store has no pitch."""
-    values = _frames(utterance, "pitch")
-    if values is None:
-        return None
-    voiced = _frames(utterance, "voiced")
-    mask = values > 0 if voiced is None else voiced > 0
-    if utterance.arrays.specs["pitch"].settings.get("unit") == "ln_hz":
-        values = np.exp(values)
+def hertz(spec: ArraySpec, pitch: npt.NDArray[Any], voiced: npt.NDArray[Any] | None) -> npt.NDArray[np.float64]:
+    """Return pitch in Hz, NaN where unvoiced, [n_frames].
+
+    Args:
+        spec: of the array, whose settings say whether it is in Hz or the logarithm of it.
+        pitch: [n_frames].
+        voiced: [n_frames], not 0 where there is a pitch; None where zeros of the pitch say it.
+    """
+    values = np.asarray(pitch, np.float64)
+    mask = values > 0 if voiced is None else np.asarray(voiced) > 0
+    if spec.settings.get("unit") == "ln_hz":
+        # Beyond any pitch; what would overflow is not shown.
+        values = np.exp(np.minimum(values, 20))
     return np.where(mask & np.isfinite(values), values, np.nan)
+
+
+def _pitch(utterance: Utterance) -> npt.NDArray[np.float64] | None:
+    values = _frames(utterance, "pitch")
+    return None if values is None else hertz(utterance.arrays.specs["pitch"], values, _frames(utterance, "voiced"))
 
 
 def _frames(utterance: Utterance, name: str) -> npt.NDArray[np.float64] | None:

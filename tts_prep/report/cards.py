@@ -1,0 +1,130 @@
+"""The utterances of a page as cards: each is shown once, with its sound as long as there is room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tts_prep.loader.dataset.showing import clip_of
+from tts_prep.pictures.clip import Clip
+from tts_prep.pictures.drawing import Drawing
+from tts_prep.pictures.media import sound
+from tts_prep.pictures.spectrogram import draw_spectrogram
+from tts_prep.quantities import number_text
+from tts_prep.report.columns import NumberColumn
+from tts_prep.report.settings import recipe_text
+from tts_prep.report.shown import Group, reason_text
+from tts_prep.report.summary import Summary
+
+MAX_SOUND_BYTES = 12_000_000
+"""Of all sounds together, before base64 makes them a third larger."""
+
+_FACTS = ("phone_rate", "pitch", "loudness", "snr")
+
+
+@dataclass(frozen=True)
+class Card:
+    """An utterance as a page shows it.
+
+    Attributes:
+        anchor: for links.
+        clip: the utterance.
+        facts: what is said of it.
+        drawing: its spectrogram; None where it has no frame.
+        sound: a ``data:`` URI; empty where there is none.
+        reasons: for which it is a suspect, with what was measured.
+    """
+
+    anchor: str
+    clip: Clip
+    facts: tuple[str, ...]
+    drawing: Drawing | None
+    sound: str
+    reasons: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class CardGroup:
+    """Cards under one heading, and links to those that are further up on the page.
+
+    Attributes:
+        above: anchor, id and fact of each.
+    """
+
+    group: Group
+    cards: tuple[Card, ...]
+    above: tuple[tuple[str, str, str], ...]
+
+
+class Cards:
+    """Makes cards, and knows which utterances a page has shown."""
+
+    def __init__(self, summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> None:
+        self._summary = summary
+        self._left = max_sound_bytes
+        self._columns = {column.key: column for column in summary.columns}
+        self._pitch_range = _pitch_range(self._columns.get("pitch"))
+        self._language = dict(recipe_text(summary.manifest)).get("language", "")
+        self._shown: set[int] = set()
+        self.n_without_sound = 0
+
+    def groups(self, groups: Sequence[Group]) -> list[CardGroup]:
+        """Return the cards of groups, in their order."""
+        return [self.group(group) for group in groups]
+
+    def group(self, group: Group) -> CardGroup:
+        """Return the cards of a group."""
+        cards, above = [], []
+        for position, fact in group.positions:
+            if position in self._shown:
+                above.append((f"u{position}", self._summary.checked.id[position], fact))
+            else:
+                self._shown.add(position)
+                cards.append(self._card(position, fact))
+        return CardGroup(group, tuple(cards), tuple(above))
+
+    def _card(self, position: int, fact: str) -> Card:
+        summary = self._summary
+        clip = clip_of(summary.checked[position])
+        if not clip.language:
+            clip = replace(clip, language=self._language)
+        reasons = tuple(
+            (threshold.reason, reason_text(summary.suspects, threshold, position))
+            for threshold in summary.suspects.thresholds
+            if summary.suspects.flagged[threshold.reason][position]
+        )
+        facts = [f"{number_text(clip.seconds)} s"]
+        for key in _FACTS:
+            if key in self._columns and np.isfinite(value := float(self._columns[key].values[position])):
+                name = "" if key == "phone_rate" else f"{self._columns[key].name.lower()} "
+                facts.append(f"{name}{number_text(value)} {self._columns[key].unit}")
+        if fact and fact not in facts and not reasons:
+            facts.append(fact)
+        return Card(
+            f"u{position}",
+            clip,
+            tuple(facts),
+            draw_spectrogram(clip, self._pitch_range) if clip.mel.size else None,
+            self._sound(clip),
+            reasons,
+        )
+
+    def _sound(self, clip: Clip) -> str:
+        if clip.waveform is None or not len(clip.waveform):
+            return ""
+        size = 2 * len(clip.waveform)
+        if size > self._left:
+            self.n_without_sound += 1
+            return ""
+        self._left -= size
+        return sound(clip.waveform, clip.sample_rate)
+
+
+def _pitch_range(column: NumberColumn | None) -> tuple[float, float] | None:
+    """Return one axis of pitch for all cards: from 0.6 times the lowest mean to 1.6 times the highest."""
+    if column is None or not np.isfinite(column.values).any():
+        return None
+    known = column.values[np.isfinite(column.values)]
+    return float(known.min()) * 0.6, float(np.quantile(known, 0.98)) * 1.6

@@ -1,0 +1,118 @@
+"""What differs between two stores: recipe, utterances, texts, mels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.loader import UtteranceDataset
+from tts_prep.report.settings import setting_tables
+from tts_prep.report.summary import Summary
+
+_MAX_EXAMPLES = 20
+_MAX_MELS = 1_000
+"""Utterances whose mels are compared."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Utterances that both stores have and that differ in one respect.
+
+    Attributes:
+        name: of the respect.
+        count: utterances.
+        examples: id, and the value in either store.
+    """
+
+    name: str
+    count: int
+    examples: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two stores side by side.
+
+    Attributes:
+        first, second: what each says of itself.
+        settings: table, setting and its two values, of those that differ; an empty text where there is no such setting.
+        only_first, only_second: ids of utterances that the other store does not have.
+        n_common: utterances that both have.
+        differences: of these.
+        symbols: of the vocabulary of one store only, two lists.
+        n_mels_compared: utterances whose mels were compared: at even distances, of those with as many frames in both.
+        mel_difference: the largest difference of a mel value; None where no mels can be compared.
+    """
+
+    first: Summary
+    second: Summary
+    settings: tuple[tuple[str, str, str, str], ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    n_common: int
+    differences: tuple[Difference, ...]
+    symbols: tuple[tuple[str, ...], tuple[str, ...]]
+    n_mels_compared: int
+    mel_difference: float | None
+
+
+def compare(first: Summary, second: Summary) -> Comparison:
+    """Compare two stores: settings by name, utterances by id."""
+    one, two = first.dataset, second.dataset
+    ids, others = {id_: i for i, id_ in enumerate(one.id)}, {id_: i for i, id_ in enumerate(two.id)}
+    common = [id_ for id_ in ids if id_ in others]
+    a, b = one.select([ids[id_] for id_ in common]), two.select([others[id_] for id_ in common])
+    n_compared, difference = _mel_difference(a, b)
+    return Comparison(
+        first=first,
+        second=second,
+        settings=tuple(_settings(first, second)),
+        only_first=tuple(id_ for id_ in ids if id_ not in others),
+        only_second=tuple(id_ for id_ in others if id_ not in ids),
+        n_common=len(common),
+        differences=tuple(_differences(a, b, common)),
+        symbols=(_missing(one.symbols, two.symbols), _missing(two.symbols, one.symbols)),
+        n_mels_compared=n_compared,
+        mel_difference=difference,
+    )
+
+
+def _settings(first: Summary, second: Summary) -> Iterator[tuple[str, str, str, str]]:
+    one, two = dict(setting_tables(first.manifest)), dict(setting_tables(second.manifest))
+    for table in [*one, *(name for name in two if name not in one)]:
+        if table.startswith("array ") and not (table in one and table in two):
+            continue  # it is in the totals that only one store has it
+        a, b = one.get(table, {}), two.get(table, {})
+        for key in [*a, *(name for name in b if name not in a)]:
+            if a.get(key) != b.get(key):
+                yield table, key, a.get(key, ""), b.get(key, "")
+
+
+def _differences(a: UtteranceDataset, b: UtteranceDataset, ids: Sequence[str]) -> Iterator[Difference]:
+    texts = (("text", a.text, b.text), ("phonemes", a.phoneme_text, b.phoneme_text), ("speaker", a.speaker, b.speaker))
+    for name, one, two in texts:
+        found = [(id_, x, y) for id_, x, y in zip(ids, one, two, strict=True) if x != y]
+        yield Difference(name, len(found), tuple(found[:_MAX_EXAMPLES]))
+    seconds, others = np.asarray(a.seconds, float), np.asarray(b.seconds, float)
+    # Resampling to another rate moves the end by less than a sample of the lower one.
+    apart = np.flatnonzero(np.abs(seconds - others) > 1e-3)
+    lengths = [(ids[i], f"{seconds[i]:.3f} s", f"{others[i]:.3f} s") for i in apart[:_MAX_EXAMPLES].tolist()]
+    yield Difference("length", len(apart), tuple(lengths))
+
+
+def _mel_difference(a: UtteranceDataset, b: UtteranceDataset) -> tuple[int, float | None]:
+    if a.n_mels != b.n_mels:
+        return 0, None
+    same: npt.NDArray[np.int64] = np.flatnonzero(np.asarray(a.n_frames) == np.asarray(b.n_frames))
+    chosen = same[:: max(1, -(-len(same) // _MAX_MELS))]
+    pairs = zip(a.select(chosen).views("mel"), b.select(chosen).views("mel"), strict=True)
+    largest = [float(np.abs(x - y).max(initial=0)) for x, y in pairs]
+    return len(chosen), max(largest) if largest else None
+
+
+def _missing(symbols: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    known = set(others)
+    return tuple(symbol for symbol in symbols if symbol not in known)

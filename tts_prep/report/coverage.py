@@ -1,0 +1,96 @@
+"""What the texts and the phonemes of a store cover: symbols, pairs of phones, words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.checks.phones import is_pause, is_phone
+from tts_prep.errors import CorruptStoreError
+from tts_prep.loader import UtteranceDataset
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """How often symbols, pairs of phones and words occur.
+
+    Attributes:
+        symbol_counts: [n_symbols] int64, by id.
+        never_seen: symbols that do not occur, padding and symbols shadowed by a later id left out.
+        phones: ids of the phones that occur.
+        diphone_counts: [n_phones, n_phones] int64, first phone by second, in the order of `phones`; stress and length
+            marks between two phones do not part them, pauses do.
+        word_counts: words, or characters of texts without spaces between words.
+        word_unit: "words" or "characters".
+    """
+
+    symbol_counts: npt.NDArray[np.int64]
+    never_seen: tuple[str, ...]
+    phones: tuple[int, ...]
+    diphone_counts: npt.NDArray[np.int64]
+    word_counts: Counter[str]
+    word_unit: str
+
+
+def cover(dataset: UtteranceDataset) -> Coverage:
+    """Count the symbols, the pairs of phones and the words of a dataset.
+
+    Raises:
+        CorruptStoreError: a phoneme id is not in the vocabulary.
+    """
+    n = len(dataset.symbols)
+    phone = np.array([is_phone(symbol) for symbol in dataset.symbols], bool)
+    phone[dataset.pad_id] = False
+    pause = np.array([is_pause(symbol) for symbol in dataset.symbols], bool)
+    # Other symbols (stress, length, tones, spaces) stand between phones without parting them.
+    place = np.full(n, -1, np.int64)
+    place[phone] = np.arange(phone.sum())
+    n_phones = int(phone.sum())
+    counts = np.zeros(n, np.int64)
+    pairs = np.zeros(n_phones**2, np.int64)
+    for start in range(0, len(dataset), _AT_A_TIME):
+        for ids in dataset[start : start + _AT_A_TIME].views("phonemes"):
+            if not len(ids):
+                continue
+            if not 0 <= int(ids.min()) <= int(ids.max()) < n:
+                raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+            counts += np.bincount(ids, minlength=n)
+            kept = ids[phone[ids] | pause[ids]]
+            places = place[kept]
+            both = (places[:-1] >= 0) & (places[1:] >= 0)
+            np.add.at(pairs, places[:-1][both] * n_phones + places[1:][both], 1)
+    used = np.flatnonzero(phone & (counts > 0))
+    square = pairs.reshape(n_phones, n_phones)[np.ix_(place[used], place[used])]
+    in_use = {symbol: number for number, symbol in enumerate(dataset.symbols)}
+    never = tuple(symbol for symbol, number in in_use.items() if not counts[number] and number != dataset.pad_id)
+    words, unit = _words(dataset)
+    return Coverage(counts, never, tuple(used.tolist()), square, words, unit)
+
+
+def _words(dataset: UtteranceDataset) -> tuple[Counter[str], str]:
+    words: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for text in dataset.text:
+        words.update(_WORD.findall(text.casefold()))
+        if not text.isascii():
+            characters.update(text)
+    ideographs = Counter({c: k for c, k in characters.items() if _has_no_spaces(c)})
+    if ideographs.total() > sum(len(word) * k for word, k in words.items()) / 2:
+        return ideographs, "characters"
+    return words, "words"
+
+
+def _has_no_spaces(character: str) -> bool:
+    """Return whether a character is of a script that writes no spaces between words: Chinese, Japanese, Thai."""
+    name = unicodedata.name(character, "")
+    return name.startswith(
+        ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "THAI ")
+    )

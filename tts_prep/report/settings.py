@@ -1,0 +1,67 @@
+"""What a store was made with, as tables and as one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tts_prep.format.manifest import Manifest
+
+_MAX_ITEMS = 12
+
+
+def recipe_text(manifest: Manifest) -> list[tuple[str, str]]:
+    """Return corpus, preset, mel, frontend and language by name; what the manifest does not say is left out."""
+    configuration = manifest.configuration
+    corpus, audio, text = (_mapping(configuration.get(name)) for name in ("corpus", "audio", "text"))
+    mel = "{n_mels} bins, {sample_rate:,} Hz, n_fft {n_fft}, hop {hop_length}, {fmin:g}–{fmax:g} Hz"
+    try:
+        recipe = mel.format(**audio)
+    except (KeyError, ValueError, TypeError):
+        recipe = ""
+    found = (
+        ("corpus", corpus.get("reader")),
+        ("preset", configuration.get("preset")),
+        ("mel", recipe),
+        ("frontend", text.get("frontend")),
+        ("language", text.get("language")),
+    )
+    return [(name, str(value)) for name, value in found if value]
+
+
+def setting_tables(manifest: Manifest) -> list[tuple[str, dict[str, str]]]:
+    """Return the settings of a store as flat tables: format, configuration, arrays, software."""
+    tables = [("format", {"format version": str(manifest.version), "fingerprint": manifest.fingerprint})]
+    tables += [(name, _texts(values)) for name, values in _flat(manifest.configuration, "")]
+    for name, spec in manifest.specs.items():
+        if spec.added:
+            found = {"dtype": spec.dtype, "axis": spec.axis, "row shape": list(spec.row_shape), **spec.settings}
+            tables.append((f"array {name}", _texts(found)))
+    return [*tables, ("software", _texts(manifest.software))]
+
+
+def _flat(configuration: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    plain = {key: value for key, value in configuration.items() if not isinstance(value, Mapping)}
+    if plain:
+        yield prefix or "corpus", plain
+    for key, value in configuration.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}.{key}" if prefix else key)
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {str(key): _text(value) for key, value in values.items()}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and len(value) > _MAX_ITEMS:
+        return f"{len(value):,} values: {' '.join(str(item) for item in value[:_MAX_ITEMS])} …"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

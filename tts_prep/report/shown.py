@@ -1,0 +1,100 @@
+"""Which utterances a page shows, and why: suspects, ends of each scale, and some at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.checks.measures import UNITS
+from tts_prep.checks.suspects import Suspects
+from tts_prep.checks.thresholds import Threshold
+from tts_prep.quantities import number_text
+from tts_prep.report.columns import NumberColumn
+
+_PER_REASON = 3
+_PER_END = 3
+
+_ENDS = (
+    ("seconds", 1, "Longest"),
+    ("seconds", -1, "Shortest"),
+    ("phone_rate", 1, "Fastest"),
+    ("phone_rate", -1, "Slowest"),
+    ("pitch", 1, "Highest pitch"),
+    ("pitch", -1, "Lowest pitch"),
+    ("loudness", 1, "Loudest"),
+    ("loudness", -1, "Quietest"),
+    ("peak", -1, "Lowest peak"),
+    ("snr", -1, "Noisiest"),
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Utterances that are shown under one heading.
+
+    Attributes:
+        key: for links.
+        title: the heading.
+        note: a sentence below it.
+        positions: of utterances, with a fact about each.
+    """
+
+    key: str
+    title: str
+    note: str
+    positions: tuple[tuple[int, str], ...]
+
+
+def suspect_groups(suspects: Suspects) -> list[Group]:
+    """Return for each reason that flags anything the utterances that are furthest beyond its limit."""
+    groups = []
+    for threshold in suspects.thresholds:
+        flagged = np.flatnonzero(suspects.flagged[threshold.reason])
+        if not len(flagged):
+            continue
+        values = suspects.measures.columns[threshold.measure]
+        worst = flagged[np.argsort(-values[flagged] if threshold.above else values[flagged], kind="stable")]
+        shown = [(int(i), reason_text(suspects, threshold, int(i))) for i in worst[:_PER_REASON]]
+        groups.append(Group(f"reason-{threshold.reason}", threshold.reason, threshold.why, tuple(shown)))
+    return groups
+
+
+def reason_text(suspects: Suspects, threshold: Threshold, position: int) -> str:
+    """Return what was measured, and the utterance that this one is a duplicate of."""
+    partner = suspects.partner(threshold.reason, position)
+    value = float(suspects.measures.columns[threshold.measure][position])
+    if partner is None:
+        return f"{threshold.measure.replace('_', ' ')} {number_text(value)} {UNITS[threshold.measure]}"
+    other = suspects.measures.dataset.id[partner]
+    score = f", {UNITS[threshold.measure]} {number_text(value)}" if threshold.measure == "similarity" else ""
+    return f"as {other}{score}"
+
+
+def limit_text(threshold: Threshold) -> str:
+    """Return a limit: ``peak < −60 dBFS``."""
+    sign = ">" if threshold.above else "<"
+    return f"{threshold.measure.replace('_', ' ')} {sign} {number_text(threshold.limit)} {UNITS[threshold.measure]}"
+
+
+def end_groups(columns: Sequence[NumberColumn]) -> list[Group]:
+    """Return the ends of each scale that the store has, the furthest first."""
+    return [*_ends({column.key: column for column in columns})]
+
+
+def _ends(columns: dict[str, NumberColumn]) -> Iterator[Group]:
+    for key, sign, title in _ENDS:
+        if key not in columns or (key == "peak" and "loudness" in columns):
+            continue
+        column = columns[key]
+        order = _order(column.values, sign)[:_PER_END]
+        shown = tuple((int(i), f"{number_text(float(column.values[i]))} {column.unit}") for i in order)
+        if shown:
+            yield Group(f"outliers-{title.lower().replace(' ', '-')}", title, "", shown)
+
+
+def _order(values: npt.NDArray[np.float64], sign: int) -> npt.NDArray[np.int64]:
+    found = np.flatnonzero(~np.isnan(values))
+    return found[np.argsort(-sign * values[found], kind="stable")]

@@ -1,0 +1,136 @@
+"""One row for each speaker: hours, and means of the measures with how far they are from the other speakers'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.loader import UtteranceDataset
+from tts_prep.report.columns import NumberColumn, has_numbers, pitch_tracks
+from tts_prep.report.ranges import QUANTILES
+
+LEAST_SPEAKERS = 5
+"""For z-scores: of fewer speakers, one that differs moves the mean by itself."""
+
+_NOT_OF_SPEAKERS = frozenset(
+    {
+        "seconds",
+        "phones",
+        "phone_rate",
+        "audio_copies",
+        "text_copies",
+        "similarity",
+        "mismatch",
+        "bandwidth_share",
+        "text_fit",
+        "unspoken",
+    }
+)
+_PITCH_UTTERANCES = 1_000
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Speakers:
+    """The speakers that have utterances, most hours first.
+
+    Attributes:
+        names: [n].
+        codes: [n] int64, in the store.
+        utterances: [n] int64.
+        seconds: [n].
+        suspects: [n] int64, utterances with a reason.
+        columns: name and unit of each mean.
+        means: [n, n_columns], NaN where nothing was measured.
+        z_scores: [n, n_columns], standard deviations from the mean of the speakers; NaN for few speakers.
+    """
+
+    names: tuple[str, ...]
+    codes: npt.NDArray[np.int64]
+    utterances: npt.NDArray[np.int64]
+    seconds: Floats
+    suspects: npt.NDArray[np.int64]
+    columns: tuple[tuple[str, str], ...]
+    means: Floats
+    z_scores: Floats
+
+
+def speaker_table(
+    dataset: UtteranceDataset, columns: Sequence[NumberColumn], flagged: npt.NDArray[np.bool_]
+) -> Speakers:
+    """Return the speakers of a dataset.
+
+    Args:
+        columns: of the dataset.
+        flagged: [n] utterances with a reason.
+    """
+    codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
+    n = len(dataset.speaker.table)
+    count = np.bincount(codes, minlength=n)
+    seconds = _sums(codes, np.asarray(dataset.seconds, float), n)
+    order = np.array([code for code in np.argsort(-seconds, kind="stable") if count[code]], np.int64)
+    by_key = {column.key: column for column in columns}
+    phones = _sums(codes, np.nan_to_num(by_key["phones"].values), n)
+    names: list[tuple[str, str]] = []
+    means: list[Floats] = []
+    if phones.any():
+        names.append(("speaking rate", "phones/s"))
+        means.append(_ratio(phones, seconds))
+    for column in columns:
+        known = np.isfinite(column.values)
+        if column.key in _NOT_OF_SPEAKERS or not known.any():
+            continue
+        names.append((column.name.lower(), column.unit))
+        sums = _sums(codes[known], column.values[known], n)
+        means.append(_ratio(sums, np.bincount(codes[known], minlength=n).astype(float)))
+    table = np.stack(means, axis=1)[order] if means else np.empty((len(order), 0))
+    return Speakers(
+        names=tuple(dataset.speaker.table[int(code)] for code in order),
+        codes=order,
+        utterances=count[order],
+        seconds=seconds[order],
+        suspects=np.bincount(codes[flagged], minlength=n)[order],
+        columns=tuple(names),
+        means=table,
+        z_scores=_z_scores(table),
+    )
+
+
+def pitch_ranges(dataset: UtteranceDataset, speakers: Speakers, n: int) -> list[tuple[str, list[float]]]:
+    """Return the `QUANTILES` of the voiced frames of the first n speakers, Hz, of up to 1,000 utterances each."""
+    if not has_numbers(dataset, "pitch", "frame"):
+        return []
+    codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
+    found = []
+    for name, code in zip(speakers.names[:n], speakers.codes[:n].tolist(), strict=True):
+        positions = np.flatnonzero(codes == code)
+        chosen = positions[:: max(1, -(-len(positions) // _PITCH_UTTERANCES))]
+        values = np.concatenate(list(pitch_tracks(dataset.select(chosen))))
+        values = values[np.isfinite(values)]
+        if len(values):
+            found.append((name, np.quantile(values, QUANTILES).tolist()))
+    return found
+
+
+def _sums(codes: npt.NDArray[np.int64], values: Floats, n: int) -> Floats:
+    # Without utterances, bincount gives integers.
+    return np.bincount(codes, weights=values, minlength=n).astype(np.float64)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    ratio: Floats = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+    return ratio
+
+
+def _z_scores(means: Floats) -> Floats:
+    scores = np.full(means.shape, np.nan)
+    for column in range(means.shape[1]):
+        known = np.isfinite(means[:, column])
+        values = means[known, column]
+        if len(values) >= LEAST_SPEAKERS and (spread := float(values.std())) > 0:
+            scores[known, column] = (values - values.mean()) / spread
+    return scores
