@@ -1,4 +1,4 @@
-"""Mandarin and Japanese from a corpus to a report."""
+"""Mandarin, Japanese and Korean from a corpus to a report."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from corpora import record, write_text
 
 from tts_prep.format.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset, collate
+from tts_prep.preprocess.text.frontends.frontend import join_symbols
 
 MANDARIN = ["今天天气很好，我们去散步吧。", "他花了¥3.5万，买了2辆车。", "我爱OK"]
 JAPANESE = ["今日は天気がいいから、散歩に行きましょう。", "何時ですか？", "東京😀"]
+KOREAN = ["국물이 많다.", "사과 5개를 샀어요!", "漢字"]
 
 
 def write_corpus(root: Path, texts: list[str]) -> Path:
@@ -27,6 +29,7 @@ def write_corpus(root: Path, texts: list[str]) -> Path:
     [
         (("pypinyin", "rjieba"), "zh", MANDARIN, "j in1 t ian1", "pypinyin", "found 'OK'"),
         (("pyopenjtalk", "onnxruntime"), "ja", JAPANESE, "ky o o w a", "pyopenjtalk-plus", "cannot read '😀'"),
+        (("ko_speech_tools", "mecab_ko"), "ko", KOREAN, "ᄀ ᅮ ᆼ ᄆ ᅮ ᄅ ᅵ ▁", "ko-speech-tools", "no Hangul in '漢字'"),
     ],
 )
 def test_a_corpus_becomes_a_store_and_a_report(
@@ -44,7 +47,7 @@ def test_a_corpus_becomes_a_store_and_a_report(
     dataset = UtteranceDataset(store)
     assert dataset[0].text == texts[0]
     assert dataset[0].phoneme_text.startswith(first)
-    assert " ".join(dataset.symbols[i] for i in dataset[1].phonemes) == dataset[1].phoneme_text
+    assert join_symbols(dataset.symbols[i] for i in dataset[1].phonemes) == dataset[1].phoneme_text
     batch = collate(dataset, blanks="around")
     assert batch.phoneme_lengths.tolist() == [2 * n + 1 for n in dataset.n_phonemes]
     pytest.importorskip("jinja2")

@@ -105,7 +105,7 @@ def corpus_options(function: F) -> F:
         click.option(
             "--frontend",
             metavar="NAME",
-            help="Text frontend; 'tts-prep frontends' lists them.  [default: espeak; mandarin for zh, japanese for ja]",
+            help="Text frontend; 'tts-prep frontends' lists them.  [default: espeak; one of its own for zh, ja, ko]",
         ),
         click.option(
             "--language",

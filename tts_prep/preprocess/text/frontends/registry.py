@@ -41,13 +41,14 @@ FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
     "japanese-prosody": FrontendEntry(
         "japanese", "japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"
     ),
+    "korean": FrontendEntry("korean", "KoreanFrontend", "Korean: jamo as they are pronounced"),
 }
 """The built-in frontends by name."""
 
 ANY_LANGUAGE: Final = "espeak"
 """The default frontend of languages without another default."""
 
-DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandarin", "ja": "japanese"}
+DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandarin", "ja": "japanese", "ko": "korean"}
 """The default frontends of languages that espeak-ng does not support well."""
 
 

@@ -196,6 +196,16 @@ _TABLES: Final = (
         unk="<unk>",
     ),
     SymbolTable(
+        "korean",
+        "Hangul decomposed into jamo, and marks; the default of the frontend korean",
+        "https://www.unicode.org/charts/PDF/U1100.pdf, without ids of its own; in its order",
+        "Unicode-3.0",
+        pad="<pad>",
+        unk="<unk>",
+        start="<s>",
+        end="</s>",
+    ),
+    SymbolTable(
         "paddlespeech-zh",
         "PaddleSpeech: FastSpeech 2 on Baker (CSMSC); without y and w before finals, and with erhua in the final",
         "https://github.com/PaddlePaddle/PaddleSpeech, examples/other/mfa and get_input_token, run on Baker's pinyin",

