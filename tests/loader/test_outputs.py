@@ -22,6 +22,7 @@ from tts_prep.loader import (
     collate,
 )
 from tts_prep.loader.batching.buffers import RecycledBuffers
+from tts_prep.loader.batching.tensors import to_tensors
 
 N_FRAMES = [7, 3, 9, 4, 5, 11]
 
@@ -253,3 +254,41 @@ def test_jax_takes_the_batch(dataset, rows):
         ),
         rows,
     )
+
+
+class TorchBuffers:
+    """What PinnedBuffers does, in memory that needs no device."""
+
+    def take(self, shape, dtype):
+        import torch
+
+        memory = torch.empty(16 + int(np.prod(shape)) * np.dtype(dtype).itemsize, dtype=torch.uint8)
+        return memory.numpy()[16:].view(dtype).reshape(shape)
+
+
+def test_tensors_of_torchs_memory_stay_on_its_own_storage(dataset):
+    torch = pytest.importorskip("torch")
+    arrays = Collator(buffers=TorchBuffers())(dataset)
+    owners = {name: array.base.base for name, array in (("mel", arrays.mel), ("phonemes", arrays.phonemes))}
+    batch = arrays.torch()
+    for name, owner in owners.items():
+        tensor, array = batch[name], arrays[name]
+        # The same storage, not another one at the same address: its allocator sees every use of it.
+        assert tensor.untyped_storage()._cdata == owner.untyped_storage()._cdata
+        assert tensor.data_ptr() == array.ctypes.data
+        np.testing.assert_array_equal(tensor.numpy(), array)
+        part = to_tensors(array[1:, ::2])
+        assert part.untyped_storage()._cdata == owner.untyped_storage()._cdata
+        np.testing.assert_array_equal(part.numpy(), array[1:, ::2])
+        np.testing.assert_array_equal(to_tensors(array[::-1].copy()).numpy(), array[::-1])
+    assert torch.equal(to_tensors(arrays.mel.transpose(0, 2, 1)), batch.mel.mT)
+
+
+def test_a_tensor_of_a_stores_file_is_a_copy(dataset, rows):
+    torch = pytest.importorskip("torch")
+    for mel in DataLoader(dataset, 1, collate_fn=lambda utterances: utterances[0].mel, output="torch"):
+        # Into the map, this would end the process.
+        mel += 1
+    assert isinstance(mel, torch.Tensor)
+    for utterance, row in zip(dataset, rows, strict=True):
+        np.testing.assert_array_equal(utterance.mel, row.mel)

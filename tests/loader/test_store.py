@@ -3,6 +3,8 @@
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -194,6 +196,27 @@ def test_maps_are_bounded_by_the_file_descriptors_there_are(tmp_path, monkeypatc
     held = [utterance.mel for utterance in dataset]
     for mel, row in zip(held, rows, strict=True):
         np.testing.assert_array_equal(mel, row.mel)
+
+
+@pytest.mark.skipif("not __import__('importlib').util.find_spec('resource')", reason="needs limits of processes")
+def test_more_shards_than_open_files_are_read_and_too_many_kept_ones_are_named(tmp_path):
+    store = write_store(tmp_path / "s", make_rows([3] * 70), n_shards=70)
+    code = f"""
+import resource
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.loader import DataLoader, UtteranceDataset
+dataset = UtteranceDataset({str(store)!r})
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+assert sum(len(utterance.mel) for utterance in dataset) == 210
+assert sum(int(batch.mel_lengths.sum()) for batch in DataLoader(dataset, 4)) == 210
+try:
+    kept = [utterance.mel for utterance in dataset]
+except StoreError as error:
+    assert not isinstance(error, CorruptStoreError)
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "too many files are open, and every array that is kept keeps one open; raise the limit" in run.stdout
 
 
 def replace_dataset(store, name, values):

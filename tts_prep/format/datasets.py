@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zlib
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.checksums import bytes_crc32, crc32_text
 from tts_prep.format.decoding import MAX_COUNT, Record, shown
 
@@ -96,6 +97,7 @@ def map_dataset(path: Path, location: Location) -> Array:
 
     Raises:
         CorruptStoreError: the file is missing or too short, or the checksum does not match.
+        StoreError: the process has too many open files.
     """
     try:
         if location.size == 0:
@@ -108,8 +110,7 @@ def map_dataset(path: Path, location: Location) -> Array:
             )
         mapped = np.memmap(path, location.dtype, "r", location.offset, location.shape)
     except (OSError, OverflowError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CorruptStoreError(f"{path}: cannot be mapped ({reason}); was the store moved?") from error
+        raise _unusable(path, "mapped", error) from error
     # A plain array over the same pages, because slicing an np.memmap object costs microseconds.
     values: Array = np.asarray(mapped)
     if location.crc32 is not None and location.size <= MAX_CHECKED_BYTES:
@@ -120,6 +121,17 @@ def map_dataset(path: Path, location: Location) -> Array:
                 f"{shown(location.crc32)[1:-1]}; run 'tts-prep verify'"
             )
     return values
+
+
+def _unusable(path: Path, how: str, error: Exception) -> StoreError:
+    """Return the error for a file that the system refused to open, read or map."""
+    if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+        return StoreError(
+            f"{path}: cannot be {how}: too many files are open, and every array that is kept keeps one open; raise the "
+            "limit with 'ulimit -n 65536', or keep fewer arrays"
+        )
+    reason = getattr(error, "strerror", None) or error
+    return CorruptStoreError(f"{path}: cannot be {how} ({reason}); was the store moved?")
 
 
 def read_dataset(path: Path, location: Location) -> Array:
@@ -141,8 +153,7 @@ def read_dataset(path: Path, location: Location) -> Array:
             while count := file.readinto(rest):
                 rest = rest[count:]
     except (OSError, OverflowError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CorruptStoreError(f"{path}: cannot be read ({reason}); was the store moved?") from error
+        raise _unusable(path, "read", error) from error
     if rest:
         raise CorruptStoreError(f"{path}: became shorter while it was read; do not modify a store while it is read")
     return values
