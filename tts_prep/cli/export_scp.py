@@ -12,7 +12,10 @@ from tts_prep.cli.options import PATH
 @click.command("export-scp")
 @click.argument("store", type=PATH)
 @click.argument("folder", type=PATH)
-def export_scp(store: Path, folder: Path) -> None:
+@click.option(
+    "--speechain", is_flag=True, help="Use the names of SpeeChain's recipes: idx2feat, idx2wav, idx2text, idx2spk."
+)
+def export_scp(store: Path, folder: Path, speechain: bool) -> None:
     r"""Write feat.scp, text, utt2spk and similar files of 'id value' lines for STORE to FOLDER.
 
     The files refer to rows of the store; arrays are not copied.
@@ -23,5 +26,5 @@ def export_scp(store: Path, folder: Path) -> None:
     """
     from tts_prep.loader.recipes.kaldi_files import export_scp as write_files
 
-    for path in write_files(store, folder):
+    for path in write_files(store, folder, speechain):
         click.echo(path)

@@ -13,7 +13,8 @@ from tts_prep.loader.dataset.columns import CategoryValues
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 FEATURES = "feat.scp"
-_NAMES = {"speaker": "utt2spk", "gender": "utt2gen"}
+WAVEFORM = ":waveform"
+_NAMES = {"speaker": "spk", "gender": "gen"}
 
 
 def read_table(path: str | Path) -> dict[str, str]:
@@ -64,10 +65,16 @@ def parse_store_entry(value: str) -> tuple[str, int] | None:
     return (store, int(row)) if colon and row.isdecimal() and row.isascii() else None
 
 
-def export_scp(store: str | Path, folder: str | Path) -> list[Path]:
+def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -> list[Path]:
     """Write ``feat.scp``, ``text``, ``utt2spk`` and one file for each further column of a corpus; return their paths.
 
     Lines are sorted by id. The path of the store is relative to the folder, so that both can be moved together.
+
+    Args:
+        store: the store.
+        folder: made where missing.
+        speechain: write the names of SpeeChain's recipes instead: ``idx2feat``, ``idx2wav`` where the store has
+            waveforms, both with ``…_len``, ``idx2text``, ``idx2spk``, ``idx2gen`` and so on.
 
     Raises:
         ConfigurationError: an id contains white space, or the folder cannot be written.
@@ -82,15 +89,20 @@ def export_scp(store: str | Path, folder: str | Path) -> list[Path]:
             )
     target = Path(folder)
     base = Path(os.path.relpath(dataset.path, target))
+    entries = [store_entry(base, row) for row in range(len(ids))]
+    prefix, features = ("idx2", "idx2feat") if speechain else ("utt2", FEATURES)
     tables: dict[str, Iterable[str]] = {
-        FEATURES: (store_entry(base, row) for row in range(len(ids))),
-        "text": (" ".join(text.split()) for text in dataset.text),
-        "phoneme_text": (" ".join(text.split()) for text in dataset.phoneme_text),
-        "utt2num_frames": (str(n) for n in dataset.n_frames.tolist()),
+        features: entries,
+        "idx2text" if speechain else "text": (" ".join(text.split()) for text in dataset.text),
+        "idx2phoneme_text" if speechain else "phoneme_text": (" ".join(text.split()) for text in dataset.phoneme_text),
+        "idx2feat_len" if speechain else "utt2num_frames": (str(n) for n in dataset.n_frames.tolist()),
     }
+    if speechain and dataset.metadata.has_waveform:
+        tables["idx2wav"] = (entry + WAVEFORM for entry in entries)
+        tables["idx2wav_len"] = (str(n) for n in dataset.n_samples.tolist())
     for name in dataset.columns:
         if name == "speaker" or name not in FIXED_COLUMNS:
-            tables[_NAMES.get(name, f"utt2{name}")] = _values(dataset, name)
+            tables[prefix + _NAMES.get(name, name)] = _values(dataset, name)
     try:
         target.mkdir(parents=True, exist_ok=True)
         return [_write_table(target / name, ids, values) for name, values in tables.items()]

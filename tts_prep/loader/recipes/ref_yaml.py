@@ -10,6 +10,7 @@ from typing import Any
 from tts_prep.errors import ConfigurationError, MissingPackageError
 
 _KEY = re.compile(r"<([^<>]*)>")
+_ELEMENT = re.compile(r"(.*)\[(\d+)\]")
 _MAX_VALUES = 100_000
 _MAX_CHARACTERS = 1 << 20
 
@@ -22,8 +23,9 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     """Read a YAML mapping and resolve its references.
 
     ``!ref <key>`` alone is replaced by the value of a key at the root, of any type; within a longer text,
-    ``!ref <key>/rest``, the value is inserted as text. Lines that consist of an indented ``...``, an ellipsis in
-    documentation, are skipped.
+    ``!ref <key>/rest``, the value is inserted as text. ``<key[0]>`` is the first element of a list. Values tagged
+    ``!str``, ``!list`` or ``!tuple`` stay text or lists of text. Lines that consist of an indented ``...``, an ellipsis
+    in documentation, are skipped.
 
     Args:
         source: a path, or a multi-line string of YAML.
@@ -54,6 +56,8 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
         return value
 
     Loader.add_constructor("!ref", _construct_reference)
+    for tag in ("!str", "!list", "!tuple"):
+        Loader.add_constructor(tag, _construct_text)
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
         value = yaml.load(text, Loader)
@@ -72,6 +76,10 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
 
 def _construct_reference(loader: Any, node: Any) -> _Reference:
     return _Reference(loader.construct_scalar(node))
+
+
+def _construct_text(_: Any, node: Any) -> Any:
+    return node.value if isinstance(node.value, str) else [child.value for child in node.value]
 
 
 def _text_of(source: str | Path) -> tuple[str, str]:
@@ -117,6 +125,12 @@ class _Resolver:
         return self.resolve(_KEY.sub(lambda match: str(self._value(match[1])), reference))
 
     def _value(self, key: str) -> Any:
+        element = _ELEMENT.fullmatch(key)
+        if element:
+            elements = self._value(element[1])
+            if not isinstance(elements, list) or int(element[2]) >= len(elements):
+                raise ConfigurationError(f"{self._where}: !ref <{key}>: '{element[1]}' is no list with such an element")
+            return elements[int(element[2])]
         if key not in self._root:
             raise ConfigurationError(f"{self._where}: !ref <{key}>: no key of this name at the root")
         if key in self._resolving:

@@ -1,0 +1,227 @@
+"""The iterators of SpeeChain's published recipes: batches, and how ranks share them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.dataloader import DataLoader
+from tts_prep.loader.recipes.kaldi_files import read_tables
+from tts_prep.loader.recipes.speechain.batches import FixedBatches, select_positions
+from tts_prep.loader.recipes.speechain.configuration import check_keys, check_paths, check_types
+from tts_prep.loader.recipes.speechain.main_data import FIELDS, MainDataset, collate_main_data
+from tts_prep.loader.samplers.base import check_batch_size
+
+DATASET_TYPES = ("speech_text.SpeechTextDataset", "speech_text.RandomSpkFeatDataset")
+ITERATOR_TYPES = {"abs.Iterator": "batch_size", "block.BlockIterator": "batch_len"}
+
+_CONF = {
+    *("dataset_type", "dataset_conf", "batches_per_epoch", "data_len", "group_info", "is_descending", "shuffle"),
+    *("seed", "num_workers", "pin_memory"),
+}
+_DATASET_CONF = {"main_data", "data_selection", "sample_rate", "pitch_conf"}
+_RANDOM_CONF = {"spk_feat", "use_aver_feat", "mixup_number"}
+# What changes the data at random, or computes while it loads. Values that switch it off are accepted.
+_NOT_HERE = {
+    "use_speed_perturb": "make stores at other speeds",
+    "use_g2p": "make the store with a frontend",
+    "unk_mask_prob": "mask in the model",
+}
+
+
+def build_main_data_loader(
+    where: str, config: Mapping[str, Any], output: str, rank: int, world_size: int
+) -> DataLoader[Any]:
+    """Build the loader of an iterator whose dataset has ``main_data``.
+
+    Raises:
+        ConfigurationError: a key is unknown or missing, or a value cannot be used.
+        SamplingError: nothing is left.
+    """
+    check_keys(where, config, {"type", "conf"}, {"type", "conf"})
+    kind, conf = config["type"], config["conf"]
+    if kind not in ITERATOR_TYPES:
+        raise ConfigurationError(f"{where}.type: expected one of {', '.join(ITERATOR_TYPES)}, found {kind!r}")
+    own = ITERATOR_TYPES[kind]
+    check_keys(f"{where}.conf", conf, {*_CONF, own}, {"dataset_type", "dataset_conf"})
+    if conf["dataset_type"] not in DATASET_TYPES:
+        raise ConfigurationError(
+            f"{where}.conf.dataset_type: expected one of {', '.join(DATASET_TYPES)}, found {conf['dataset_type']!r}"
+        )
+    # YAML reads 3e7 as text, and 1.2e8 as a number with a fraction.
+    conf = {**conf, **{key: _integer(conf[key]) for key in (own, "batches_per_epoch") if key in conf}}
+    check_types(f"{where}.conf", conf)
+    dataset = _dataset(f"{where}.conf.dataset_conf", conf)
+    lengths = _lengths(f"{where}.conf", conf, dataset)
+    ids = _selected(f"{where}.conf.dataset_conf.data_selection", conf["dataset_conf"].get("data_selection"), dataset)
+    dataset.keep(dict.fromkeys(ids))
+    if lengths is not None:
+        dataset.keep(lengths)
+    if conf.get("group_info") is not None:
+        groups = {
+            name: read_tables(check_paths(f"{where}.conf.group_info", paths))
+            for name, paths in conf["group_info"].items()
+        }
+        for table in groups.values():
+            dataset.keep(table)
+        dataset.group_info = {name: {uid: table[uid] for uid in dataset.ids} for name, table in groups.items()}
+    descending = _descending(where, conf.get("is_descending", True))
+    values = None if lengths is None else np.array([lengths[uid] for uid in dataset.ids], np.int64)
+    order = np.arange(len(dataset))
+    if values is not None and descending is not None:
+        order = np.argsort(-values if descending else values, kind="stable")
+    if own == "batch_len":
+        if conf.get("batch_len") is None or values is None:
+            raise ConfigurationError(f"{where}.conf: block.BlockIterator needs batch_len and data_len")
+        batches = cut_by_sum(order, values, conf["batch_len"])
+    else:
+        size = check_batch_size(conf.get("batch_size") or world_size)
+        batches = [order[start : start + size].tolist() for start in range(0, len(order), size)]
+    sampler = FixedBatches(
+        split_batches(batches, rank, world_size, first_to_last=descending is False),
+        conf.get("shuffle", True) is not False,
+        conf.get("seed", 0),
+        conf.get("batches_per_epoch"),
+    )
+    workers = conf.get("num_workers", 1)
+    return DataLoader(
+        dataset,
+        batch_sampler=sampler,
+        collate_fn=collate_main_data,
+        output="torch" if output == "torch" else "numpy",
+        prefetch=2 * workers,
+        threads=max(1, workers),
+        # Every rank has its own share of each batch already.
+        replicate=True,
+    )
+
+
+def cut_by_sum(
+    order: Sequence[int] | npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], total: int
+) -> list[list[int]]:
+    """Cut positions into batches: each ends with the position that brings its sum of lengths to `total` or above."""
+    batches: list[list[int]] = [[]]
+    length = 0
+    for position in order:
+        batches[-1].append(int(position))
+        length += int(lengths[position])
+        if length >= total:
+            batches.append([])
+            length = 0
+    return [batch for batch in batches if batch]
+
+
+def split_batches(
+    batches: Sequence[list[int]], rank: int, world_size: int, first_to_last: bool = False
+) -> list[list[int]]:
+    """Return a rank's share of each batch: every `world_size`-th position.
+
+    The remainder of each batch, divided by the number of ranks, goes to the next batch. Rank 0 has the last of each
+    `world_size` positions, and with `first_to_last` the first. Where the last batch has fewer positions than there are
+    ranks, a rank without any gets the batch's last position, so that all ranks make the same number of steps.
+    """
+    even: list[list[int]] = []
+    rest: list[int] = []
+    for batch in batches:
+        joined = rest + batch
+        whole = len(joined) - len(joined) % world_size
+        even.append(joined[:whole])
+        rest = joined[whole:]
+    start = rank if first_to_last else world_size - rank - 1
+    return [batch[start::world_size] or batch[-1:] for batch in [*even, rest] if batch]
+
+
+def _dataset(where: str, conf: Mapping[str, Any]) -> MainDataset:
+    settings = conf["dataset_conf"]
+    random = conf["dataset_type"] == DATASET_TYPES[1]
+    allowed = {*_DATASET_CONF, *_NOT_HERE, *(_RANDOM_CONF if random else ())}
+    check_keys(where, settings, allowed, {"main_data", *(("spk_feat",) if random else ())})
+    for key, instead in _NOT_HERE.items():
+        if settings.get(key):
+            raise ConfigurationError(f"{where}.{key}: not done while loading; {instead}")
+    main_data = settings["main_data"]
+    check_keys(f"{where}.main_data", main_data, set(FIELDS) - ({"spk_ids", "spk_feat"} if random else set()), set())
+    if not {"feat", "text"} & set(main_data):
+        raise ConfigurationError(
+            f"{where}.main_data: expected 'feat' or 'text', found {', '.join(main_data) or 'none'}"
+        )
+    pitch = settings.get("pitch_conf")
+    return MainDataset(
+        main_data,
+        settings.get("sample_rate", 16000),
+        None if pitch is None else pitch.get("hop_length", 256),
+        **{key: settings[key] for key in _RANDOM_CONF if key in settings},
+        seed=conf.get("seed", 0),
+    )
+
+
+def _lengths(where: str, conf: Mapping[str, Any], dataset: MainDataset) -> dict[str, int] | None:
+    if conf.get("data_len") is None:
+        return dataset.text_lengths or None
+    table = read_tables(check_paths(f"{where}.data_len", conf["data_len"]))
+    for uid, value in table.items():
+        if not (value.isascii() and value.isdecimal()):
+            raise ConfigurationError(f"{where}.data_len: expected a number for '{uid}', found '{value}'")
+    return {uid: int(value) for uid, value in table.items()}
+
+
+def _selected(where: str, selections: Any, dataset: MainDataset) -> list[str]:
+    ids = list(dataset.ids)
+    if selections is None:
+        return ids
+    if not isinstance(selections, list) or not selections:
+        raise ConfigurationError(f"{where}: expected [mode, number] or [mode, number, file], found {selections!r}")
+    for selection in selections if isinstance(selections[0], list) else [selections]:
+        if len(selection) == 2:
+            ids = [ids[i] for i in select_positions(len(ids), selection[0], selection[1], 0)]
+        elif len(selection) == 3:
+            mode, number, path = selection
+            table = read_tables(check_paths(where, path))
+            ids = _select_by_value(where, ids, mode, number, table)
+        else:
+            raise ConfigurationError(f"{where}: expected [mode, number] or [mode, number, file], found {selection!r}")
+    return ids
+
+
+def _select_by_value(where: str, ids: list[str], mode: str, number: Any, table: Mapping[str, str]) -> list[str]:
+    """Return the ids with the smallest, largest or middle values, or of groups; ids without a value stay."""
+    known = [uid for uid in ids if uid in table]
+    if mode == "group":
+        wanted = number if isinstance(number, list) else [number]
+        return [uid for uid in ids if uid not in table or table[uid] in wanted]
+    if mode not in ("min", "max", "middle"):
+        raise ConfigurationError(f"{where}: expected min, max, middle or group with a file, found {mode!r}")
+    try:
+        values = {uid: float(table[uid]) for uid in known}
+        limit = float(number) if isinstance(number, str) else None
+    except ValueError as error:
+        raise ConfigurationError(f"{where}: expected numbers ({error})") from error
+    if limit is not None and mode != "middle":
+        return [
+            uid for uid in ids if uid not in values or (values[uid] <= limit if mode == "min" else values[uid] >= limit)
+        ]
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise ConfigurationError(f"{where}: expected a share or a negative count, found {number!r}")
+    ordered = sorted(known, key=values.__getitem__)
+    count = int(-number if number < 0 else len(ordered) * number)
+    first = {"min": 0, "max": len(ordered) - count, "middle": (len(ordered) - count) // 2}[mode]
+    kept = set(ordered[first : len(ordered) - first if mode == "middle" else first + count])
+    return [uid for uid in ids if uid not in values or uid in kept]
+
+
+def _descending(where: str, value: Any) -> bool | None:
+    if value not in (True, False, None) and str(value).lower() != "none":
+        raise ConfigurationError(f"{where}.conf.is_descending: expected true, false or none")
+    return value if isinstance(value, bool) else None
+
+
+def _integer(value: Any) -> Any:
+    """Return an integer for a number of batches or samples that YAML read as text or with a fraction."""
+    try:
+        return int(float(value)) if isinstance(value, str | float) else value
+    except (ValueError, OverflowError):
+        return value
