@@ -28,6 +28,7 @@ def commands(peers: str | None) -> dict[str, str]:
         "kernel": "kernel.py --runs 15",
         "kernel-lengths": f"kernel.py --runs 7 --n-fft {N_FFT}",
         "command": f"command.py --hours 5 --runs 3{also}",
+        "phases": f"phases.py {shlex.quote(str(CORPUS))} --runs 3",
         # In the store and the files that the line before left.
         "loader": f"loader.py --runs 5{also}",
         "readers": f"readers.py {shlex.quote(str(CORPUS))} --runs 5",
