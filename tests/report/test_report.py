@@ -405,6 +405,9 @@ def test_a_browser_shows_every_figure_without_an_error_or_a_request(
     assert all(w > 100 and h > 40 for w, h in found)
     ids = browser.run("return [...document.querySelectorAll('figure')].map(e => e.id.slice(7))")
     assert set(ids) >= FIGURES
+    # No line breaks inside of a word of phonemes: before a stress mark a browser would.
+    lines = browser.run("return [...document.querySelectorAll('.word')].map(e => e.getClientRects().length)")
+    assert set(lines) == {1}
     # Nothing makes the page itself wider than the window.
     assert browser.run("return document.documentElement.scrollWidth") <= width
     paper, ink, chart = browser.run(

@@ -98,7 +98,7 @@ class Cards:
         facts = [f"{number_text(clip.seconds)} s"]
         for key in _FACTS:
             if key in self._columns and np.isfinite(value := float(self._columns[key].values[position])):
-                name = "" if key == "phone_rate" else f"{self._columns[key].name.lower()} "
+                name = "" if key == "phone_rate" else f"{self._columns[key].label} "
                 facts.append(f"{name}{number_text(value)} {self._columns[key].unit}")
         if fact and fact not in facts and not reasons:
             facts.append(fact)

@@ -12,7 +12,7 @@ from tts_prep.checks.measures import UNITS, Measures
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.dataset.showing import hertz
 
-_NAMES = {"seconds": "Length", "phone_rate": "Speaking rate", "phones": "Phones"}
+_NAMES = {"seconds": "Length", "phone_rate": "Speaking rate", "phones": "Phones", "snr": "SNR"}
 _FIRST = ("seconds", "phone_rate", "pitch", "loudness", "snr", "energy", "symbol_length")
 
 
@@ -31,6 +31,11 @@ class NumberColumn:
     name: str
     unit: str
     values: npt.NDArray[np.float64]
+
+    @property
+    def label(self) -> str:
+        """The name inside a sentence: only abbreviations keep their capitals."""
+        return self.name if self.name.isupper() else self.name.lower()
 
     @property
     def varies(self) -> bool:

@@ -91,6 +91,6 @@ def _histograms(comparison: Comparison, names: tuple[str, str]) -> Iterator[dict
         medians = [float(np.nanmedian(c.values)) if np.isfinite(c.values).any() else np.nan for c in (column, other)]
         yield {
             "name": column.name,
-            "chart": histogram([column.values, other.values], column.unit, column.name, legend=names),
+            "chart": histogram([column.values, other.values], column.unit, column.label, legend=names),
             "medians": f"median {number_text(medians[0])} and {number_text(medians[1])} {column.unit}",
         }

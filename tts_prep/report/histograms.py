@@ -55,7 +55,7 @@ def histogram(
     paths = [Path(f"M{x(limit):.1f} {_TOP}V{_BOTTOM}", "limit") for limit in drawn]
     labels = [Label(_LEFT - 6, y(tick) + 4, number_text(tick), "end") for tick in marks]
     labels += [Label(x(tick), _BOTTOM + 16, number_text(tick)) for tick in ticks(x.low, x.high)]
-    labels.append(Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, f"{name.lower()} ({unit})"))
+    labels.append(Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, f"{name} ({unit})"))
     side = "% of utterances" if len(series) > 1 else "utterances"
     labels.append(Label(12, (_TOP + _BOTTOM) / 2, side, turned=True))
     keys = list(zip(("bar", "bar second"), legend, strict=False))

@@ -96,8 +96,9 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
 def page_style() -> Markup:
     """Return the style of a page with cards."""
     return Markup(
-        files("tts_prep.report").joinpath("page.css").read_text(encoding="utf-8")
-        + files("tts_prep.pictures").joinpath("card.css").read_text(encoding="utf-8")
+        # In this order: a page changes what cards have, in print above all.
+        files("tts_prep.pictures").joinpath("card.css").read_text(encoding="utf-8")
+        + files("tts_prep.report").joinpath("page.css").read_text(encoding="utf-8")
     )
 
 
@@ -118,7 +119,7 @@ def _histograms(summary: Summary) -> Iterator[dict[str, Any]]:
                 "key": column.key.replace("_", "-"),
                 "name": column.name,
                 "unit": column.unit,
-                "chart": histogram([column.values], column.unit, column.name, [t.limit for t in thresholds]),
+                "chart": histogram([column.values], column.unit, column.label, [t.limit for t in thresholds]),
                 "quantiles": _quantiles(finite),
                 "missing": len(column.values) - len(finite),
                 "limits": [(t.reason, limit_text(t)) for t in thresholds],

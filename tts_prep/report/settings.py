@@ -43,7 +43,7 @@ def setting_tables(manifest: Manifest) -> list[tuple[str, dict[str, str]]]:
 def _flat(configuration: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     plain = {key: value for key, value in configuration.items() if not isinstance(value, Mapping)}
     if plain:
-        yield prefix or "corpus", plain
+        yield prefix or "general", plain
     for key, value in configuration.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}.{key}" if prefix else key)

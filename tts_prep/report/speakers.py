@@ -15,20 +15,10 @@ from tts_prep.report.ranges import QUANTILES
 LEAST_SPEAKERS = 5
 """For z-scores: of fewer speakers, one that differs moves the mean by itself."""
 
-_NOT_OF_SPEAKERS = frozenset(
-    {
-        "seconds",
-        "phones",
-        "phone_rate",
-        "audio_copies",
-        "text_copies",
-        "similarity",
-        "mismatch",
-        "bandwidth_share",
-        "text_fit",
-        "unspoken",
-    }
-)
+_FAULTS = ("clipped_samples", "silence_", "digital_silence", "level_", "similarity", "mismatch", "text_", "unspoken")
+_NOT_OF_SPEAKERS = ("seconds", "phones", "phone_rate", "audio_copies", "bandwidth_share", *_FAULTS)
+"""Beginnings of the names of columns whose means say nothing about a speaker; the CSV file has them."""
+
 _PITCH_UTTERANCES = 1_000
 
 Floats = npt.NDArray[np.float64]
@@ -82,9 +72,9 @@ def speaker_table(
         means.append(_ratio(phones, seconds))
     for column in columns:
         known = np.isfinite(column.values)
-        if column.key in _NOT_OF_SPEAKERS or not known.any():
+        if column.key.startswith(_NOT_OF_SPEAKERS) or not known.any():
             continue
-        names.append((column.name.lower(), column.unit))
+        names.append((column.label, column.unit))
         sums = _sums(codes[known], column.values[known], n)
         means.append(_ratio(sums, np.bincount(codes[known], minlength=n).astype(float)))
     table = np.stack(means, axis=1)[order] if means else np.empty((len(order), 0))
