@@ -1,4 +1,4 @@
-# Each target makes the virtual environment that it needs.
+# Targets create the virtual environment if necessary.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +17,7 @@ ljspeech: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-# Hours: 200 kills, every write failing in turn, thousands of fuzzed stores, long epochs, a long corpus.
+# Takes hours: 200 kills, a fault at every write, thousands of fuzzed stores, long epochs, a long corpus.
 soak: $(INSTALLED)
 	KILLS=$(or $(KILLS),200) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
 	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
@@ -39,7 +39,7 @@ bench: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build
 
-# Libraries that some tests need and that a contributor may not want: gigabytes of them on some systems.
+# Optional libraries for some tests, which take gigabytes on some systems.
 install-optional: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,optional]'
 
