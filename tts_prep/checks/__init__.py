@@ -1,1 +1,1 @@
-"""Measure every utterance of a store and name those that may spoil training. Nothing is changed or deleted."""
+"""Quality measures of the utterances of a store, and detection of suspect ones. The store is not changed."""

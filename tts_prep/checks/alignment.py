@@ -1,4 +1,4 @@
-"""The best alignment of transcripts with recordings, many at a time: dynamic programming (Viterbi, 1967)."""
+"""Batched alignment of transcripts with recordings by dynamic programming (Viterbi, 1967)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SILENCE = 0
 """The class of frames without speech."""
 
 LEAST_GAIN = 3.0
-"""Of a log-likelihood: what is 20 times as likely."""
+"""The minimum gain in log-likelihood; a factor of 20 in likelihood."""
 
 _NEVER = np.float32(-1e9)
 
@@ -21,11 +21,11 @@ Scores = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """What is said, as classes of frames in order.
+    """A transcript as a sequence of frame classes.
 
     Attributes:
-        classes: [n] int64; phones, and SILENCE where a speaker may pause.
-        optional: [n] booleans; whether a class may have no frame. No two neighbours are optional.
+        classes: [n] int64; phones, and SILENCE at possible pauses.
+        optional: [n] booleans; whether a class may have no frames. Adjacent classes are not both optional.
     """
 
     classes: npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class Transcript:
 
     @property
     def n_phones(self) -> int:
-        """The classes that are not optional."""
+        """The number of classes that are not optional."""
         return int((~self.optional).sum())
 
 
@@ -42,8 +42,8 @@ class Alignments:
     """The best alignments of a batch.
 
     Attributes:
-        totals: [b] sums of the scores of all frames; −∞ where there are more phones than frames.
-        left_out: [b] phones at the end of the transcript without which the sum is larger by LEAST_GAIN.
+        totals: [b] sums of the scores of all frames; −∞ if there are more phones than frames.
+        left_out: [b] numbers of phones at the end of the transcript whose omission increases the sum by LEAST_GAIN.
     """
 
     totals: npt.NDArray[np.float64]
@@ -51,7 +51,7 @@ class Alignments:
 
 
 def padded(rows: Sequence[npt.NDArray[np.generic]], fill: object) -> npt.NDArray[np.generic]:
-    """Return arrays [n, …] of different lengths as one, [len(rows), longest n, …]."""
+    """Pad arrays [n, …] of different lengths to one array [len(rows), max n, …]."""
     first = rows[0]
     values = np.full((len(rows), max(len(row) for row in rows), *first.shape[1:]), fill, first.dtype)
     for place, row in zip(values, rows, strict=True):
@@ -60,11 +60,11 @@ def padded(rows: Sequence[npt.NDArray[np.generic]], fill: object) -> npt.NDArray
 
 
 class _Lattice:
-    """A batch of transcripts, and the best scores of paths that end at each of their classes.
+    """The state of dynamic programming for a batch: the best scores of paths that end at each class.
 
     Args:
-        scores: one array [n_frames, n_classes] for each recording: of each frame in each class.
-        transcripts: one for each.
+        scores: one array [n_frames, n_classes] per recording, the score of each class for each frame.
+        transcripts: one per recording.
     """
 
     def __init__(self, scores: Sequence[Scores], transcripts: Sequence[Transcript]) -> None:
@@ -74,7 +74,7 @@ class _Lattice:
         optional = padded([transcript.optional for transcript in transcripts], False).astype(np.bool_, copy=False)
         self.last = np.array([len(transcript.classes) - 1 for transcript in transcripts])
         n_rows, n = self.classes.shape
-        # Two columns before the first class, from which no path comes.
+        # Two columns of padding before the first class.
         self.best = np.full((n_rows, n + 2), _NEVER, np.float32)
         self.best[:, 2] = 0
         self.best[:, 3:4] = np.where(optional[:, :1], np.float32(0), _NEVER)[:, : n - 1]
@@ -82,12 +82,12 @@ class _Lattice:
         self.skip[:, 2:][optional[:, 1:-1]] = 0
 
     def emission(self, frame: int) -> Scores:
-        """Return the scores of a frame in each class of the transcripts, [b, n]."""
-        found: Scores = np.take_along_axis(self.scores[:, frame], self.classes, axis=1)
-        return found
+        """Return the scores of a frame for the classes of the transcripts, [b, n]."""
+        scores: Scores = np.take_along_axis(self.scores[:, frame], self.classes, axis=1)
+        return scores
 
     def advance(self, frame: int) -> npt.NDArray[np.uint8]:
-        """Add a frame; return how many classes each best path went forward, 0 to 2, [b, n]."""
+        """Process a frame; return the number of classes that each best path advances, 0 to 2, [b, n]."""
         if not frame:
             self.best[:, 2:] += self.emission(frame)
             return np.zeros(self.classes.shape, np.uint8)
@@ -99,7 +99,7 @@ class _Lattice:
         return steps
 
     def ends(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Scores]:
-        """Return at which class the best path through all of a transcript ends, and its score; [len(rows)] each."""
+        """Return the last class and the score of the best complete path of transcripts; [len(rows)] each."""
         last = self.last[rows]
         # The last class is an optional silence.
         behind, at = self.best[rows, last + 2], self.best[rows, last + 1]
@@ -107,11 +107,11 @@ class _Lattice:
 
 
 def align(scores: Sequence[Scores], transcripts: Sequence[Transcript]) -> Alignments:
-    """Return how well transcripts fit recordings.
+    """Align transcripts with recordings.
 
     Args:
-        scores: one array [n_frames, n_classes] for each recording, at least one frame.
-        transcripts: one for each; each ends with an optional class.
+        scores: one array [n_frames, n_classes] per recording, with at least one frame.
+        transcripts: one per recording; each ends with an optional class.
     """
     lattice = _Lattice(scores, transcripts)
     n = len(scores)
@@ -130,7 +130,7 @@ def align(scores: Sequence[Scores], transcripts: Sequence[Transcript]) -> Alignm
 
 
 def frame_classes(scores: Sequence[Scores], transcripts: Sequence[Transcript]) -> list[npt.NDArray[np.int64]]:
-    """Return the class of each frame in the best alignments, one array [n_frames] for each recording."""
+    """Return the class of each frame in the best alignments, one array [n_frames] per recording."""
     lattice = _Lattice(scores, transcripts)
     steps, ends = [], np.zeros(len(scores), np.int64)
     for frame in range(lattice.scores.shape[1]):
@@ -142,7 +142,7 @@ def frame_classes(scores: Sequence[Scores], transcripts: Sequence[Transcript]) -
     places = np.zeros((len(scores), len(steps)), np.int64)
     for frame in range(len(steps) - 1, -1, -1):
         places[:, frame] = ends
-        # Rows whose recording is shorter wait at their end.
+        # Shorter recordings are skipped until their last frame.
         ends = np.where(frame < lattice.lengths, ends - steps[frame][every, ends], ends)
-    found = np.take_along_axis(lattice.classes, places, axis=1)
-    return [row[:n] for row, n in zip(found, lattice.lengths.tolist(), strict=True)]
+    classes = np.take_along_axis(lattice.classes, places, axis=1)
+    return [row[:n] for row, n in zip(classes, lattice.lengths.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Utterances that are in a store twice: equal samples, nearly equal mels, equal texts."""
+"""Detection of duplicates: equal samples, similar mels, equal texts."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ import numpy as np
 import numpy.typing as npt
 
 N_BANDS, N_CELLS = 8, 32
-"""The fingerprint of a mel: bands of neighbouring bins, and cells of equal length in time."""
+"""The size of a fingerprint: bands of adjacent mel bins, and cells of equal duration."""
 
 LENGTH_TOLERANCE = 0.03
-"""Recordings whose lengths differ by more than this share are not compared."""
+"""The maximum relative difference of the durations of compared recordings."""
 
 _BLOCK = 512
-"""Fingerprints that are compared with others at a time."""
+"""The number of fingerprints in a block of comparisons."""
 
 
 def array_digest(values: npt.NDArray[np.generic]) -> bytes:
-    """Return a checksum of the values of an array, 16 bytes of BLAKE2b."""
+    """Return a 16-byte BLAKE2b checksum of an array."""
     return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
 
 
 def text_digest(text: str, speaker: str) -> bytes:
-    """Return a checksum of what is said: the letters and digits of a text, in lower case, and who says them."""
+    """Return a checksum of the speaker and of the letters and digits of a text, ignoring case."""
     letters = "".join(character for character in text.casefold() if unicodedata.category(character)[0] in "LMN")
     return hashlib.blake2b(f"{speaker}\0{letters or text}".encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def first_equal(digests: Iterable[bytes]) -> npt.NDArray[np.int64]:
-    """Return for each checksum the position of the first equal one before it, -1 where there is none; [n]."""
+    """Return the position of the first earlier equal checksum for each checksum, or -1; [n]."""
     first: dict[bytes, int] = {}
-    found = [first.setdefault(digest, position) for position, digest in enumerate(digests)]
-    positions = np.array(found, np.int64)
+    first_positions = [first.setdefault(digest, position) for position, digest in enumerate(digests)]
+    positions = np.array(first_positions, np.int64)
     return np.where(positions == np.arange(len(positions)), -1, positions)
 
 
 def fingerprint(mel: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the shape of a mel as a vector of length 1, [N_BANDS * N_CELLS]; zeros where the mel has no shape.
+    """Return a unit vector that describes a mel, [N_BANDS * N_CELLS], or zeros if the mel is constant in time.
 
-    Values are averaged over bands and cells, and the mean of each band is subtracted: a gain or an equalizer changes
-    little. The dot product of two fingerprints is their correlation.
+    Values are averaged over bands and cells, and the mean of each band is subtracted, so that the result is robust
+    against gain and equalization. The dot product of two fingerprints is their correlation.
     """
     n_frames, n_mels = mel.shape
     if not n_frames:
@@ -58,11 +58,11 @@ def fingerprint(mel: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 
 def _means(rows: npt.NDArray[np.float32], n: int) -> npt.NDArray[np.float32]:
-    """Return the means of n stretches of rows, [n, …]; of fewer rows, some are repeated."""
+    """Return the means of n blocks of rows, [n, …]; if there are fewer than n rows, some are repeated."""
     edges = np.linspace(0, len(rows), n + 1).astype(np.int64)
     starts = np.minimum(edges[:-1], len(rows) - 1)
     lengths = np.maximum(np.diff(edges), 1)
-    # Where a stretch is empty, reduceat gives the row at its start: the repetition that is wanted.
+    # For an empty block, reduceat returns the row at its start, which is the desired repetition.
     sums = np.add.reduceat(rows, starts, axis=0, dtype=np.float32)
     means: npt.NDArray[np.float32] = np.divide(sums, lengths[:, None], dtype=np.float32)
     return means
@@ -71,16 +71,16 @@ def _means(rows: npt.NDArray[np.float32], n: int) -> npt.NDArray[np.float32]:
 def most_similar_before(
     fingerprints: npt.NDArray[np.float32], lengths: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return for each utterance the highest correlation with an earlier one of about its length, and which one it is.
+    """Find the most similar earlier utterance of about the same duration for each utterance.
 
-    Memory is bounded: a block of utterances is compared with a block of others at a time.
+    Utterances are compared block by block, so that memory is bounded.
 
     Args:
-        fingerprints: [n, N_BANDS * N_CELLS] as `fingerprint` gives them.
+        fingerprints: [n, N_BANDS * N_CELLS], from `fingerprint`.
         lengths: [n] seconds.
 
     Returns:
-        The correlations, [n], NaN where no earlier utterance has about this length, and the positions, [n], -1 there.
+        The correlations, [n], and the positions, [n]; NaN and -1 if there is no such utterance.
     """
     order = np.argsort(lengths, kind="stable")
     ordered = lengths[order]
@@ -88,7 +88,7 @@ def most_similar_before(
     partner = np.full(len(order), -1, np.int64)
     for start in range(0, len(order), _BLOCK):
         rows = order[start : start + _BLOCK]
-        # Each pair is met once, where the longer one is a row; which of the two comes first is decided below.
+        # Each pair occurs once, with the longer utterance as the row; _keep_best selects the earlier one.
         shortest = int(np.searchsorted(ordered, ordered[start] * (1 - LENGTH_TOLERANCE)))
         for other in range(shortest, start + len(rows), _BLOCK):
             columns = order[other : min(other + _BLOCK, start + len(rows))]
@@ -108,10 +108,10 @@ def _keep_best(
     columns: npt.NDArray[np.int64],
     similarity: npt.NDArray[np.float32],
 ) -> None:
-    """Take over the best partner of each row among the columns that come before it in the store."""
+    """Update the best partner of each row from the columns that are earlier in the store."""
     earlier = np.where(columns[None, :] < rows[:, None], similarity, np.float32(-np.inf))
     at = earlier.argmax(axis=1)
-    found = earlier[np.arange(len(rows)), at]
-    better = found > best[rows]
-    best[rows[better]] = found[better]
+    similarities = earlier[np.arange(len(rows)), at]
+    better = similarities > best[rows]
+    best[rows[better]] = similarities[better]
     partner[rows[better]] = columns[at[better]]

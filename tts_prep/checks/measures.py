@@ -1,4 +1,4 @@
-"""The measures of every utterance of a store, as columns."""
+"""Measures of the utterances of a store."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ UNITS = {
     "text_fit": "of the store's",
     "unspoken": "phones",
 }
-"""Every measure and its unit, in the order of columns."""
+"""All measures and their units, in the order of columns."""
 
 _AT_A_TIME = 256
-"""Utterances whose arrays are in memory at a time."""
+"""The number of utterances that are processed at a time."""
 
 _THREADS = 4
 
@@ -57,15 +57,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What was measured on a store.
+    """The measures of a store.
 
     Attributes:
         dataset: the store.
-        columns: by name, in the order of `UNITS`: [n] float64, NaN where it could not be measured.
-        partners: of the measures of duplicates: [n] int64, the position of the earlier utterance, -1 for none.
-        correlations: by speaker, how well the order by phones is the order by length; from -1 to 1.
-        separation: how far the fits of right and wrong transcripts lie apart, standard deviations; NaN where they were
-            not compared.
+        columns: name → [n] float64, in the order of `UNITS`; NaN is a missing value.
+        partners: measure of duplicates → [n] int64, the position of the earlier utterance, or -1.
+        correlations: speaker → rank correlation of phones and durations.
+        separation: the difference of the fits of correct and wrong transcripts in standard deviations, or NaN if they
+            were not compared.
     """
 
     dataset: UtteranceDataset
@@ -76,13 +76,14 @@ class Measures:
 
 
 def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
-    """Measure each utterance: read every array of a dataset once.
+    """Measure all utterances of a dataset, reading each array once.
 
     Args:
-        use_stored: whether to take the measures from the index, where ``tts-prep add --measures`` has put them.
+        dataset: the dataset.
+        use_stored: whether to use measures that ``tts-prep add --measures`` has added to the index.
 
     Raises:
-        CorruptStoreError: a shard is not what the manifest or the index says.
+        CorruptStoreError: a shard does not match the manifest or the index.
     """
     if use_stored and _are_stored(dataset):
         return _stored(dataset)
@@ -139,7 +140,7 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
 
 
 def measures_table(measures: Measures) -> Floats:
-    """Return the measures as ``tts-prep add --measures`` stores them, [n, n_columns]."""
+    """Return the measures as an array for ``tts-prep add --measures``, [n, n_columns]."""
     values = [measures.columns[name] for name in COLUMNS]
     values += [measures.partners[name].astype(np.float64) for name in PARTNERS]
     return np.stack([*values, np.full(len(measures.dataset), measures.separation)], axis=1)
@@ -149,7 +150,7 @@ def _are_stored(dataset: UtteranceDataset) -> bool:
     spec, pitch = dataset.arrays.get(ARRAY), dataset.arrays.get("pitch")
     if spec is None or not holds_measures(spec, pitch):
         return False
-    # A measure of duplicates says which row of the store comes earlier.
+    # Measures of duplicates contain rows of the store, so the dataset must be the complete store.
     return np.array_equal(dataset.indices, np.arange(len(dataset)))
 
 
@@ -161,7 +162,7 @@ def _stored(dataset: UtteranceDataset) -> Measures:
     for name, rows in partners.items():
         if not ((rows >= -1) & (rows < len(dataset))).all():
             raise CorruptStoreError(
-                f"{dataset.path}: the column '{PARTNERS[name]}' holds no rows; run 'tts-prep verify'"
+                f"{dataset.path}: the column '{PARTNERS[name]}' has invalid rows; run 'tts-prep verify'"
             )
     separation = np.array(dataset.columns[SEPARATION], np.float64)
     correlations: Mapping[str, float] = {}
@@ -178,7 +179,7 @@ def _stored(dataset: UtteranceDataset) -> Measures:
 
 
 def _speech_seconds(columns: Mapping[str, Floats]) -> Floats:
-    """Return the lengths of recordings without the silence at both ends."""
+    """Return the durations of recordings without the silence at both ends."""
     ends = np.nan_to_num(columns["silence_start"] + columns["silence_end"])
     return np.maximum(columns["seconds"] - ends, 0)
 
@@ -190,9 +191,9 @@ def _arrays(part: UtteranceDataset) -> tuple[list[Any], list[Any]]:
 def _measure_arrays(
     dataset: UtteranceDataset, unit: float | None, mel: Any, waveform: Any
 ) -> tuple[dict[str, float], bytes, npt.NDArray[np.float32]]:
-    # Only a damaged store has these; every measure would be wrong without a word.
+    # Only a damaged store has these; all measures would be silently wrong.
     if not np.isfinite(mel).all() or (waveform is not None and not np.isfinite(waveform).all()):
-        raise CorruptStoreError(f"{dataset.path}: an array holds values that are not finite; run 'tts-prep verify'")
+        raise CorruptStoreError(f"{dataset.path}: an array has values that are not finite; run 'tts-prep verify'")
     vector = fingerprint(mel)
     if waveform is not None:
         return measure_waveform(waveform, dataset.sample_rate), array_digest(waveform), vector
@@ -202,7 +203,7 @@ def _measure_arrays(
 
 def _measure_mel(mel: npt.NDArray[np.float32], dataset: UtteranceDataset, unit: float) -> dict[str, float]:
     levels = mel_levels(mel, unit)
-    # A mel of silence has a level too, that of the floor of its logarithm.
+    # Digital silence has a finite level in a mel, the floor of the logarithm.
     heard = (mel > dataset.silence + 1e-3).any(axis=1)
     levels = np.where(heard, levels, 0.0)
     hop = dataset.hop_length / dataset.sample_rate
@@ -217,7 +218,7 @@ def _measure_mel(mel: npt.NDArray[np.float32], dataset: UtteranceDataset, unit: 
 
 
 def mean_pitches(part: UtteranceDataset) -> Floats:
-    """Return the mean pitch of the voiced frames of each utterance, Hz, [n]; NaN without any, or without pitch."""
+    """Return the mean pitch of the voiced frames of each utterance in Hz, [n]; NaN if there are none."""
     means = np.full(len(part), np.nan)
     spec = part.arrays.get("pitch")
     if spec is None or "voiced" not in part.arrays:
@@ -231,7 +232,7 @@ def mean_pitches(part: UtteranceDataset) -> Floats:
 
 
 def _share(values: Floats) -> Floats:
-    """Return each bandwidth as a share of the one that nine of ten recordings do not exceed."""
+    """Divide bandwidths by their 90th percentile."""
     known = values[np.isfinite(values)]
     usual = float(np.percentile(known, 90)) if len(known) else 0.0
     return values / usual if usual > 0 else np.full(len(values), np.nan)

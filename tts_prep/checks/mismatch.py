@@ -1,4 +1,4 @@
-"""Whether a text is as long as its recording: the residual of a robust fit of length on phones."""
+"""Detection of transcripts of the wrong length, by residuals of a robust regression of duration on phones."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import numpy as np
 import numpy.typing as npt
 
 LEAST_UTTERANCES = 30
-"""Of a speaker for a fit of their own; speakers with fewer are fitted together."""
+"""The minimum number of utterances of a speaker for a separate fit; other speakers are fitted together."""
 
 _GROUP = 100
-"""Utterances of about one predicted length among which the spread is measured."""
+"""The number of utterances of similar predicted duration from which the spread is estimated."""
 
 _TUKEY = 4.685
 """Tukey's constant of the bisquare, in standard deviations: 95 % efficient for normal residuals (Holland and Welsch,
 1977)."""
 
 _TO_STD = 1.4826
-"""The standard deviation of a normal distribution in median absolute deviations."""
+"""The ratio of standard deviation to median absolute deviation of a normal distribution."""
 
 _CUT, _CUT_STD = 2.5, 0.9546
-"""Residuals beyond 2.5 standard deviations are outliers; a normal distribution that is cut there has 0.9546 of its
-standard deviation: √(1 − 2cφ(c) / (2Φ(c) − 1))."""
+"""Residuals beyond 2.5 standard deviations are outliers. Truncating a normal distribution there reduces its standard
+deviation by the factor 0.9546: √(1 − 2cφ(c) / (2Φ(c) − 1))."""
 
 _LEAST_SPREAD = 0.03
-"""Of the predicted length. Synthetic speech has smaller spreads, and anything would be an outlier."""
+"""The minimum spread relative to the predicted duration. Synthetic speech has less, so anything would be an outlier."""
 
 _ROUNDS = 20
 
@@ -31,20 +31,20 @@ Floats = npt.NDArray[np.float64]
 
 
 def mismatch_scores(seconds: Floats, phones: Floats, pauses: Floats, speakers: npt.NDArray[np.int64]) -> Floats:
-    """Return how many standard deviations each recording is longer than its text says, [n]; negative where shorter.
+    """Return the difference of actual and predicted duration of each recording in standard deviations, [n].
 
     ``seconds = a + b · phones + c · pauses`` is fitted to each speaker by iteratively reweighted least squares with
-    Tukey's bisquare. A residual is divided by the robust spread of the residuals of utterances of about its predicted
-    length, so that neither short nor long utterances are flagged more often.
+    Tukey's bisquare. A residual is divided by the robust spread of the residuals of utterances of similar predicted
+    duration, so that short and long utterances are flagged equally often.
 
     Args:
-        seconds: [n], of speech: without the silence at both ends.
-        phones: [n].
-        pauses: [n], marks of punctuation and symbols of silence.
+        seconds: [n], durations without the silence at both ends.
+        phones: [n], numbers of phones.
+        pauses: [n], numbers of punctuation marks and symbols of silence.
         speakers: [n], codes.
 
     Returns:
-        [n], NaN where there are fewer than LEAST_UTTERANCES to fit to, or a length is not known.
+        [n], NaN if there are fewer than LEAST_UTTERANCES for the fit, or a duration is unknown.
     """
     scores = np.full(len(seconds), np.nan)
     known = np.isfinite(seconds)
@@ -56,14 +56,14 @@ def mismatch_scores(seconds: Floats, phones: Floats, pauses: Floats, speakers: n
 def rank_correlations(
     seconds: Floats, phones: Floats, speakers: npt.NDArray[np.int64], names: tuple[str, ...]
 ) -> dict[str, float]:
-    """Return by speaker how well the order by phones is the order by length (Spearman), where both vary by 15 %."""
-    found = {}
+    """Return Spearman's rank correlation of phones and durations by speaker, for speakers whose values vary by 15 %."""
+    correlations = {}
     for code, name in enumerate(names):
         rows = np.flatnonzero((speakers == code) & np.isfinite(seconds))
         if len(rows) < LEAST_UTTERANCES or min(_variation(seconds[rows]), _variation(phones[rows])) < 0.15:
             continue
-        found[name] = float(np.corrcoef(_ranks(seconds[rows]), _ranks(phones[rows]))[0, 1])
-    return found
+        correlations[name] = float(np.corrcoef(_ranks(seconds[rows]), _ranks(phones[rows]))[0, 1])
+    return correlations
 
 
 def _variation(values: Floats) -> float:
@@ -72,7 +72,7 @@ def _variation(values: Floats) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return ranks; equal values have the mean of theirs."""
+    """Return ranks; equal values have the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     return ranks
@@ -94,7 +94,7 @@ def _scores(seconds: Floats, phones: Floats, pauses: Floats) -> Floats:
     order = np.argsort(predicted, kind="stable")
     groups = np.array_split(order, max(1, len(order) // _GROUP))
     centres = np.array([np.median(predicted[rows]) for rows in groups])
-    # A group of equal predictions would have one centre with the next: interpolation wants them to rise.
+    # Interpolation needs increasing centres, but groups of equal predictions have equal ones.
     centres, first = np.unique(centres, return_index=True)
     spreads = np.array([_spread(residuals[groups[i]]) for i in first])
     spread = np.maximum(np.interp(predicted, centres, spreads), _LEAST_SPREAD * predicted)
@@ -103,10 +103,10 @@ def _scores(seconds: Floats, phones: Floats, pauses: Floats) -> Floats:
 
 
 def _spread(residuals: Floats) -> float:
-    """Return the standard deviation of residuals around 0, outliers left out.
+    """Return the standard deviation of residuals around 0 without outliers.
 
-    The median absolute deviation says which are outliers; it is too rough for a result: of a uniform distribution it
-    gives 1.3 times the standard deviation.
+    The median absolute deviation is only used to detect outliers, because it is inaccurate: for a uniform distribution,
+    it is 1.3 times the standard deviation.
     """
     spread = _TO_STD * float(np.median(np.abs(residuals)))
     for _ in range(3):
@@ -116,8 +116,8 @@ def _spread(residuals: Floats) -> float:
 
 
 def _fit(seconds: Floats, phones: Floats, pauses: Floats) -> Floats:
-    """Return the predicted lengths."""
-    # Longer utterances vary more: a row is divided by the root of its phones, so that all count alike.
+    """Return the predicted durations."""
+    # Longer utterances vary more, so rows are weighted by the inverse square root of the number of phones.
     weight = 1 / np.sqrt(np.maximum(phones, 1))
     rate = float(np.median(seconds / np.maximum(phones, 1)))
     design = np.stack([np.ones_like(phones), phones, pauses], axis=1)

@@ -1,4 +1,4 @@
-"""What the phones of a store sound like, learned from the store itself."""
+"""An acoustic model of phones that is trained on the store itself."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import numpy.typing as npt
 from tts_prep.checks.alignment import SILENCE, Scores, Transcript, frame_classes
 
 FRAME_SECONDS = 0.023
-"""About how much of a mel is averaged to one frame of the model."""
+"""The approximate duration of a frame of the model, to which mel frames are averaged."""
 
 N_COEFFICIENTS = 13
-"""Cepstral coefficients; their slopes are as many numbers more."""
+"""The number of cepstral coefficients; their slopes are as many additional features."""
 
 MAX_CLASSES = 200
-"""Phones that are told apart; the rarer ones of a table with more are one class."""
+"""The maximum number of classes; the rarest phones of larger tables share one class."""
 
 _RANGE_DB, _SPEECH_DB = 70.0, 35.0
-"""Below the loudest frame: what is cut off, and what counts as speech."""
+"""Levels below the loudest frame, at which values are clipped and below which frames are not speech."""
 
 _ROUNDS = 6
 _TRUSTED_FROM, _TRUSTED = 2, 0.8
-"""From this round on, the best share of the transcripts is learned from: the others may not belong there."""
+"""From this round on, only the best share of the transcripts is used, because the others may be wrong."""
 
 _PRIOR = 20.0
-"""Frames: so much the mean of all frames weighs in the mean of a phone."""
+"""The weight of the mean of all frames in the mean of a phone, as a number of frames."""
 
 _FLOOR = 1e-3
-"""Of the mean variance, added to each."""
+"""The share of the mean variance that is added to each variance."""
 
 _BATCH = 64
 
@@ -38,15 +38,15 @@ Floats = npt.NDArray[np.float32]
 
 
 def features(mel: Floats, decibels: float, per_frame: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return what the model sees of a mel, and which frames are speech.
+    """Return the features of a mel, and a mask of speech frames.
 
-    The numbers are cepstral coefficients (Davis and Mermelstein, 1980) less their mean over the speech of the
-    recording, which takes away its level, microphone and much of its speaker; and their slopes.
+    The features are cepstral coefficients (Davis and Mermelstein, 1980) and their slopes. The mean over the speech of
+    the recording is subtracted, which removes the influence of level, microphone and much of the speaker.
 
     Args:
         mel: [n_frames, n_mels].
-        decibels: in one unit of the mel.
-        per_frame: frames of the mel that become one.
+        decibels: decibels per unit of the mel.
+        per_frame: the number of mel frames that are averaged.
 
     Returns:
         [n_frames // per_frame, 2 * min(N_COEFFICIENTS, n_mels)] float32, and booleans.
@@ -70,7 +70,7 @@ def features(mel: Floats, decibels: float, per_frame: int) -> tuple[Floats, npt.
 
 @dataclass(frozen=True, eq=False)
 class PhoneModel:
-    """One normal distribution for each class, all of one covariance: scores are linear in the features.
+    """Normal distributions of the classes with a common covariance, so that scores are linear in the features.
 
     Attributes:
         weights: [n_features, n_classes] float32.
@@ -81,7 +81,7 @@ class PhoneModel:
     offsets: Floats
 
     def scores(self, frames: Floats) -> Scores:
-        """Return the log-likelihood of frames in each class less that in the best one, [n_frames, n_classes]."""
+        """Return the log-likelihoods of classes relative to that of the best one, [n_frames, n_classes]."""
         scores: Scores = frames @ self.weights + self.offsets
         scores -= scores.max(axis=1, keepdims=True)
         return scores
@@ -90,26 +90,26 @@ class PhoneModel:
 def fit(
     frames: Sequence[Floats], speech: Sequence[npt.NDArray[np.bool_]], transcripts: Sequence[Transcript], n_classes: int
 ) -> PhoneModel:
-    """Learn a model from recordings and their transcripts, some of which may be wrong.
+    """Train a model on recordings and their transcripts, some of which may be wrong.
 
-    At first every phone of a transcript has an equal share of the speech. Then the transcripts are aligned, the model
-    is estimated from the alignments, and so on (Viterbi training).
+    The initial alignment assigns an equal share of the speech to each phone. Then alignment and estimation alternate
+    (Viterbi training).
 
     Args:
-        frames, speech: as `features` gives them, one a recording, at least as many frames as phones.
-        transcripts: one for each.
-        n_classes: the classes of the transcripts, silence among them.
+        frames, speech: results of `features`, one per recording, with at least as many frames as phones.
+        transcripts: one per recording.
+        n_classes: the number of classes, including silence.
     """
     labels = [_equal_shares(*pair) for pair in zip(speech, transcripts, strict=True)]
     model = _estimate(np.concatenate(frames), np.concatenate(labels), n_classes)
-    order = np.argsort([len(found) for found in frames], kind="stable")
+    order = np.argsort([len(features_) for features_ in frames], kind="stable")
     for number in range(_ROUNDS):
         means = np.zeros(len(frames))
         for start in range(0, len(order), _BATCH):
             rows = order[start : start + _BATCH].tolist()
             scores = [model.scores(frames[row]) for row in rows]
-            found = frame_classes(scores, [transcripts[row] for row in rows])
-            for row, row_scores, classes in zip(rows, scores, found, strict=True):
+            aligned = frame_classes(scores, [transcripts[row] for row in rows])
+            for row, row_scores, classes in zip(rows, scores, aligned, strict=True):
                 labels[row] = classes
                 means[row] = row_scores[np.arange(len(classes)), classes].mean()
         trusted = np.argsort(-means, kind="stable")

@@ -1,4 +1,4 @@
-"""Which symbols of a vocabulary are phones, and which are pauses."""
+"""Classification of the symbols of a vocabulary as phones and pauses."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
 
 _PAUSES = frozenset({"sil", "sp", "spn", "pau", "pause"})
-"""Names of silence in aligners' and in Festival's phone sets."""
+"""Names of silence in the phone sets of aligners and Festival."""
 
 _NAMES = _PAUSES | {"pad", "bos", "eos", "unk", "blank", "sos", "mask"}
 _BRACKETS = {"<": ">", "[": "]", "{": "}"}
 _MARKS = frozenset(",;:.?!…—–،؛؟、。，；：？！।")
 
 PHONE, PAUSE, BREAK = 1, 2, 3
-"""Classes of symbols: speech sounds, what a reader pauses at, and spaces between words. All others are 0."""
+"""Classes of symbols: phones, pauses, and spaces between words. All other symbols have the class 0."""
 
 
 def is_phone(symbol: str) -> bool:
-    """Return whether a symbol stands for a speech sound: it holds a letter and is no special token.
+    """Return whether a symbol is a phone: it contains a letter and is not a special token.
 
-    Modifier letters (``ˈ``, ``ː``, ``ʰ``), combining marks, tone digits, spaces and punctuation are no letters here.
-    A diphthong or affricate that a table writes as two symbols counts as two.
+    Modifier letters (``ˈ``, ``ː``, ``ʰ``), combining marks, tone digits, spaces and punctuation are not letters.
+    A diphthong or affricate of two symbols counts as two.
     """
     if symbol.lower() in _NAMES or (len(symbol) > 2 and _BRACKETS.get(symbol[0]) == symbol[-1]):
         return False
@@ -34,18 +34,18 @@ def is_phone(symbol: str) -> bool:
 
 
 def is_pause(symbol: str) -> bool:
-    """Return whether a reader pauses at the symbol: a mark of punctuation, or the name of a silence."""
+    """Return whether a symbol is a pause: punctuation, or the name of a silence."""
     return symbol.lower() in _PAUSES or (bool(symbol) and set(symbol) <= _MARKS)
 
 
 def count_phones(
     phonemes: Sequence[npt.NDArray[np.int32]], dataset: UtteranceDataset
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the phones and the pauses of each utterance, two arrays [n].
+    """Return the numbers of phones and pauses of each utterance, two arrays [n].
 
     Args:
-        phonemes: one array of ids an utterance.
-        dataset: whose vocabulary the ids are of.
+        phonemes: one array of ids per utterance.
+        dataset: the dataset with the vocabulary of the ids.
 
     Raises:
         CorruptStoreError: an id is not in the vocabulary.

@@ -1,4 +1,4 @@
-"""The measures of a store as columns of its index, as ``tts-prep add --measures`` writes them."""
+"""The measures of a store as columns of its index, added by ``tts-prep add --measures``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tts_prep.format.layout import UTTERANCE
 from tts_prep.format.manifest import Manifest
 
 ARRAY = "measures"
-"""The array whose numbers are the columns."""
+"""The name of the array of the columns."""
 
 VERSION = 1
-"""Of the definitions of the measures; it changes when one of them does."""
+"""The version of the definitions of the measures. Increase it when one of them changes."""
 
 COLUMNS = {
     "phones": "n_phones",
@@ -37,25 +37,25 @@ COLUMNS = {
     "text_fit": "text_fit",
     "unspoken": "unspoken_phones",
 }
-"""Measure → column of the index; ``seconds`` has one of that name."""
+"""Measure → column of the index; ``seconds`` is a column anyway."""
 
 PARTNERS = {"audio_copies": "audio_copy_of", "similarity": "similar_to", "text_copies": "text_copy_of"}
-"""Measure of duplicates → column of the earlier utterance: its row in the index, -1 for none."""
+"""Measure of duplicates → column of the row of the earlier utterance in the index, or -1."""
 
 SEPARATION = "text_separation"
-"""Column of `Measures.separation`, the same in every row."""
+"""The column of `Measures.separation`, which is the same in every row."""
 
 NAMES = (*COLUMNS.values(), *PARTNERS.values(), SEPARATION)
 
 
 def measures_spec(manifest: Manifest) -> ArraySpec:
-    """Return the array of the measures of a store; it differs where the store or the definitions do."""
+    """Return the specification of the array of measures. It depends on the store and the definitions."""
     settings = {"version": VERSION, "plan": manifest.plan, "pitch": _shown(manifest.specs.get("pitch"))}
     return ArraySpec(ARRAY, "float64", (len(NAMES),), UTTERANCE, settings=settings, index_columns=NAMES)
 
 
 def holds_measures(spec: ArraySpec, pitch: ArraySpec | None) -> bool:
-    """Return whether an array holds measures as this version defines them, with those of the store's pitch."""
+    """Return whether an array has measures of this version, computed with the store's current pitch."""
     settings = spec.settings
     return spec.index_columns == NAMES and settings.get("version") == VERSION and settings.get("pitch") == _shown(pitch)
 

@@ -1,4 +1,4 @@
-"""The utterances that exceed a threshold, by reason."""
+"""Detection of the utterances that exceed a threshold."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tts_prep.checks.transcripts import LEAST_SEPARATION
 from tts_prep.format.atomic import replacing
 
 _USUAL = 0.2
-"""The share of a store from which on digital silence is how the corpus was made, not a fault of some recordings."""
+"""The share of recordings with digital silence from which on it is a property of the corpus, not a defect."""
 
 _LEAST_CORRELATION = 0.6
-"""Between phones and seconds of a speaker: those of transcripts that belong to their recordings are above 0.9."""
+"""The minimum rank correlation of phones and durations of a speaker. Correct transcripts have more than 0.9."""
 
 _LEAST_BANDWIDTH = 0.8
-"""Of half the sample rate: below this, nine of ten recordings of the store were made at a lower rate."""
+"""The share of half the sample rate below which the store was upsampled, for 90 % of the recordings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        measures: what it is based on.
-        thresholds: that were applied.
-        flagged: by reason, [n] booleans.
-        notes: what holds for the store or a speaker as a whole, one sentence each.
+        measures: the measures.
+        thresholds: the thresholds.
+        flagged: reason → [n] booleans.
+        notes: sentences about the store or a speaker.
     """
 
     measures: Measures
@@ -58,14 +58,14 @@ class Suspects:
         return [reason for reason, mask in self.flagged.items() if mask[position]]
 
     def partner(self, reason: str, position: int) -> int | None:
-        """Return the position of the utterance that this one is a duplicate of."""
+        """Return the position of the utterance that the given one duplicates, or None."""
         measure = next(threshold.measure for threshold in self.thresholds if threshold.reason == reason)
         partners = self.measures.partners.get(measure)
         return None if partners is None or partners[position] < 0 else int(partners[position])
 
 
 def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -> Suspects:
-    """Compare measures with thresholds; a value that could not be measured is no reason."""
+    """Compare measures with thresholds. Missing values are not suspect."""
     flagged, notes = {}, []
     for threshold in thresholds:
         values = measures.columns[threshold.measure]
@@ -79,7 +79,7 @@ def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOL
             mask = np.zeros_like(mask)
         flagged[threshold.reason] = mask
     if "audio-duplicate" in flagged and "near-duplicate" in flagged:
-        # An equal recording is the most similar one, and one reason is enough.
+        # Equal recordings are also similar, but one reason suffices.
         flagged["near-duplicate"] = flagged["near-duplicate"] & ~flagged["audio-duplicate"]
     notes += _notes(measures)
     return Suspects(measures, tuple(thresholds), flagged, tuple(notes))
@@ -113,7 +113,7 @@ def _notes(measures: Measures) -> Iterator[str]:
 
 
 def write_ids(suspects: Suspects, path: Path) -> None:
-    """Write the ids of the suspects, one a line, UTF-8.
+    """Write the ids of the suspects, one per line, in UTF-8.
 
     Raises:
         WriteError: the file cannot be written.
@@ -123,7 +123,7 @@ def write_ids(suspects: Suspects, path: Path) -> None:
 
 
 def write_csv(suspects: Suspects, path: Path) -> None:
-    """Write every utterance with its measures and reasons, the reasons separated by spaces, as RFC 4180 CSV in UTF-8.
+    """Write all utterances with measures and reasons (separated by spaces) as RFC 4180 CSV in UTF-8.
 
     Raises:
         WriteError: the file cannot be written.
@@ -138,7 +138,7 @@ def write_csv(suspects: Suspects, path: Path) -> None:
 
 
 def as_json(suspects: Suspects) -> dict[str, Any]:
-    """Return thresholds, counts, notes and suspects as JSON can hold them: null for what was not measured."""
+    """Return thresholds, counts, notes and suspects as JSON-compatible values, with None for missing values."""
     dataset, columns = suspects.measures.dataset, suspects.measures.columns
     ids = dict(zip(suspects.positions.tolist(), suspects.ids, strict=True))
     return {

@@ -1,4 +1,4 @@
-"""From which value on a measure makes an utterance a suspect, and why."""
+"""The thresholds of measures beyond which utterances are suspect, and their reasons."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Threshold:
     """One reason to suspect an utterance.
 
     Attributes:
-        reason: name of the reason, and of the option's value.
-        measure: a column of `Measures`.
-        above: whether values over the limit are suspect, or values under it.
-        limit: in the measure's unit.
-        why: what such an utterance does to training, or how it comes about.
-        source: where the limit is from.
+        reason: the name of the reason, as in the option ``--threshold``.
+        measure: the column of `Measures`.
+        above: whether values above the limit are suspect. Otherwise, values below it are.
+        limit: the limit in the unit of the measure.
+        why: the effect of such an utterance on training, or its cause.
+        source: the source of the limit.
     """
 
     reason: str
@@ -184,7 +184,7 @@ THRESHOLDS = (
         "measured: 940 synthetic clips and 32 of LJ Speech have none; one phone may be slurred",
     ),
 )
-"""Every reason with its default limit, in the order in which they are printed."""
+"""All reasons with their default limits, in the order of output."""
 
 REASONS = tuple(threshold.reason for threshold in THRESHOLDS)
 
@@ -193,7 +193,7 @@ def with_limits(limits: Mapping[str, float]) -> tuple[Threshold, ...]:
     """Return the thresholds with other limits for some reasons.
 
     Raises:
-        ConfigurationError: there is no such reason, or a limit is not a number.
+        ConfigurationError: a reason is unknown, or a limit is not a number.
     """
     for reason, limit in limits.items():
         if reason not in REASONS:

@@ -1,4 +1,4 @@
-"""Whether a recording says its text: how much better its own transcript fits than others of about its length."""
+"""Detection of wrong transcripts: a transcript must fit its recording better than others of similar length."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from tts_prep.checks.phones import PHONE, count_phones, phone_classes
 from tts_prep.loader import UtteranceDataset
 
 SAMPLE = 1000
-"""Utterances that the model is learned from; their transcripts are also those that others are compared with."""
+"""The number of utterances on which the model is trained, and whose transcripts are used in comparisons."""
 
 LEAST_SAMPLE = 30
 
 _LEAST_PHONES = 3
 _MAX_SAMPLE_SECONDS, MAX_SECONDS = 20.0, 60.0
-"""Longer utterances are not learned from, and not measured: the work grows with the square of their length."""
+"""The maximum durations for training and measuring, because the cost is quadratic in the duration."""
 
 N_OTHERS = 4
-"""Transcripts of other utterances that a recording is compared with."""
+"""The number of transcripts of other utterances with which a recording is compared."""
 
 _CANDIDATES = 16
 _BATCH = 32
 _SEED = 0
 
 LEAST_SEPARATION = 3.0
-"""Standard deviations by which half of the transcripts have to fit better than others; else nothing can be said."""
+"""The minimum median advantage of transcripts in standard deviations; otherwise, nothing is measured."""
 
 _MAX_SPREAD = 0.25
-"""Of a fit: shorter recordings, where chance makes more, are not measured."""
+"""The maximum standard deviation of a fit; recordings that are too short for it are not measured."""
 
 _LEAST_SHARE = 0.5
-"""Of the store's median: a speaker whose transcripts fit worse is not compared with themselves."""
+"""The minimum median advantage of a speaker, relative to that of the store."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """How well the transcripts of some utterances fit their recordings, beside others.
+    """Comparisons of the transcripts of utterances with those of others.
 
     Attributes:
-        advantages: [n] log-likelihood for each frame of speech, own transcript less the mean of others; −∞ where the
-            transcript has more phones than the recording has frames, NaN where it was not compared.
-        variances: [n] of the log-likelihoods of the others, for each frame of speech.
-        n_frames: [n] frames of speech.
-        unspoken: [n] phones at the end of the transcript that are not to be heard.
+        advantages: [n] log-likelihoods per frame of speech, relative to the mean of other transcripts; −∞ if the
+            transcript has more phones than the recording has frames, NaN if it was not compared.
+        variances: [n] variances of the log-likelihoods of the others, per frame of speech.
+        n_frames: [n] numbers of frames of speech.
+        unspoken: [n] numbers of phones at the end of the transcript that are not spoken.
     """
 
     advantages: Floats
@@ -60,34 +60,34 @@ class Comparisons:
 
     @classmethod
     def empty(cls, n: int) -> Comparisons:
-        """Return n utterances that were not compared."""
+        """Return empty comparisons of n utterances."""
         return cls(*(np.full(n, np.nan) for _ in range(4)))
 
     def put(self, rows: slice, part: Comparisons) -> None:
-        """Take over the values of some utterances."""
+        """Set the values of a slice of utterances."""
         for name, values in vars(self).items():
             values[rows] = getattr(part, name)
 
 
 def text_fits(compared: Comparisons, speakers: npt.NDArray[np.int64]) -> tuple[Floats, float]:
-    """Return how well each transcript fits, and how far right and wrong transcripts lie apart in the store.
+    """Return the fit of each transcript, and the separation of correct and wrong transcripts in the store.
 
-    A fit is the advantage divided by the median one, of the speaker where there are LEAST_SAMPLE utterances of theirs:
-    about 1 for the transcript of the recording, about 0 for that of another.
+    A fit is the advantage divided by the median advantage of the speaker, or of the store if the speaker has fewer than
+    LEAST_SAMPLE utterances. It is about 1 for a correct transcript, and about 0 for that of another utterance.
 
     Args:
         speakers: [n], codes.
 
     Returns:
-        [n] from −1 to 2, NaN where nothing can be said; and the median advantage in standard deviations of the
-        advantages of wrong transcripts, NaN where nothing was compared.
+        [n] from −1 to 2, NaN if it cannot be determined; and the median advantage in standard deviations of the
+        advantages of wrong transcripts, NaN if nothing was compared.
     """
     advantages = compared.advantages
     fits = np.full(len(advantages), np.nan)
     known = np.isfinite(advantages)
     if known.sum() < LEAST_SAMPLE:
         return fits, np.nan
-    # Four others of one utterance say little about how much they vary; those of all utterances do.
+    # Four transcripts are too few to estimate the variance of an utterance, so the mean over all utterances is used.
     variance = float(np.mean(compared.variances[known]))
     deviations = np.sqrt(max(variance, 1e-9) * (1 + 1 / N_OTHERS) / compared.n_frames)
     separation = float(np.median(advantages[known] / deviations[known]))
@@ -106,11 +106,11 @@ def text_fits(compared: Comparisons, speakers: npt.NDArray[np.int64]) -> tuple[F
 
 
 class TranscriptChecker:
-    """Compares recordings with transcripts, by a model of the phones that it learns from the store.
+    """Compares recordings with transcripts, by a model of phones that is trained on the store.
 
     Args:
         dataset: the store.
-        decibels: in one unit of its mels; None where that is not known, and nothing is compared.
+        decibels: decibels per unit of the mels; if None (unknown), nothing is compared.
     """
 
     def __init__(self, dataset: UtteranceDataset, decibels: float | None) -> None:
@@ -135,26 +135,26 @@ class TranscriptChecker:
         counts = np.bincount(np.concatenate([*phonemes, [0]]), minlength=len(self._kinds)) * (self._kinds == PHONE)
         frequent = np.argsort(-counts, kind="stable")[: MAX_CLASSES - 2]
         frequent = frequent[counts[frequent] > 0]
-        # Phones that the sample does not have are the class of the rare ones too.
+        # Phones that are not in the sample belong to the class of rare phones.
         n_classes = len(frequent) + 2
         self._classes[self._kinds == PHONE] = n_classes - 1
         self._classes[frequent] = np.arange(1, n_classes - 1)
-        found = []
+        usable = []
         for mel, ids in zip(sample.views("mel"), phonemes, strict=True):
             transcript = self._transcript(ids)
             frames, speech = features(mel, self._decibels, self._per_frame)
             if _LEAST_PHONES <= transcript.n_phones <= len(frames) and np.isfinite(frames).all():
-                found.append((frames, speech, transcript))
-        if len(found) >= LEAST_SAMPLE:
-            self._pool = sorted((transcript for _, _, transcript in found), key=lambda item: item.n_phones)
+                usable.append((frames, speech, transcript))
+        if len(usable) >= LEAST_SAMPLE:
+            self._pool = sorted((transcript for _, _, transcript in usable), key=lambda item: item.n_phones)
             self._counts = np.array([transcript.n_phones for transcript in self._pool])
-            transcripts = [transcript for _, _, transcript in found]
+            transcripts = [transcript for _, _, transcript in usable]
             self._model = fit(
-                [frames for frames, _, _ in found], [speech for _, speech, _ in found], transcripts, n_classes
+                [frames for frames, _, _ in usable], [speech for _, speech, _ in usable], transcripts, n_classes
             )
 
     def _transcript(self, ids: npt.NDArray[np.int32]) -> Transcript:
-        """Return phones, and between words, at marks and at both ends an optional silence."""
+        """Return the phones with optional silences between words, at punctuation and at both ends."""
         kinds = self._kinds[ids]
         ids, kinds = ids[kinds > 0], kinds[kinds > 0]
         classes = np.concatenate(([SILENCE], np.where(kinds == PHONE, self._classes[ids], SILENCE), [SILENCE]))
@@ -163,7 +163,7 @@ class TranscriptChecker:
         return Transcript(classes[kept], optional[kept])
 
     def _others(self, transcript: Transcript) -> list[Transcript]:
-        """Return transcripts of the sample with the nearest numbers of phones, none the same as this one."""
+        """Return different transcripts of the sample with the most similar numbers of phones."""
         n = transcript.n_phones
         middle = int(np.searchsorted(self._counts, n))
         near = range(max(0, middle - _CANDIDATES), min(len(self._pool), middle + _CANDIDATES))
@@ -174,16 +174,16 @@ class TranscriptChecker:
     def compare(
         self, mels: Sequence[npt.NDArray[np.float32]], phonemes: Sequence[npt.NDArray[np.int32]], seconds: Floats
     ) -> Comparisons:
-        """Compare utterances with their transcripts, and with those of others.
+        """Compare recordings with their transcripts and those of other utterances.
 
         Args:
-            mels, phonemes: one array each an utterance; ids that are in the vocabulary.
-            seconds: [n].
+            mels, phonemes: one array each per utterance; ids must be in the vocabulary.
+            seconds: [n] durations.
         """
         found = Comparisons.empty(len(mels))
         if self._model is None:
             return found
-        # Recordings of about one length together, for little padding.
+        # Batches of similar durations have little padding.
         order = np.argsort(seconds, kind="stable")
         order = order[seconds[order] <= MAX_SECONDS]
         for start in range(0, len(order), _BATCH):
@@ -216,7 +216,7 @@ class TranscriptChecker:
         aligned = align(scores, transcripts)
         totals = aligned.totals.reshape(len(rows), 1 + N_OTHERS)
         own, others_totals = totals[:, 0], totals[:, 1:]
-        # Others that have too many phones for a recording say nothing about it.
+        # Skip recordings that are too short for another transcript.
         usable = np.isfinite(others_totals).all(axis=1)
         at, n_frames = np.array(rows)[usable], np.array(n_speech, np.float64)[usable]
         found.advantages[at] = (own[usable] - others_totals[usable].mean(axis=1)) / n_frames

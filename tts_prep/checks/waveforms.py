@@ -1,4 +1,4 @@
-"""What the samples of a recording show."""
+"""Measures of waveforms."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tts_prep.acoustics.loudness import loudness
 from tts_prep.acoustics.noise import wada_snr
 
 CLIP_RUN = 3
-"""Samples in a row at the highest or lowest value that make a flat peak."""
+"""The minimum run of samples at the highest or lowest value that is a flat peak."""
 
 CLIP_LEAST = 0.05
-"""Of full scale: a flat peak below this is silence with rounding, not clipping."""
+"""The minimum level of a flat peak relative to full scale. Below it, flat peaks are caused by rounding."""
 
 _TRANSFORM = 1024
-"""Samples in a transform of `bandwidth`."""
+"""The length of the transform of `bandwidth` in samples."""
 
 BANDWIDTH_DB = 70.0
-"""How far below the strongest frequency of a recording the spectrum may be and still counts."""
+"""The level relative to the strongest frequency at which the spectrum ends."""
 
 _EDGE = 0.01
-"""Seconds at either end whose level tells whether speech was cut there."""
+"""The duration at both ends whose level is measured, in seconds."""
 
 
 def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, float]:
-    """Return the measures of a waveform by name, as ``docs/CHECK.md`` defines them.
+    """Return the measures of a waveform by name; see ``docs/CHECK.md``.
 
     Args:
         samples: [n_samples] int16, or float from -1 to 1.
-        sample_rate: Hz.
+        sample_rate: the sample rate in Hz.
     """
     values = samples.astype(np.float32)
     if samples.dtype == np.int16:
@@ -63,9 +63,9 @@ def _power(values: npt.NDArray[np.float32]) -> float:
 
 
 def clipped_samples(values: npt.NDArray[np.float32]) -> int:
-    """Return how many samples lie in runs of CLIP_RUN or more at the highest or the lowest value.
+    """Return the number of samples in runs of at least CLIP_RUN at the highest or the lowest value.
 
-    Flat peaks are found at any level: a recording may have been scaled after it was clipped.
+    Flat peaks are detected at any level, because a recording may have been scaled after clipping.
     """
     if not len(values):
         return 0
@@ -79,7 +79,7 @@ def clipped_samples(values: npt.NDArray[np.float32]) -> int:
 
 
 def digital_silence(values: npt.NDArray[np.float32]) -> int:
-    """Return the samples in the longest run of zeros that has other values on both sides."""
+    """Return the length of the longest run of zeros between other values, in samples."""
     sound = values != 0
     if not sound.any():
         return 0
@@ -88,10 +88,10 @@ def digital_silence(values: npt.NDArray[np.float32]) -> int:
 
 
 def bandwidth(values: npt.NDArray[np.float32], sample_rate: int) -> float:
-    """Return the highest frequency that holds energy, Hz; NaN for silence and for less than one transform.
+    """Return the highest frequency with energy in Hz; NaN for silence and recordings shorter than one transform.
 
-    The power of Hann-windowed transforms of 1,024 samples, one behind another, is averaged over the recording; what
-    is within BANDWIDTH_DB of the strongest frequency counts.
+    The power spectra of adjacent Hann-windowed frames of 1,024 samples are averaged over the recording. The result is
+    the highest frequency within BANDWIDTH_DB of the strongest one.
     """
     n = len(values) // _TRANSFORM
     if not n:
