@@ -120,7 +120,7 @@ def test_a_plot_takes_texts_for_texts_and_says_what_no_font_has() -> None:
     figure.draw_without_rendering()
     title = figure.get_suptitle()
     assert r"\$x_{2}\$" in title
-    assert "(no font of this machine has " in title
+    assert "(no installed font has " in title
     assert "\U0010fffd" not in title
 
 
