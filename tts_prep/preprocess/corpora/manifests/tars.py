@@ -44,6 +44,8 @@ class Tar:
             # Compressed archives are refused, because their members are not byte ranges of the file.
             with tarfile.open(self._path, "r:", **_STREAM) as archive:
                 while member := archive.next():
+                    if not _STREAM:
+                        archive.members.clear()  # type: ignore[attr-defined]
                     if not member.isfile():
                         continue
                     name = _key(member.name)

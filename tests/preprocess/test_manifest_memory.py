@@ -1,0 +1,130 @@
+"""Manifests of 100,000 rows are read in the memory that 10,000 take. Part of ``make soak``."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import soundfile
+
+FEW, MANY = 10_000, 100_000
+MAX_GROWTH = 32 << 20
+"""Bytes; the rows themselves have several times as many."""
+
+# Not ru_maxrss: it begins with what the process had that started this one.
+PROGRAM = """
+import re, sys
+from pathlib import Path
+from tts_prep.preprocess.corpora import Utterance, read_corpus
+items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options={"files": [Path(sys.argv[1]).name]})
+found = sum(isinstance(item, Utterance) for item in items)
+print(found, re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+"""
+
+
+def values(count: int) -> Iterator[dict[str, object]]:
+    text = "A sentence of the length that sentences of corpora have, with a number at its end: "
+    for number in range(count):
+        yield {"path": f"clips/{number:06d}.wav", "sentence": f"{text}{number}.", "client_id": f"speaker {number % 97}"}
+
+
+def wav() -> bytes:
+    file = io.BytesIO()
+    soundfile.write(file, np.zeros(400), 16_000, format="WAV")
+    return file.getvalue()
+
+
+def write_table(path: Path, count: int) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write("path\tsentence\tclient_id\n")
+        file.writelines("\t".join(map(str, row.values())) + "\n" for row in values(count))
+
+
+def write_json_lines(path: Path, count: int) -> None:
+    with gzip.open(path, "wt", 1, encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in values(count))
+
+
+def write_cuts(path: Path, count: int) -> None:
+    with gzip.open(path, "wt", 1, encoding="utf-8") as file:
+        for number, row in enumerate(values(count)):
+            source = {"type": "file", "channels": [0], "source": row["path"]}
+            recording = {"id": f"r{number}", "sources": [source], "sampling_rate": 16_000, "num_samples": 16_000}
+            recording |= {"duration": 1.0, "channel_ids": [0]}
+            supervision = {"id": f"s{number}", "recording_id": f"r{number}", "start": 0.0, "duration": 1.0}
+            supervision |= {"channel": 0, "text": row["sentence"], "speaker": row["client_id"]}
+            cut = {"id": f"c{number}", "start": 0.0, "duration": 1.0, "channel": 0, "type": "MonoCut"}
+            file.write(json.dumps({**cut, "supervisions": [supervision], "recording": recording}) + "\n")
+
+
+def arrow_rows(count: int) -> Iterator[pa.Table]:
+    audio, group = wav(), []
+    for row in values(count):
+        group.append({"audio": {"bytes": audio, "path": row["path"]}, "text": row["sentence"]})
+        if len(group) == 1000:
+            yield pa.Table.from_pylist(group)
+            group = []
+
+
+def write_parquet(path: Path, count: int) -> None:
+    first = next(arrow_rows(1000))
+    with pq.ParquetWriter(path, first.schema) as writer:
+        for table in arrow_rows(count):
+            writer.write_table(table)
+
+
+def write_arrow(path: Path, count: int) -> None:
+    first = next(arrow_rows(1000))
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, first.schema) as writer:
+        for table in arrow_rows(count):
+            writer.write_table(table)
+
+
+def write_tar(path: Path, count: int) -> None:
+    audio = wav()
+    with tarfile.open(path, "w") as archive:
+        for number, row in enumerate(values(count)):
+            for suffix, data in ((".wav", audio), (".json", json.dumps({"text": row["sentence"]}).encode())):
+                member = tarfile.TarInfo(f"{number:06d}{suffix}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+
+
+def peak(path: Path, count: int) -> int:
+    """Return the peak memory of a process that reads a manifest, in bytes."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
+    found, kilobytes = map(int, done.stdout.split())
+    assert found == count
+    return kilobytes * 1024
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("train.tsv", write_table),
+        ("train.jsonl.gz", write_json_lines),
+        ("cuts.jsonl.gz", write_cuts),
+        ("train.parquet", write_parquet),
+        ("train.arrow", write_arrow),
+        ("train.tar", write_tar),
+    ],
+)
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path, name: str, write: Callable[[Path, int], None]) -> None:
+    peaks = []
+    for count in (FEW, MANY):
+        write(tmp_path / name, count)
+        peaks.append(peak(tmp_path / name, count))
+    print(f"\n{name}: {peaks[0] / 2**20:.0f} MiB for {FEW:,} rows, {peaks[1] / 2**20:.0f} MiB for {MANY:,}")
+    assert peaks[1] - peaks[0] < MAX_GROWTH
