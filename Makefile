@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test soak check format bench docs dist-check install-optional clean
+.PHONY: demo ljspeech test soak check format bench docs lock dist-check install-optional clean
 
 demo: $(INSTALLED)
 	$(BIN)/tts-prep demo demo
@@ -42,6 +42,13 @@ docs: $(INSTALLED)
 # Optional libraries for some tests, which take gigabytes on some systems.
 install-optional: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,optional]'
+
+# The versions that the demo was last run with, for all systems and versions of Python; needs uv.
+lock:
+	sed '/^[^#]/,$$d' requirements/demo.txt > requirements/demo.new
+	uv pip compile pyproject.toml --extra prepare --universal --python-version 3.10 --generate-hashes --upgrade \
+		--no-emit-index-url --no-annotate --no-header --quiet >> requirements/demo.new
+	mv requirements/demo.new requirements/demo.txt
 
 dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python
