@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ import soundfile
 from corpora import TEXTS, speech_like, write_ljspeech
 from stores import make_rows, write_store
 
+from tts_prep.cli import progress
 from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.configuration.records import Configuration
@@ -415,7 +417,7 @@ def _plain(message: str, folder: Path) -> str:
     text = re.sub(r"not (JSON|TOML)(: | \().*", r"not \1 …", text)
     text = re.sub(r"x{20,}", "x…x", text)
     text = re.sub(r"lists the \d+ that", "lists the … that", text)
-    text = re.sub(r"\.? ?Did you mean [^;]*;", ";", text)
+    text = re.sub(r"\.? ?\(?Did you mean [^;]*;", ";", text)
     text = re.sub(r"cannot be read as HDF5 \(.*?\);", "cannot be read as HDF5 (…);", text)
     return re.sub(r"[0-9a-f]{12}…", "…", text).removeprefix("tts-prep: error: ")
 
@@ -448,4 +450,6 @@ def page(rows: list[tuple[str, str, str, str]]) -> str:
 
 
 if __name__ == "__main__":
+    # No lines of progress, however slow the machine is.
+    progress._PLAIN_INTERVAL = math.inf
     print(page(table()), end="")

@@ -161,7 +161,11 @@ def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
     from tts_prep.preprocess.configuration.settings import configure
 
     _, out, _ = run(capsys, "presets")
-    assert [line.split()[0] for line in out.splitlines()] == list(PRESETS)
+    rows = dict(line.split(maxsplit=1) for line in out.splitlines()[1:])
+    assert list(rows) == list(PRESETS)
+    # No two are described alike, but for those that say so.
+    assert len(set(rows.values()) - {"as hifigan", "as speechain-tts"}) == len(PRESETS) - 3
+    assert rows["hifigan"].endswith("0–8000     framing hifigan, peak 0.95, power_offset 1e-09, channel first")
     for name, config in PRESETS.items():
         _, out, _ = run(capsys, "presets", name)
         assert out.startswith("# ")

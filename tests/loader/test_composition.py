@@ -157,7 +157,7 @@ def test_split_gives_the_first_and_the_rest(dataset):
     _, train = split(dataset, 2)
     assert isinstance(train, UtteranceDataset)
     assert train.n_frames.tolist() == N_FRAMES[2:]
-    with pytest.raises(ConfigurationError, match="from 0 to 5, found 6"):
+    with pytest.raises(ConfigurationError, match="from 0 to 5, or a share .*, found 6"):
         split("abcde", 6)
 
 

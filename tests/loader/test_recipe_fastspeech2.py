@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from corpora import write_ljspeech
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.export.registry import export_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.features import beta_binomial_prior
 from tts_prep.loader.recipes.fastpitch import TTSCollate
@@ -22,6 +24,7 @@ from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
 
 N_FRAMES = (5, 7)
+KINDS = ("mel", "pitch", "energy", "duration")
 CUT = {"phonemes": "alignment", "silences": "cut", "surplus": "cut"}
 
 
@@ -90,6 +93,32 @@ def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: Utteranc
         kept += [v for v in found if low - 1.5 * (high - low) < v < high + 1.5 * (high - low)]
     np.testing.assert_allclose(pitches[0], (np.array(means[1]) - np.mean(kept)) / np.std(kept), rtol=1e-6)
     assert pitches[1, 2] == 0
+
+
+def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDataset, tmp_path: Path) -> None:
+    folder = tmp_path / "LJSpeech"
+    files = list(export_store(dataset.path, "fastspeech2", folder))
+    assert len(files) == 3 * 4 + 4
+    assert all(path.is_file() for path in files)
+    assert (folder / "train.txt").read_text("utf-8").splitlines() == [
+        "S-0000|ljspeech|{HH AH0}|One.",
+        "S-0001|ljspeech|{HH AH0 L}|Two.",
+        "S-0002|ljspeech|{HH AH0}|Three.",
+    ]
+    assert (folder / "val.txt").read_text("utf-8") == ""
+    assert json.loads((folder / "speakers.json").read_text("utf-8")) == {"ljspeech": 0}
+    stats = json.loads((folder / "stats.json").read_text("utf-8"))
+    lows, highs = [], []
+    for utterance in dataset:
+        values = {kind: np.load(folder / f"{kind}/ljspeech-{kind}-{utterance.id}.npy") for kind in KINDS}
+        np.testing.assert_array_equal(values["mel"], utterance.mel)
+        np.testing.assert_array_equal(values["duration"], utterance.arrays["durations"])
+        # Back from z-scores: the mean of the frames of the first phone.
+        first = utterance.arrays["energy"][: utterance.arrays["durations"][0]].astype(float).mean()
+        np.testing.assert_allclose(values["energy"][0] * stats["energy"][3] + stats["energy"][2], first)
+        lows.append(values["pitch"].min())
+        highs.append(values["pitch"].max())
+    assert stats["pitch"][:2] == [min(lows), max(highs)]
 
 
 def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDataset) -> None:

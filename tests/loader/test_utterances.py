@@ -223,7 +223,8 @@ def test_split_gives_the_first_and_the_rest(dataset):
     assert (first.indices.tolist(), rest.indices.tolist()) == ([9, 8, 7], [6, 5, 4, 3, 2, 1, 0])
     assert [len(part) for part in dataset.split(0)] == [0, 10]
     assert [len(part) for part in dataset.split(10)] == [10, 0]
-    for size in (-1, 11):
+    assert [[len(part) for part in dataset.split(share)] for share in (0.2, 0.26)] == [[2, 8], [3, 7]]
+    for size in (-1, 11, 2.0, 1.5, -0.5):
         with pytest.raises(ConfigurationError, match="split: expected a size from 0 to 10"):
             dataset.split(size)
 

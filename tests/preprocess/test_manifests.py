@@ -289,6 +289,15 @@ def test_lhotse_cuts_are_parts_of_recordings(tmp_path: Path) -> None:
     assert "transforms (1), which only lhotse applies" in failed[1].reason
 
 
+def test_lhotse_calls_languages_by_their_english_names(tmp_path: Path) -> None:
+    rows = [
+        cut(id=name, supervisions=[{**SUPERVISION, "language": name}])
+        for name in ("English", "Chinese", "fr", "Klingon")
+    ]
+    found, _ = read(write_jsonl(tmp_path / "cuts.jsonl", rows))
+    assert [u.language for u in found] == ["en", "zh", "fr", "Klingon"]
+
+
 def test_lhotse_supervisions_stand_beside_their_recordings(tmp_path: Path) -> None:
     recordings = write_jsonl(tmp_path / "recordings.jsonl.gz", [RECORDING])
     supervisions = write_jsonl(tmp_path / "supervisions.jsonl.gz", [SUPERVISION, {**SUPERVISION, "recording_id": "r2"}])

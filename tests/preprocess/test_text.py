@@ -74,6 +74,21 @@ def test_an_unknown_language_or_frontend_is_refused_with_what_there_is() -> None
         get_frontend("espeak", language="german").phoneticize("a")
     with pytest.raises(ConfigurationError, match="has no 'xx'; 'tts-prep languages' lists its"):
         get_frontend("espeak", language="xx").phoneticize("a")
+    with pytest.raises(ConfigurationError, match="espeak-ng has no 'germna'; it has de$"):
+        get_frontend("espeak", language="germna").phoneticize("a")
+
+
+@pytest.mark.parametrize(("locale", "code"), [("en_US", "en-us"), ("PT-br", "pt-br"), ("de_AT", "de"), ("fr", "fr-fr")])
+def test_a_locale_is_the_language_that_espeak_has_for_it(locale: str, code: str) -> None:
+    text = "Radio 12."
+    assert get_frontend("espeak", language=locale).phoneticize(text) == get_frontend(
+        "espeak", language=code
+    ).phoneticize(text)
+
+
+def test_a_region_is_not_left_out_where_espeak_tells_regions_apart() -> None:
+    with pytest.raises(ConfigurationError, match="espeak-ng has no 'pt-AO'; it has pt, pt-br$"):
+        get_frontend("espeak", language="pt-AO").phoneticize("a")
     with pytest.raises(ConfigurationError, match="frontend: expected one of espeak.*, found 'espeek'"):
         get_frontend("espeek")
 

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from tts_prep.cli.features import FEATURE_OPTIONS
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.verbosity import say, verbosity_options
 
 
 def _feature_options(function: Any) -> Any:
@@ -26,16 +27,17 @@ def _feature_options(function: Any) -> Any:
 @click.option(
     "--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that the store was made with."
 )
+@click.option("--reader", metavar="MODULE:FUNCTION", help="A reader that is a function of your own.")
 @_feature_options
 @click.option("--measures", is_flag=True, help="Add the measures of 'tts-prep check' as columns of the index.")
-@click.option(
-    "--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: one per processor]"
-)
+@click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
+@verbosity_options
 def add(
     store: Path,
     corpus: Path | None,
     root: Path | None,
     splits: tuple[str, ...],
+    reader: str | None,
     measures: bool,
     jobs: int | None,
     **options: Any,
@@ -55,7 +57,7 @@ def add(
     from tts_prep.errors import ConfigurationError
 
     if any(options.values()):
-        _add_features(store, corpus, root, splits, jobs, options)
+        _add_features(store, corpus, root, splits, reader, jobs, options)
     elif not measures:
         raise ConfigurationError("nothing to add; give --feature, --alignments, --array or --measures")
     if measures:
@@ -73,7 +75,7 @@ def _add_measures(store: Path) -> None:
 
     manifest = add_columns(store, measures_spec, values)
     names = manifest.specs[ARRAY].index_columns
-    click.echo(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
+    say(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
 
 
 def _add_features(
@@ -81,6 +83,7 @@ def _add_features(
     corpus: Path | None,
     root: Path | None,
     splits: tuple[str, ...],
+    reader: str | None,
     jobs: int | None,
     options: Mapping[str, Any],
 ) -> None:
@@ -89,7 +92,7 @@ def _add_features(
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.manifest import read_manifest
-    from tts_prep.preprocess.corpora import read_corpus
+    from tts_prep.preprocess.corpora import import_reader, read_corpus
     from tts_prep.preprocess.runs.adding import Corpus, add_features
     from tts_prep.preprocess.runs.array_files import specs_of
     from tts_prep.preprocess.runs.prepare import available_jobs
@@ -110,8 +113,15 @@ def _add_features(
     source = None
     if parsed.recordings and corpus is not None:
         lists = split_lists(splits)
+        own = import_reader(reader) if reader else None
         items, folder = read_corpus(
-            config.corpus, corpus, root=root, splits=lists, options=config.options, texts=config.text.has_phonemes
+            config.corpus,
+            corpus,
+            root=root,
+            splits=lists,
+            options=config.options,
+            texts=config.text.has_phonemes,
+            own=own,
         )
         source = Corpus(items, folder)
     with make_shard_progress(sys.stderr) as progress:
@@ -125,7 +135,7 @@ def _add_features(
         )
     for name, spec in specs_of(parsed.features).items():
         shape = "".join(f" × {n}" for n in spec.row_shape)
-        click.echo(f"{store}: {name}, {spec.dtype}{shape}, by {spec.axis}")
+        say(f"{store}: {name}, {spec.dtype}{shape}, by {spec.axis}")
         for remark in manifest.arrays[name].get("remarks", {}).values():
             examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
-            click.echo(f"  {examples}")
+            say(f"  {examples}")

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from tts_prep.cli.grouped_help import GroupedCommand
 from tts_prep.cli.options import PATH, corpus_options
 
 
@@ -43,7 +44,8 @@ class CorpusCommand:
             reader_options = {name: sorted(value) if own[name].multiple else value for name, value in given.items()}
             prepare_and_report(self.name, corpus, store, options, root=root, reader_options=reader_options)
 
-        command = click.command(self.name, help=inspect.cleandoc(self.help))(corpus_options(run))
+        make = click.command(self.name, cls=GroupedCommand, help=inspect.cleandoc(self.help))
+        command = make(corpus_options(run))
         root = [click.Option(["--root"], type=PATH, metavar="DIR", help=self.root)] if self.root else []
         arguments = [
             click.Argument(["corpus"], type=PATH, metavar=self.source),

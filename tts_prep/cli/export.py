@@ -7,23 +7,26 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import say, verbosity_options
 
-LAYOUTS = ("espnet", "lhotse", "nemo", "parquet", "webdataset")
+LAYOUTS = ("espnet", "fastspeech2", "lhotse", "nemo", "parquet", "webdataset")
 
 
 @click.command()
 @click.argument("store", type=PATH)
 @click.argument("folder", type=PATH)
 @click.option("--to", "layout", type=click.Choice(LAYOUTS), required=True, help="The layout to write.")
+@verbosity_options
 def export(store: Path, folder: Path, layout: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.
 
     \b
-      espnet      wav.scp, text, phn_text, utt2spk, spk2utt, wavs/
-      lhotse      cuts.jsonl.gz, features/ and wavs/
-      nemo        manifest.json, wavs/
-      parquet     data/*.parquet for Hugging Face datasets
-      webdataset  tar archives with json, mel.npy, phonemes.npy and wav
+      espnet       wav.scp, text, phn_text, utt2spk, spk2utt, wavs/
+      fastspeech2  ming024's mel/, pitch/, energy/, duration/, train.txt, val.txt
+      lhotse       cuts.jsonl.gz, features/ and wavs/
+      nemo         manifest.json, wavs/
+      parquet      data/*.parquet for Hugging Face datasets
+      webdataset   tar archives with json, mel.npy, phonemes.npy and wav
 
     \b
     Example:
@@ -32,4 +35,4 @@ def export(store: Path, folder: Path, layout: str) -> None:
     from tts_prep.export.registry import export_store
 
     n_files = sum(1 for _ in export_store(store, layout, folder))
-    click.echo(f"{folder}: {n_files:,} files in the layout of {layout}")
+    say(f"{folder}: {n_files:,} files in the layout of {layout}")

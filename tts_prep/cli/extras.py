@@ -17,6 +17,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "ko_speech_tools": "ko",
     "matplotlib": "plot",
     "mecab_ko": "ko",
+    "pandas": "pandas",
     "pyarrow": "parquet",
     "pyopenjtalk": "ja",
     "pypinyin": "zh",

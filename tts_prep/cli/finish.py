@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import say, verbosity_options
 
 
 @click.command()
@@ -14,6 +15,7 @@ from tts_prep.cli.options import PATH
 @click.option(
     "--max-failures", default="1%", show_default=True, metavar="N|P%", help="Fail if more rows than this failed."
 )
+@verbosity_options
 def finish(store: Path, max_failures: str) -> None:
     r"""Complete STORE when all of its parts are made: write failure list, index and manifest.
 
@@ -29,6 +31,6 @@ def finish(store: Path, max_failures: str) -> None:
     from tts_prep.preprocess.runs.finish import finish_store
 
     manifest = finish_store(store, max_failures=max_failures)
-    click.echo(made_text(store, manifest))
+    say(made_text(store, manifest))
     if manifest.totals["failures"]:
-        click.echo(failures_text(store, manifest.totals["failures"]))
+        say(failures_text(store, manifest.totals["failures"]))

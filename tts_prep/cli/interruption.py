@@ -17,6 +17,9 @@ from typing import Any
 received = 0
 """The number of the received signal; 0 if none."""
 
+# Windows lacks some.
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM") if hasattr(signal, name)]
+_ALARM = getattr(signal, "SIGALRM", None)
 _AGAIN = 0.01
 """Seconds after which a dropped exception is raised again."""
 
@@ -38,16 +41,14 @@ def ending_in_order() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {
-        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
-    }
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     hook = sys.unraisablehook
     for number, handler in before.items():
-        if handler not in (signal.SIG_IGN, None) or number == signal.SIGALRM:
+        if handler not in (signal.SIG_IGN, None) or number == _ALARM:
             signal.signal(number, _interrupt)
 
     def raise_again(unraisable: Any) -> None:
-        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        if issubclass(unraisable.exc_type, KeyboardInterrupt) and _ALARM is not None:
             signal.setitimer(signal.ITIMER_REAL, _AGAIN)
         else:
             hook(unraisable)
@@ -56,7 +57,8 @@ def ending_in_order() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if _ALARM is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         sys.unraisablehook = hook
         for number, handler in before.items():
             if handler is not None:
@@ -65,7 +67,7 @@ def ending_in_order() -> Iterator[None]:
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
     global received
-    if number != signal.SIGALRM:
+    if number != _ALARM:
         signal.signal(number, signal.SIG_DFL)
         received = number
     raise KeyboardInterrupt

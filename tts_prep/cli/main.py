@@ -9,6 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -24,6 +25,7 @@ from tts_prep.cli.export_scp import export_scp
 from tts_prep.cli.extras import missing_library
 from tts_prep.cli.finish import finish
 from tts_prep.cli.frontends import frontends, languages
+from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.cli.info import info
 from tts_prep.cli.manifest import manifest
 from tts_prep.cli.plan import plan
@@ -36,6 +38,13 @@ from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
 
 _DEBUG = "--debug"
+_GROUPS = {
+    "Make a store": (*COMMANDS, "manifest", "finish", "add", "demo"),
+    "Look at a store": ("info", "report", "plot", "check", "plan"),
+    "Keep a store": ("verify", "reindex"),
+    "Give a store to another system": ("export", "export-scp"),
+    "What there is": ("presets", "frontends", "languages", "symbols"),
+}
 
 
 class _Commands(click.Group):
@@ -49,6 +58,31 @@ class _Commands(click.Group):
         if command is None and cmd_name in _registered():
             return _completed(registered_command(cmd_name))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_command_groups(ctx, formatter, self, _GROUPS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            if hint := _what_to_give(args[0]):
+                raise click.UsageError(f"No such command {args[0]!r}; {hint}", ctx) from None
+            raise
+
+
+def _what_to_give(name: str) -> str:
+    """Return what to give in the place of a word that is no command; empty where that is not known."""
+    if Path(name).exists():
+        from tts_prep.preprocess.corpora.layouts import likely_commands
+
+        command = (*likely_commands(Path(name)), "ljspeech")[0]
+        return f"the command comes first, such as 'tts-prep {command} {name} STORE'"
+    if name in ("prepare", "preprocess", "process", "make", "build", "create"):
+        return f"a corpus has a command of its own: {', '.join((*COMMANDS, 'manifest'))}"
+    return ""
 
 
 def _registered() -> list[str]:
@@ -134,7 +168,7 @@ def _open_closed_streams() -> None:
 
 def _run(arguments: Sequence[str]) -> NoReturn:
     try:
-        status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False)
+        status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False, color=_color())
         interruption.check()
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -158,6 +192,8 @@ def _run(arguments: Sequence[str]) -> NoReturn:
     except MemoryError:
         _fail("out of memory; use fewer --jobs", 1, arguments)
     except ModuleNotFoundError as error:
+        if error.name in ("fcntl", "resource"):
+            _fail("this command needs Linux or macOS; on Windows, the loader, info and plan work", 1, arguments)
         missing = missing_library(error.name)
         if missing is None:
             raise
@@ -171,8 +207,14 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         _fail(f"{where}{error.strerror or error}", 1, arguments)
 
 
+def _color() -> bool | None:
+    """Return False where NO_COLOR asks for no colours, else None: colours in a terminal, none elsewhere."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
 def _fail(message: str, status: int, arguments: Sequence[str]) -> NoReturn:
     if _DEBUG in arguments:
         traceback.print_exc()
-    click.echo(f"tts-prep: error: {one_line(' '.join(message.split()), 4000)}", err=True)
+    label = click.style("tts-prep: error:", fg="red", bold=True)
+    click.echo(f"{label} {one_line(' '.join(message.split()), 4000)}", err=True, color=_color())
     sys.exit(status)

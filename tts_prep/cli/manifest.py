@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from tts_prep.cli.grouped_help import GroupedCommand
 from tts_prep.cli.options import PATH, corpus_options
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE…")
 @click.argument("store", type=PATH)
 @click.option(

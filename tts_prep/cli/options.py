@@ -9,10 +9,17 @@ from typing import Any, TypeVar
 import click
 
 from tts_prep.cli.features import FEATURE_OPTIONS
+from tts_prep.cli.verbosity import verbosity_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+
+
+class Integer(click.IntRange):
+    """An integer within bounds; what is none is called "not a valid integer", not "integer range"."""
+
+    name = "integer"
 
 
 SETTINGS = {
@@ -54,7 +61,7 @@ def complete_symbols(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 def corpus_options(function: F) -> F:
     """Add the options of all commands that make a store."""
-    integer, number, file = click.IntRange(min=1), click.FLOAT, click.Path(path_type=Path)
+    integer, number, file = Integer(min=1), click.FLOAT, click.Path(path_type=Path)
     options = (
         click.option(
             "--preset",
@@ -187,6 +194,7 @@ def corpus_options(function: F) -> F:
         click.option("--overwrite", is_flag=True, help="Replace an existing store once the new one is complete."),
         click.option("--update", is_flag=True, help="Like --overwrite, but reuse unchanged shards."),
     )
+    function = verbosity_options(function)
     for option in reversed(options):
         function = option(function)
     return function

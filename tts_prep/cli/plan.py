@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import PATH, Integer
 
-_COUNT = click.IntRange(min=1)
+_COUNT = Integer(min=1)
 
 
 @click.command()
@@ -16,10 +16,8 @@ _COUNT = click.IntRange(min=1)
 @click.option("--max-frames", type=_COUNT, multiple=True, metavar="N", help="Padded frames per batch; may be repeated.")
 @click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances per batch; may be repeated.")
 @click.option("--world-size", type=_COUNT, default=1, show_default=True, metavar="N", help="Number of ranks.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the samplers."
-)
-@click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Epoch number.")
+@click.option("--seed", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Seed of the samplers.")
+@click.option("--epoch", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Epoch number.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def plan(
     store: Path,

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from tts_prep.cli.features import parse_features
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.understood import notes, noting_rate, settings_text, with_first_lines
-from tts_prep.errors import ConfigurationError
+from tts_prep.cli.understood import notes, noting_rate, noting_texts, settings_text, with_first_lines
+from tts_prep.cli.verbosity import say
+from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
 from tts_prep.format.ood_texts import check_ood_texts
@@ -24,6 +23,7 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collecting import with_collected_symbols
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
@@ -48,6 +48,27 @@ def prepare_and_report(
         corpus, root: see `tts_prep.preprocess.corpora.read_corpus`.
         reader_options: further options of the reader; they become part of the store's configuration.
     """
+    if not corpus.exists() and likely_commands(store):
+        raise ConfigurationError(f"{corpus}: no such corpus, and {store} looks like one; the store comes second")
+    try:
+        _prepare_and_report(reader, corpus, store, options, root=root, reader_options=reader_options)
+    except CorpusError as error:
+        hint = what_it_is(reader, corpus) if type(error) is CorpusError else ""
+        if not hint or hint in str(error):
+            raise
+        join = " " if str(error).endswith("?") else "; "
+        raise CorpusError(f"{error}{join}{hint}") from error
+
+
+def _prepare_and_report(
+    reader: str,
+    corpus: Path,
+    store: Path,
+    options: Mapping[str, Any],
+    *,
+    root: Path | None,
+    reader_options: Mapping[str, Any] | None,
+) -> None:
     lists = split_lists(options["splits"])
     first: list[str] = []
     config = configuration(reader, options, lists, reader_options, text_of_corpus(reader, corpus, reader_options))
@@ -65,6 +86,7 @@ def prepare_and_report(
         }
         first[:0] = [settings_text(corpus, config), *notes(corpus, store)]
         items = noting_rate(items, folder, config.mel.sample_rate, first.append)
+        items = noting_texts(items, config.text, first.append)
         if config.text.symbols == AUTO:
             rows, _ = read_corpus(reader, corpus, **source)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
@@ -74,7 +96,7 @@ def prepare_and_report(
         result = prepare(items, folder, store, parsed.config, part=part, **replaces, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
-        click.echo(line)
+        say(line)
 
 
 def split_lists(values: Iterable[str]) -> dict[str, Path]:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 import click
 
 from tts_prep.cli.options import complete_preset
+
+if TYPE_CHECKING:
+    from tts_prep.preprocess.audio.presets import Preset
+
+_WIDTH = 27
+_COLUMNS = ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin", "fmax", "compression")
 
 
 @click.command()
@@ -12,26 +21,27 @@ from tts_prep.cli.options import complete_preset
 def presets(name: str | None) -> None:
     r"""List the mel presets, or print the settings of NAME.
 
-    The output for NAME is a file for --config with the same settings.
+    The list has the sample rate, the lengths of the transform, the window and the hop in samples, the number of mel
+    bins, the band in Hz, and the settings that differ from the first preset; or the preset with the same settings. The
+    output for NAME is a file for --config with the same settings.
 
     \b
     Example:
       tts-prep presets hifigan
     """
-    from dataclasses import asdict
-
     from tts_prep.preprocess.audio.presets import DESCRIPTIONS, get_preset
 
     if name is None:
+        click.echo(f"{'':<{_WIDTH}}{'rate':>8}  {'n_fft/window/hop':<17} {'bins':>4}  band")
+        earlier: dict[str, str] = {}
         for preset in DESCRIPTIONS.values():
             config = preset.config
             sizes = f"{config.n_fft}/{config.win_length}/{config.hop_length}"
-            band = f"{config.fmin:g}–{config.fmax:g} Hz"
-            peak = "level kept" if config.peak is None else f"peak {config.peak:g}"
-            click.echo(
-                f"{preset.name:<27}{config.sample_rate:>6} Hz  {sizes:<14}  {config.n_mels:>3} bins  {band:<12}  "
-                f"{config.framing:<8}{peak:<11} {config.compression.log} {config.compression.floor:g}"
-            )
+            band = f"{config.fmin:g}–{config.fmax:g}"
+            rest = _further(preset)
+            row = f"{config.sample_rate:>6} Hz  {sizes:<17} {config.n_mels:>4}  {band:<10} {rest}".rstrip()
+            same = earlier.setdefault(row, preset.name)
+            click.echo(f"{preset.name:<{_WIDTH}}{row if same == preset.name else f'as {same}':}")
         return
     preset = get_preset(name)
     click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}\n\n[audio]")
@@ -42,6 +52,24 @@ def presets(name: str | None) -> None:
             click.echo(f"\n[{table}]")
         for key, value in values.items():
             click.echo(f"{key} = {_toml(value)}")
+
+
+def _further(preset: Preset) -> str:
+    """Return the settings of a preset that have no column and are not those of the default preset."""
+    from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
+
+    default = get_preset(DEFAULT_PRESET)
+    found = []
+    for own, usual in (
+        (preset.config, default.config),
+        (preset.config.compression, default.config.compression),
+        (preset.reading, default.reading),
+    ):
+        for key, value in asdict(own).items():
+            if key not in _COLUMNS and value != getattr(usual, key):
+                found.append(f"{key} {'none' if value is None else f'{value:g}' if type(value) is float else value}")
+    found += [f"{key} {value}" for key, value in preset.text.items()]
+    return ", ".join(found)
 
 
 def _toml(value: object) -> str:

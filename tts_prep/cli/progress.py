@@ -10,6 +10,7 @@ from typing import NoReturn, TextIO
 from tqdm import tqdm
 
 from tts_prep.cli import interruption
+from tts_prep.cli.verbosity import is_quiet
 from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.quantities import duration_text
 
@@ -35,6 +36,9 @@ def make_shard_progress(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def _counter(stream: TextIO, noun: str, unit: str) -> Iterator[Callable[[int, int, str], None]]:
     """Yield a callback that shows a count, its total and a text."""
+    if is_quiet():
+        yield lambda *_: interruption.check()
+        return
     if not stream.isatty():
         last = time.monotonic()
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.verbosity import say, verbosity_options
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -26,23 +27,22 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Also write all columns of all utterances.")
 @click.option(
     "--gallery",
-    type=click.IntRange(0, 200),
+    type=Integer(0, 200),
     default=12,
     show_default=True,
     metavar="N",
     help="Utterances to show, drawn at random.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the gallery."
-)
+@click.option("--seed", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Seed of the gallery.")
 @click.option(
     "--max-sound",
-    type=click.IntRange(0, 1000),
+    type=Integer(0, 1000),
     default=12,
     show_default=True,
     metavar="MB",
     help="Size limit of all sounds, suspects first; 0 for none.",
 )
+@verbosity_options
 def report(
     store: Path, other: Path | None, output: Path, csv_file: Path | None, gallery: int, seed: int, max_sound: int
 ) -> None:
@@ -78,12 +78,10 @@ def report(
     if other is not None:
         second = summarise(other, gallery=0)
         write_comparison(compare(summary, second), output)
-        click.echo(
-            f"{output}: {n:,} and {len(second.dataset):,} utterances compared, {bytes_text(output.stat().st_size)}"
-        )
+        say(f"{output}: {n:,} and {len(second.dataset):,} utterances compared, {bytes_text(output.stat().st_size)}")
         return
     write_report(summary, output, max_sound * 1_000_000)
-    click.echo(f"{output}: {n:,} utterances on one page, {bytes_text(output.stat().st_size)}")
+    say(f"{output}: {n:,} utterances on one page, {bytes_text(output.stat().st_size)}")
     if csv_file is not None:
         write_table(summary, csv_file)
-        click.echo(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")
+        say(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")

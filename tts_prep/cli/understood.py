@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import click
-
-from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.cli.verbosity import say
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import Failure, Utterance
 from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.quantities import values_text
+
+_PHONETIC = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
+"""Of the International Phonetic Alphabet, what no orthography of many speakers has."""
+
+_OF_TEXTS = ("espeak", "arpabet", "characters")
+_MAX_TEXTS = 200
 
 
 def settings_text(corpus: Path, config: Configuration) -> str:
@@ -51,6 +56,25 @@ def noting_rate(
         yield item
 
 
+def noting_texts(
+    items: Iterator[Utterance | Failure], text: TextConfig, report: Callable[[str], None]
+) -> Iterator[Utterance | Failure]:
+    """Pass on the rows of a corpus; report where the frontend expects text and gets phonemes, or the reverse."""
+    frontend = text.frontend_name
+    n_texts = n_phonetic = 0
+    for item in items:
+        if isinstance(item, Utterance) and n_texts < _MAX_TEXTS:
+            n_texts += 1
+            n_phonetic += bool(_PHONETIC.intersection(item.text))
+        yield item
+    if frontend in _OF_TEXTS and 2 * n_phonetic > n_texts:
+        report(
+            f"note: most texts look like phonemes (IPA); {frontend} takes them for texts, --frontend phonemes does not"
+        )
+    if frontend == "phonemes" and text.symbols is None and n_texts and not n_phonetic:
+        report("note: no text has a phonetic symbol (IPA); --frontend phonemes takes texts letter by letter")
+
+
 def _rate(path: Path) -> int:
     import soundfile
 
@@ -70,7 +94,7 @@ def with_first_lines(lines: list[str], progress: Callable[[Progress], None]) -> 
 
     def show(now: Progress) -> None:
         if lines:
-            click.echo("\n".join([*lines, f"rows: {now.total:,}"]))
+            say("\n".join([*lines, f"rows: {now.total:,}"]))
             lines.clear()
         progress(now)
 

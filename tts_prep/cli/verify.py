@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.verbosity import say, verbosity_options
 
 
 @click.command()
@@ -36,7 +37,9 @@ from tts_prep.cli.options import PATH
     metavar="PATH",
     help="With --repair: the alignments that a store was made with, if they change its mels or phonemes.",
 )
-@click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: 1]")
+@click.option("--reader", metavar="MODULE:FUNCTION", help="With --repair: a reader that is a function of your own.")
+@click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: 1]")
+@verbosity_options
 def verify(
     store: Path,
     corpus: Path | None,
@@ -44,6 +47,7 @@ def verify(
     splits: tuple[str, ...],
     ood_texts: Path | None,
     alignments: Path | None,
+    reader: str | None,
     jobs: int | None,
 ) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE.
@@ -61,8 +65,14 @@ def verify(
     from tts_prep.quantities import bytes_text
 
     if corpus is not None:
-        return _repair(store, corpus, root, splits, ood_texts, alignments, jobs or 1)
-    given = (("--root", root), ("--split", splits), ("--ood-texts", ood_texts), ("--alignments", alignments))
+        return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs or 1)
+    given = (
+        ("--root", root),
+        ("--split", splits),
+        ("--ood-texts", ood_texts),
+        ("--alignments", alignments),
+        ("--reader", reader),
+    )
     for option, value in given:
         if value:
             raise click.UsageError(f"{option} requires --repair CORPUS.")
@@ -72,15 +82,15 @@ def verify(
         count, size = count + 1, size + entry.size
         if fault:
             faults.append(fault)
-            click.echo(one_line(f"{entry.file}: {fault}"))
+            say(one_line(f"{entry.file}: {fault}"))
     if not faults and (fault := _unusable(store)):
         faults.append(fault)
-        click.echo(one_line(fault))
+        say(one_line(fault))
     if faults:
         line = f"tts-prep: error: {store}: {len(faults)} of {count} files are broken"
         click.echo(one_line(line), err=True)
         return 1
-    click.echo(one_line(f"{store}: {count} files, {bytes_text(size)}, all intact"))
+    say(one_line(f"{store}: {count} files, {bytes_text(size)}, all intact"))
     return 0
 
 
@@ -103,10 +113,12 @@ def _repair(
     splits: tuple[str, ...],
     ood_texts: Path | None,
     alignments: Path | None,
+    reader: str | None,
     jobs: int,
 ) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
+    from tts_prep.preprocess.corpora import import_reader
     from tts_prep.preprocess.runs.repair import repair_store
     from tts_prep.quantities import count_text
 
@@ -119,12 +131,14 @@ def _repair(
             splits=lists,
             ood_texts=ood_texts,
             alignments=alignments,
+            # Never the function that the store names: a store may come from anywhere.
+            reader=import_reader(reader) if reader else None,
             jobs=jobs,
             progress=progress,
         )
     if not broken:
         count = len(result.manifest.files) + 1 if result.manifest else 0
-        click.echo(f"{store}: all {count} files are intact; nothing to repair")
+        say(f"{store}: all {count} files are intact; nothing to repair")
         return 0
-    click.echo(f"{store}: {', '.join(broken)} broken; made again, with {count_text(result.shards_made, 'shard')}")
+    say(f"{store}: {', '.join(broken)} broken; made again, with {count_text(result.shards_made, 'shard')}")
     return 0

@@ -8,6 +8,7 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.export.espnet import export_espnet
+from tts_prep.export.fastspeech2 import export_fastspeech2
 from tts_prep.export.lhotse import export_lhotse
 from tts_prep.export.nemo import export_nemo
 from tts_prep.export.parquet import export_parquet
@@ -16,6 +17,7 @@ from tts_prep.loader import UtteranceDataset
 
 EXPORTS: Final[Mapping[str, Callable[[UtteranceDataset, Path], Iterator[Path]]]] = {
     "espnet": export_espnet,
+    "fastspeech2": export_fastspeech2,
     "lhotse": export_lhotse,
     "nemo": export_nemo,
     "parquet": export_parquet,

@@ -34,12 +34,17 @@ class ExportRow:
         }
 
 
+def file_name(text: str) -> str:
+    """Return a text with ``_`` for all characters but letters, digits, ``_``, ``-`` and ``.``."""
+    return _UNSAFE.sub("_", text).lstrip(".") or "_"
+
+
 def export_rows(dataset: UtteranceDataset) -> Iterator[ExportRow]:
     """Yield the rows of a dataset in order."""
     seen: set[str] = set()
     for position, utterance in enumerate(dataset):
         # Ids may contain paths; no file may be written outside the folder.
-        name = _UNSAFE.sub("_", utterance.id).lstrip(".") or "_"
+        name = file_name(utterance.id)
         name = name[:200] if name[:200] not in seen else f"{name[:200]}_{position}"
         seen.add(name)
         yield ExportRow(name, utterance)

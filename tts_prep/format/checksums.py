@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -39,15 +40,16 @@ class FileDigest:
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of the bytes of a regular file, hexadecimal."""
     with open_regular(path) as file:
-        return _digest(file.fileno(), None)[0]
+        return _digest(file, None)[0]
 
 
 def digest_file(path: Path) -> FileDigest:
     """Return size and SHA-256 of a file, and check its seal, in one pass."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        sha256, unsealed_sha256 = _digest(file.fileno(), max(0, size - SEAL_BYTES))
-        seal = os.pread(file.fileno(), SEAL_BYTES, max(0, size - SEAL_BYTES))
+        sha256, unsealed_sha256 = _digest(file, max(0, size - SEAL_BYTES))
+        file.seek(max(0, size - SEAL_BYTES))
+        seal = file.read(SEAL_BYTES)
     if len(seal) < SEAL_BYTES or not seal.startswith(_SEAL_START):
         return FileDigest(size, sha256, None)
     return FileDigest(size, sha256, seal == _seal(unsealed_sha256))
@@ -57,12 +59,12 @@ def seal_file(path: Path) -> FileDigest:
     """Append a seal to a file without one."""
     with path.open("r+b", buffering=0) as file:
         digest = hashlib.sha256()
-        _update(digest, file.fileno(), 0, None)
+        _update(digest, file, 0, None)
         seal = _seal(digest.hexdigest())
-        size = os.fstat(file.fileno()).st_size
+        size = file.seek(0, os.SEEK_END)
         rest = memoryview(seal)
         while rest:
-            rest = rest[os.pwrite(file.fileno(), rest, size + len(seal) - len(rest)) :]
+            rest = rest[file.write(rest) :]
     digest.update(seal)
     return FileDigest(size + len(seal), digest.hexdigest(), True)
 
@@ -70,17 +72,13 @@ def seal_file(path: Path) -> FileDigest:
 def bytes_crc32(path: Path, offset: int, size: int) -> str:
     """Return the CRC-32 of a range of a file, up to its end, as eight hexadecimal digits."""
     checksum = 0
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        position, end = offset, offset + size
-        while 0 <= position < end:
-            block = os.pread(descriptor, min(_BLOCK, end - position), position)
-            if not block:
-                break
+    with path.open("rb", buffering=0) as file:
+        if offset >= 0:
+            file.seek(offset)
+        left = size if offset >= 0 else 0
+        while left > 0 and (block := file.read(min(_BLOCK, left))):
             checksum = zlib.crc32(block, checksum)
-            position += len(block)
-    finally:
-        os.close(descriptor)
+            left -= len(block)
     return crc32_text(checksum)
 
 
@@ -103,22 +101,22 @@ def _seal(sha256: str) -> bytes:
     return _SEAL_START + sha256.encode("ascii") + b"\n"
 
 
-def _digest(descriptor: int, stop: int | None) -> tuple[str, str]:
+def _digest(file: FileIO, stop: int | None) -> tuple[str, str]:
     """Return the SHA-256 of a file, and the SHA-256 of its bytes up to ``stop``."""
     digest = hashlib.sha256()
-    _update(digest, descriptor, 0, stop)
+    _update(digest, file, 0, stop)
     body = digest.hexdigest()
     if stop is not None:
-        _update(digest, descriptor, stop, None)
+        _update(digest, file, stop, None)
     return digest.hexdigest(), body
 
 
-def _update(digest: hashlib._Hash, descriptor: int, start: int, stop: int | None) -> None:
+def _update(digest: hashlib._Hash, file: FileIO, start: int, stop: int | None) -> None:
     buffer = memoryview(bytearray(_BLOCK))
-    position = start
+    position = file.seek(start)
     while stop is None or position < stop:
         piece = buffer if stop is None else buffer[: stop - position]
-        count = os.preadv(descriptor, [piece], position)
+        count = file.readinto(piece)
         if not count:
             return
         digest.update(piece[:count])

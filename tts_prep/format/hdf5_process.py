@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.datasets import Location, Locations
 
 _CPU_SECONDS: Final = 4
@@ -40,7 +40,12 @@ def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
 
     The function raises a `CorruptStoreError` like `tts_prep.format.hdf5_reader.read_locations`, and also if the file
     crashes HDF5 or takes more than four seconds of processor time.
+
+    Raises:
+        StoreError: the system is Windows, which cannot limit the process.
     """
+    if not hasattr(signal, "SIGKILL"):
+        raise StoreError("HDF5 files are parsed on Linux and macOS only; a store of format 1.2 is opened without")
     process = _Process()
     try:
         yield process.locations

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +40,8 @@ LONGEST_MANIFEST: Final = 1 << 25
 """The maximum size of a manifest in bytes, enough for more than a hundred thousand shards."""
 
 _LOCATED_SINCE = (1, 2)
+_MAX_BESIDE = 1000
+"""Stores beside a missing one that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -188,14 +192,25 @@ def _exists(path: Path) -> bool:
         return False
 
 
+def _near(store: Path) -> str:
+    """Return the question whether another store beside a missing one was meant; empty where there is none."""
+    try:
+        beside = [path.parent.name for path in islice(store.parent.glob(f"*/{MANIFEST}"), _MAX_BESIDE)]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(store.name, beside, 1)
+    return f"; did you mean {store.parent / near[0]}?" if near else ""
+
+
 def _why_no_manifest(store: Path) -> str:
     if not store.exists():
-        return f"{store}: no such folder; expected a store made by tts-prep"
+        return f"{store}: no such folder; expected a store made by tts-prep{_near(store)}"
     if not store.is_dir():
-        return f"{store}: not a folder; expected a store made by tts-prep"
+        inside = f"; give {store.parent}" if store.name == MANIFEST else ""
+        return f"{store}: not a folder; expected a store made by tts-prep{inside}"
     if (store / SHARDS).is_dir():
         return f"{store}: incomplete store, {MANIFEST} is missing; run the command that makes it again to resume"
-    return f"{store}: not a store, it has no {MANIFEST}"
+    return f"{store}: not a store, it has no {MANIFEST}; give the folder that a corpus command made"
 
 
 def _parse(record: Record, *, located: bool) -> Manifest:

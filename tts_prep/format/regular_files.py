@@ -15,6 +15,9 @@ _KINDS = {
     stat.S_IFBLK: "a device",
 }
 
+# Windows has no named pipes among its files, and changes line ends where it is not told otherwise.
+_HOW = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+
 
 def open_regular(path: Path) -> FileIO:
     """Open a regular file, or a link to one, for reading; unbuffered.
@@ -26,7 +29,7 @@ def open_regular(path: Path) -> FileIO:
     # Checked before it is opened, because opening a device can have side effects.
     check_regular(path)
     # Non-blocking, because it may have been replaced by a named pipe meanwhile.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | _HOW)
     try:
         _check(os.fstat(descriptor), path)
         return FileIO(descriptor, "rb")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from functools import cached_property
@@ -161,6 +162,9 @@ class DataLoader(Generic[BatchT]):
             raise ConfigurationError("DataLoader: sampler cannot be combined with shuffle")
         if prefetch < 0:
             raise ConfigurationError(f"prefetch: expected an integer >= 0, found {prefetch}")
+        if isinstance(dataset, str | os.PathLike):
+            path = str(dataset)
+            raise ConfigurationError(f"DataLoader: expected a dataset, found a path; give UtteranceDataset({path!r})")
         if not len(dataset):
             raise SamplingError("the dataset is empty; did a filter remove all utterances?")
         if batch_sampler is None:

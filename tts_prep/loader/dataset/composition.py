@@ -335,13 +335,18 @@ class CacheDataset(DatasetMixin):
 
 
 def split(
-    dataset: Any, first_size: int, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
+    dataset: Any,
+    first_size: int | float,
+    *,
+    seed: int | None = None,
+    stratify: str | None = None,
+    apart: str | None = None,
 ) -> tuple[Any, Any]:
     """Split a dataset into its first examples and the rest, or into a random choice and the rest.
 
     Args:
         dataset: any dataset; `stratify` and `apart` require columns.
-        first_size: the number of examples of the first dataset; with `apart`, the maximum.
+        first_size: the number of examples of the first dataset, or its share, such as 0.05; with `apart`, the maximum.
         seed: the seed of a random choice; None takes the first examples, or seed 0 with `stratify` or `apart`.
         stratify: a column whose values have the same proportions in both datasets, rounded.
         apart: a column of which no value occurs in both datasets.

@@ -13,14 +13,29 @@ from tts_prep.loader.randomness import check_seed, permutation
 Int64Array = npt.NDArray[np.int64]
 
 
+def first_count(n: int, first_size: int | float) -> int:
+    """Return a size as it is, and a share such as 0.05 as a number out of n, rounded.
+
+    Raises:
+        ConfigurationError: it is out of range.
+    """
+    if isinstance(first_size, float) and 0 < first_size < 1:
+        return round(first_size * n)
+    if isinstance(first_size, float) or not 0 <= first_size <= n:
+        raise ConfigurationError(
+            f"split: expected a size from 0 to {n:,}, or a share between 0.0 and 1.0, found {first_size:,}"
+        )
+    return first_size
+
+
 def split_positions(
-    n: int, first_size: int, seed: int | None = None, *, strata: Any = None, groups: Any = None
+    n: int, first_size: int | float, seed: int | None = None, *, strata: Any = None, groups: Any = None
 ) -> tuple[Int64Array, Int64Array]:
     """Split range(n) into two ascending arrays.
 
     Args:
         n: the number of positions.
-        first_size: the size of the first array; with `groups`, the maximum.
+        first_size: the size of the first array, or its share of all; with `groups`, the maximum.
         seed: the seed of a random choice; None takes the first positions, or seed 0 with `strata` or `groups`.
         strata: [n] values; each value has the same proportion in both arrays, rounded.
         groups: [n] values; all positions of one value go to the same array. In random order, every value whose
@@ -29,8 +44,7 @@ def split_positions(
     Raises:
         ConfigurationError: `first_size` is out of range, both `strata` and `groups` are given, or no group fits.
     """
-    if not 0 <= first_size <= n:
-        raise ConfigurationError(f"split: expected a size from 0 to {n:,}, found {first_size:,}")
+    first_size = first_count(n, first_size)
     if strata is not None and groups is not None:
         raise ConfigurationError("split: expected stratify or apart, found both")
     if seed is None and strata is None and groups is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,15 @@ from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_ro
 from tts_prep.loader.dataset.selection_statistics import selection_statistics
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.store import Store
+from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch.reading_ahead import ask_for
 from tts_prep.loader.randomness import digest
 from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 
 class UtteranceDataset:
@@ -234,7 +239,15 @@ class UtteranceDataset:
         Raises:
             ConfigurationError: the predicate returned something else.
         """
-        mask = np.asarray(predicate(self.columns))
+        try:
+            mask = np.asarray(predicate(self.columns))
+        except ValueError as error:
+            if "truth value of an array" not in str(error):
+                raise
+            raise ConfigurationError(
+                "filter: a condition is True or False for each utterance; combine conditions with & and |, each in "
+                "brackets, in the place of 'and' and 'or'"
+            ) from error
         if mask.dtype != np.bool_ or mask.shape != (len(self),):
             raise ConfigurationError(
                 f"filter: expected a mask of {len(self):,} booleans, found {mask.dtype} of shape {list(mask.shape)}; "
@@ -262,7 +275,7 @@ class UtteranceDataset:
         return self._selected(select_rows(self._rows, positions))
 
     def split(
-        self, first_size: int, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
+        self, first_size: int | float, *, seed: int | None = None, stratify: str | None = None, apart: str | None = None
     ) -> tuple[UtteranceDataset, UtteranceDataset]:
         """Split the dataset into its first utterances and the rest, or into a random choice and the rest.
 
@@ -270,7 +283,7 @@ class UtteranceDataset:
         ``dataset.split(100, apart="text")``, no text occurs in both datasets.
 
         Args:
-            first_size: the number of utterances of the first dataset; with `apart`, the maximum.
+            first_size: the number of utterances of the first dataset, or its share (0.05); with `apart`, the maximum.
             seed: the seed of a random choice; None takes the first utterances, or seed 0 with `stratify` or `apart`.
             stratify: a column whose values have the same proportions in both datasets, rounded.
             apart: a column of which no value occurs in both datasets.
@@ -281,7 +294,7 @@ class UtteranceDataset:
         strata, groups = (None if name is None else self.columns[name] for name in (stratify, apart))
         first, rest = split_positions(len(self), first_size, seed, strata=strata, groups=groups)
         if seed is None and strata is None and groups is None:
-            return self[:first_size], self[first_size:]
+            return self[: len(first)], self[len(first) :]
         return self.select(first), self.select(rest)
 
     def column(self, name: str) -> ColumnValues:
@@ -291,6 +304,33 @@ class UtteranceDataset:
             ConfigurationError: there is no such column.
         """
         return self.columns[name]
+
+    def to_pandas(self, columns: Iterable[str] | None = None) -> pd.DataFrame:
+        """Return the columns as a ``pandas.DataFrame``; no array is read.
+
+        The index is the position in this dataset, so that ``dataset.select(frame.query("seconds > 5").index)`` selects
+        rows of the frame. Categories become categoricals.
+
+        Args:
+            columns: their names; None takes all but those that say where arrays lie.
+
+        Raises:
+            ConfigurationError: there is no such column.
+            MissingPackageError: pandas is not installed.
+        """
+        return to_pandas(self.columns, columns)
+
+    def to_arrow(self, columns: Iterable[str] | None = None) -> pa.Table:
+        """Return the columns as a ``pyarrow.Table``; no array is read. Categories become dictionaries of strings.
+
+        Args:
+            columns: their names; None takes all but those that say where arrays lie.
+
+        Raises:
+            ConfigurationError: there is no such column.
+            MissingPackageError: pyarrow is not installed.
+        """
+        return to_arrow(self.columns, columns)
 
     def views(self, name: str) -> list[Array]:
         """Return an array as one read-only view per utterance; mels stored as float16 are float32 copies.

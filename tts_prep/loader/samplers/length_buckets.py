@@ -441,7 +441,10 @@ def _check_lengths(name: str, lengths: npt.ArrayLike) -> Array:
     if array.size == 0:
         raise SamplingError("there are no lengths; did a filter remove all utterances?")
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise SamplingError(f"lengths: expected integers [n], found {array.dtype} of shape {list(array.shape)}")
+        raise SamplingError(
+            f"lengths: expected integers [n], such as dataset.n_frames, found {array.dtype} of shape "
+            f"{list(array.shape)}"
+        )
     if int(array.min()) < 0:
         i = int(array.argmin())
         raise SamplingError(f"utterance {i} has the length {array[i]} as {name}; expected non-negative integers")

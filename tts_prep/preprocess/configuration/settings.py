@@ -61,7 +61,9 @@ def read_vocoder_config(path: Path) -> MelConfig:
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{path}: not JSON ({error})") from error
+        raise ConfigurationError(
+            f"{path}: not JSON ({error}); expected the config.json of a HiFi-GAN or BigVGAN vocoder"
+        ) from error
     keys = ("sampling_rate", "n_fft", "win_size", "hop_size", "num_mels", "fmin", "fmax")
     missing = [key for key in keys if not isinstance(value, dict) or key not in value]
     if missing:

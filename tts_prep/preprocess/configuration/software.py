@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from collections.abc import Mapping
 
 import h5py
 
@@ -14,6 +15,25 @@ from tts_prep import __version__
 _PACKAGES = ("numpy", "scipy", "librosa", "numba", "soundfile", "soxr")
 
 FUSED_MULTIPLY_ADD = "fused multiply-add"
+
+# What has no package of its own, and the one that brings it.
+_BROUGHT_BY = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader"}
+
+
+def install_line(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Return the command that brings back the versions that a store was made with; empty where no command does.
+
+    Args:
+        old, new: name → version, as `software_versions` gives them, and frontends theirs.
+    """
+    differ = {name: version for name, version in old.items() if new.get(name) != version}
+    if FUSED_MULTIPLY_ADD in differ:
+        return ""
+    packages = [f"{name}=={version}" for name, version in differ.items() if name not in _BROUGHT_BY]
+    steps = [f"pip install {' '.join(packages)}"] if packages else []
+    # It is not known which version of the package has them.
+    steps += [f"a {_BROUGHT_BY[name]} that has {name} {differ[name]}" for name in _BROUGHT_BY if name in differ]
+    return f"to go on with what it was made with: {', '.join(steps)}" if steps else ""
 
 
 def fused_multiply_add() -> str:

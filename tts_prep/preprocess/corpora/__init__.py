@@ -13,8 +13,10 @@ from tts_prep.preprocess.corpora.recordings import read_recordings
 from tts_prep.preprocess.corpora.registry import (
     ENTRY_POINTS,
     READERS,
+    Reader,
     corpus_languages,
     get_reader,
+    import_reader,
     read_corpus,
 )
 from tts_prep.preprocess.corpora.splits import with_splits
@@ -25,9 +27,11 @@ __all__ = [
     "ENTRY_POINTS",
     "READERS",
     "Failure",
+    "Reader",
     "Utterance",
     "corpus_languages",
     "get_reader",
+    "import_reader",
     "read_aishell3",
     "read_baker",
     "read_corpus",

@@ -75,8 +75,8 @@ def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
         return "path"
     if n_fields not in (2, 3):
         raise CorpusError(
-            f"most lines have {n_fields} field{'s' * (n_fields != 1)}, expected 'path|text' or 'path|text|speaker'; "
-            "name the columns with --columns"
+            f"most lines have {n_fields} field{'s' * (n_fields != 1)}, separated by '|', expected 'path|text' or "
+            "'path|text|speaker'; name the columns with --columns; 'tts-prep manifest' reads CSV and TSV"
         )
     columns = [_Column.of(values) for values in zip(*(row for row in rows if len(row) == n_fields), strict=True)]
     names = [""] * n_fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 
 SPEAKER = "ljspeech"
+_OTHER_SEPARATOR = re.compile(r"[\w./-]+[,;\t]\S")
+_HEADER = frozenset(
+    (
+        *("id", "audio", "audio_file", "file", "file_name", "filename", "path", "wav", "speaker"),
+        *("text", "transcript", "transcription", "sentence"),
+        *("normalized", "normalized text", "normalized_text", "text_normalized", "normalized_transcription"),
+    )
+)
 
 
 def read_ljspeech(root: Path) -> Iterator[Utterance | Failure]:
@@ -40,8 +49,14 @@ def _parse(where: str, line: str | Failure) -> Utterance | Failure:
     identifier = fields[0].strip()
     if len(fields) not in (2, 3):
         reason = f"{where}: expected 'id|text|normalized text', found {len(fields)} field{'s' * (len(fields) != 1)}"
+        if _OTHER_SEPARATOR.match(line):
+            reason += "; 'tts-prep manifest' reads fields separated by commas or tabs, below a header"
         return Failure(identifier, where, "corpus", reason)
     if not identifier:
         return Failure("", where, "corpus", f"{where}: expected an id before the first '|', found none")
+    if where.endswith(":1") and _HEADER.issuperset(field.strip().lower() for field in fields):
+        return Failure(
+            identifier, where, "corpus", f"{where}: the names of columns, expected a recording; remove the line"
+        )
     text = fields[2] if len(fields) == 3 and fields[2].strip() else fields[1]
     return Utterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -74,7 +76,10 @@ def get_reader(name: str) -> Reader:
         return READERS[name]
     others = third_party_readers()
     if name not in others:
-        raise ConfigurationError(f"corpus: expected one of {', '.join((*READERS, *others))}, found {name!r}")
+        raise ConfigurationError(
+            f"corpus: expected one of {', '.join((*READERS, *others))}, found {name!r}; give a function of your own by "
+            "--reader MODULE:FUNCTION"
+        )
     try:
         reader: Any = others[name].load()
     except Exception as error:
@@ -86,6 +91,26 @@ def get_reader(name: str) -> Reader:
     return reader  # type: ignore[no-any-return]
 
 
+def import_reader(path: str) -> Reader:
+    """Return the function that ``MODULE:FUNCTION`` names; the working directory is searched too.
+
+    Raises:
+        ConfigurationError: there is no such function.
+    """
+    module, colon, function = path.partition(":")
+    if not (module and colon and function):
+        raise ConfigurationError(f"reader: expected MODULE:FUNCTION, such as my_package:read_mine, found {path!r}")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"reader: {path!r} cannot be loaded ({error})") from error
+    if not callable(found):
+        raise ConfigurationError(f"reader: {path!r} is not a function")
+    return found  # type: ignore[no-any-return]
+
+
 def read_corpus(
     name: str,
     corpus: Path,
@@ -95,6 +120,7 @@ def read_corpus(
     options: Mapping[str, Any] | None = None,
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
+    own: Reader | None = None,
 ) -> tuple[Iterator[Utterance | Failure], Path]:
     """Read a corpus; return its rows and the folder of relative audio paths.
 
@@ -107,11 +133,12 @@ def read_corpus(
         options: options of the reader.
         texts: whether ``filelist`` and ``manifest`` require a column of texts.
         report: called with lines about detected columns and skipped speakers.
+        own: a reader that no package registers; ``name`` is its name in the store.
 
     Raises:
         ConfigurationError: the reader is unknown, or does not accept ``root``.
     """
-    reader = get_reader(name)
+    reader = own or get_reader(name)
     if root is not None and name not in _WITH_ROOT:
         raise ConfigurationError(
             f"root: only {', '.join(_WITH_ROOT)} accept it; recordings of {name!r} are below the corpus"

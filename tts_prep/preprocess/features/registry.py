@@ -27,6 +27,9 @@ An entry point is a function of a `MelConfig` and of settings (strings by name) 
 
 FEATURES: Final = ("pitch", "energy", "durations", "spectrogram")
 
+_OTHER_NAMES: Final = {"f0": "pitch", "duration": "durations", "spec": "spectrogram", "linear": "spectrogram"}
+"""What features are called elsewhere."""
+
 _SETTINGS: Final[Mapping[str, type]] = {
     "pitch": PitchConfig,
     "energy": EnergyConfig,
@@ -88,7 +91,9 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
     others = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in others:
         known = ", ".join([*FEATURES, *sorted(others)])
-        raise ConfigurationError(f"feature: expected one of {known}, found {name!r}")
+        meant = _OTHER_NAMES.get(name.lower())
+        hint = f"; did you mean {meant!r}?" if meant else "; settings follow a colon" if "=" in name else ""
+        raise ConfigurationError(f"feature: expected one of {known}, found {name!r}{hint}")
     try:
         make: Callable[[MelConfig, Mapping[str, str]], Feature] = others[name].load()
         return make(recipe, settings)

@@ -11,6 +11,8 @@ from tts_prep.format.assembly import write_failures
 from tts_prep.format.layout import FAILURES
 from tts_prep.format.shard import ShardHeader
 
+_NO_FILE = "no such file"
+
 
 @dataclass(frozen=True)
 class FailureLimit:
@@ -44,16 +46,23 @@ class FailureLimit:
         return int(self.number * total // 100) if self.is_share else int(self.number)
 
 
-def give_up(store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit) -> None:
-    """Write the failures of shards, in order, and raise a `TooManyFailuresError`."""
+def give_up(
+    store: Path, headers: Sequence[ShardHeader], total: int, allowed: FailureLimit, root: Path | None = None
+) -> None:
+    """Write the failures of shards, in order, and raise a `TooManyFailuresError`.
+
+    Args:
+        root: what audio paths are relative to, where it is known.
+    """
     failures = write_failures(store, headers)
     first = failures[0]
     if len(failures) <= allowed.of(total):
         why = f"all {total} rows failed, but a store needs at least one utterance"
     else:
         why = f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows"
+    # failures.jsonl says nothing of where a corpus lies: its bytes are the same on every machine.
+    where = f"; audio paths are relative to '{root}'" if root and first["reason"].endswith(_NO_FILE) else ""
     raise TooManyFailuresError(
-        f"{why}; the first is "
-        f"{first['id'] or 'without an id'} ({first['stage']}): {first['reason']}; all are in {store / FAILURES}; "
-        "finished shards are kept"
+        f"{why}; the first is {first['id'] or 'without an id'} ({first['stage']}): {first['reason']}{where}; all are "
+        f"in {store / FAILURES}; correct them, or allow more by --max-failures; finished shards are kept"
     )

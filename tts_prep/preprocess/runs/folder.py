@@ -34,6 +34,7 @@ from tts_prep.format.replacement import (
     replacement_folder,
 )
 from tts_prep.preprocess.configuration.records import differences
+from tts_prep.preprocess.configuration.software import install_line
 from tts_prep.preprocess.runs.shards import existing_header
 
 _PURPOSE = ".purpose"
@@ -177,9 +178,12 @@ def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], 
     if preset and audio:
         rest = [difference for difference in settings if difference not in (*audio, *preset)]
         settings = [f"{preset[0]} ({len(audio)} settings of audio)", *rest]
-    differing = settings + list(_compare("software", old, new))
-    if differing:
-        raise StoreError(f"{store}: made with other settings: {'; '.join(differing)}; {what_to_do}")
+    versions = list(_compare("software", old, new))
+    if settings or versions:
+        # Other settings are meant; a newer library seldom is.
+        back = "" if settings else install_line(old["software"], new["software"])
+        to_do = f"{back}, or {what_to_do}" if back else what_to_do
+        raise StoreError(f"{store}: made with other settings: {'; '.join(settings + versions)}; {to_do}")
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from tts_prep.preprocess.runs.folder import (
     made_with,
     remove_extra_shards,
 )
+from tts_prep.preprocess.runs.log import LOG
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, make_plan
@@ -207,7 +208,7 @@ def prepare(
             if not part:
                 if not any(summary.header.rows for summary in summaries):
                     total = sum(plan.n_rows for plan in plans)
-                    give_up(folder, [summary.header for summary in summaries], total, allowed)
+                    give_up(folder, [summary.header for summary in summaries], total, allowed, root)
                 added = {name: _take_over_array(name, store, folder, summaries) for name in arrays}
                 added |= {name: [summary.arrays[name] for summary in summaries] for name in specs}
                 manifest = assemble_store(folder, [(summary.entry, summary.header) for summary in summaries], added)
@@ -361,6 +362,7 @@ def _make_shards(
 ) -> tuple[list[ShardSummary], float]:
     """Make all missing shards. Return all shards, in order, and the seconds spent compiling."""
     total = sum(plan.n_rows for plan in plans)
+    LOG.info("%s: %d rows in %d shards", folder, total, len(plans))
     summaries: list[ShardSummary] = []
     rows = failures = 0
     seconds = made_seconds = compiling = 0.0
@@ -370,12 +372,15 @@ def _make_shards(
             summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
             failures += len(summary.header.failures)
+            LOG.debug("%s: %d rows, %s", summary.entry.file, summary.header.rows, "made" if summary.made else "kept")
+            for failure in summary.header.failures:
+                LOG.warning("left out: %s: %s", failure["id"] or failure["where"], failure["reason"])
             seconds += summary.header.seconds
             made_seconds += summary.header.seconds if summary.made else 0.0
             compiling = max([compiling, summary.compiling, *filter(None, pool.ready_values)])
             progress(Progress(rows + failures, total, seconds, failures, made_seconds, compiling))
             if failures > allowed.of(total):
-                give_up(folder, [done.header for done in sorted(summaries, key=_number)], total, allowed)
+                give_up(folder, [done.header for done in sorted(summaries, key=_number)], total, allowed, recipe.root)
     return sorted(summaries, key=_number), compiling
 
 

@@ -19,7 +19,7 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.corpora import Reader, read_corpus
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.alignments.applying import Alignments
@@ -60,6 +60,7 @@ def repair_store(
     splits: Mapping[str, Path] | None = None,
     ood_texts: Path | None = None,
     alignments: Path | None = None,
+    reader: Reader | None = None,
     jobs: int = 1,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> tuple[Result, list[str]]:
@@ -70,6 +71,7 @@ def repair_store(
 
     Args:
         corpus, root, splits: see `tts_prep.preprocess.corpora.read_corpus`; the same as when the store was made.
+        reader: the reader that made the store, if no package registers it.
         ood_texts: the file of its out-of-domain texts; required if ``ood.h5`` is broken.
         alignments: the folder or CTM file of its alignments; required if they change its shards.
         jobs: the number of worker processes.
@@ -99,7 +101,13 @@ def repair_store(
             )
 
     items, audio_root = read_corpus(
-        config.corpus, corpus, root=root, splits=splits, options=config.options, texts=config.text.has_phonemes
+        config.corpus,
+        corpus,
+        root=root,
+        splits=splits,
+        options=config.options,
+        texts=config.text.has_phonemes,
+        own=reader,
     )
     result = prepare(
         items,

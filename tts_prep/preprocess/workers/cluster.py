@@ -72,7 +72,9 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
         except TtsPrepError:
             raise
         except ValueError as error:
-            raise ConfigurationError(f"backend: joblib has none named {backend.name!r} ({error})") from error
+            raise ConfigurationError(
+                f"backend: neither local nor dask, and joblib has none named {backend.name!r} ({error})"
+            ) from error
         except Exception as error:
             # Every backend has its own exceptions.
             raise WorkerError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -55,6 +56,16 @@ def parse_columns(text: str) -> dict[str, str]:
     return columns
 
 
+_NOT_A_NAME: Final = re.compile(r"\.(wav|flac|mp3|opus|ogg)$|\s.*\s", re.IGNORECASE)
+
+
+def _no_header(names: Collection[str]) -> str:
+    """Return what to do where the names of columns are those of a file, or a sentence."""
+    if any(_NOT_A_NAME.search(name) for name in names):
+        return "; is the first line a recording? 'tts-prep filelist' and 'ljspeech' read lists without a header"
+    return ""
+
+
 def choose_columns(
     where: str, names: Collection[str], wanted: str | None, *, holds_audio: bool, texts: bool = True
 ) -> dict[str, str]:
@@ -83,6 +94,8 @@ def choose_columns(
         if role not in columns and not (holds_audio if role == "audio" else not texts):
             raise ConfigurationError(
                 f"{where}: none of the columns {', '.join(names) or '(none)'} holds the {role}; "
-                f"name it with --columns {role}=COLUMN" + (", or give --frontend none" if role == "text" else "")
+                f"name it with --columns {role}=COLUMN"
+                + (", or give --frontend none" if role == "text" else "")
+                + _no_header(names)
             )
     return columns

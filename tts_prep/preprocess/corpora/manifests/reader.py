@@ -11,6 +11,7 @@ from typing import Any
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.preprocess.corpora.language_names import language_code
 from tts_prep.preprocess.corpora.manifests.columns import choose_columns, parse_columns
 from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
 from tts_prep.preprocess.corpora.manifests.row import Container, Row
@@ -119,6 +120,8 @@ def _utterance(
         value = row.values.get(name)
         column = "language" if name == roles.get("language") else _column_name(name)
         meta[column] = (math.nan if value in (None, "") else float(value)) if numeric else _text(value)
+    if isinstance(language := meta.get("language"), str):
+        meta["language"] = language_code(language)
     text = normalized or _text(values.get("text"))
     speaker = _text(values.get("speaker")) or ANONYMOUS
     return Utterance(

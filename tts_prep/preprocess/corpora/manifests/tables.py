@@ -41,7 +41,10 @@ class Table:
         separator = max(_SEPARATORS, key=header.count)
         names = _fields(header, separator)
         if len(set(names)) != len(names):
-            raise CorpusError(f"{self._path}: a column is repeated in the header: {', '.join(names)}")
+            raise CorpusError(
+                f"{self._path}: a column is repeated in the header: {', '.join(names)}; is the first line a recording?"
+                " 'tts-prep filelist' and 'ljspeech' read lists without a header"
+            )
         for where, line in _records(lines, separator):
             if isinstance(line, Failure):
                 yield line

@@ -6,6 +6,7 @@ load espeak-ng.
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
 import re
 import string
@@ -35,6 +36,15 @@ from tts_prep.preprocess.text.vocab import Vocab
 
 # espeak-ng has no voices of these names; they mean the most common voice of the language.
 _VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
+# What is written for a language and is the code of a country.
+_COUNTRIES = {"jp": "japanese", "cn": "chinese", "kr": "korean", "cz": "czech", "dk": "danish", "gr": "greek"} | {
+    "se": "swedish",
+    "ua": "ukrainian",
+    "us": "english",
+    "gb": "english",
+    "br": "portuguese",
+    "vn": "vietnamese",
+}
 _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
@@ -216,12 +226,36 @@ def _with_word_boundaries(text: str) -> str:
     return _JOINING_MARK.sub(r"\1 ", _CLOSING.sub("", text))
 
 
+def _code(language: str, known: Mapping[str, str]) -> str | None:
+    """Return the code of espeak-ng's voice for a language; None where it has none.
+
+    A locale such as ``pt_BR`` is taken as well, and its region is left out where espeak-ng has one voice for all.
+    """
+    code = language.lower().replace("_", "-")
+    code = _VOICES.get(code, code)
+    exact = {name.lower(): name for name in known}
+    if code in exact:
+        return exact[code]
+    base = code.partition("-")[0]
+    has_regions = any(other.startswith(f"{base}-") for other in known)
+    return base if base in known and not has_regions else None
+
+
 def _no_language(language: str, known: Mapping[str, str]) -> str:
     """Return the error message for an unsupported language, with codes of that name or similar codes."""
-    named = [code for code, name in known.items() if language.lower() in name.lower()]
-    alike = [code for code in sorted(known) if code.split("-")[0] == language.split("-")[0]]
-    if named or alike:
-        return f"language: espeak-ng has no {language!r}; it has {', '.join(sorted(named) or alike)}"
+    plain = language.lower().replace("_", "-")
+    plain = _COUNTRIES.get(plain, plain)
+    codes = sorted(known)
+    # "English" is a word in the name of a transcription of Chinese too.
+    named = [code for code in codes if known[code].lower().split(" ")[0] == plain] or [
+        code for code in codes if plain in known[code].lower()
+    ]
+    found = named or [code for code in codes if code.split("-")[0] == plain.split("-")[0]]
+    if not found:
+        near = difflib.get_close_matches(plain, [name.split(" ")[0].lower() for name in known.values()], 1, 0.8)
+        found = [code for code in codes if near and known[code].lower().split(" ")[0] == near[0]]
+    if found:
+        return f"language: espeak-ng has no {language!r}; it has {', '.join(found)}"
     return f"language: espeak-ng has no {language!r}; 'tts-prep languages' lists its {len(known)} languages"
 
 
@@ -276,11 +310,11 @@ def _make_voice(language: str) -> _Voice:
     library, data = espeak_library()
     EspeakWrapper.set_library(str(library))
     EspeakWrapper.set_data_path(str(data))
-    code = _VOICES.get(language.lower().replace("_", "-"), language)
     try:
         espeak = EspeakWrapper()
         known = {voice.language: voice.name for voice in espeak.available_voices()}
-        if code not in known:
+        code = _code(language, known)
+        if code is None:
             raise ConfigurationError(_no_language(language, known))
         return _Voice(espeak, code)
     except OSError as error:

@@ -29,7 +29,7 @@ def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...]:
         return value
     path = folder / value
     if not path.exists():
-        near = difflib.get_close_matches(value, (*TABLES, AUTO), 1)
+        near = difflib.get_close_matches(value.lower(), (*TABLES, AUTO), 1)
         hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
         raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
     symbols = read_symbols(path)

@@ -1,0 +1,103 @@
+"""What is printed beside results: ``--quiet``, ``--verbose``, the library's log, colours, and help in groups."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from commands import run
+from corpora import TEXTS, write_ljspeech
+
+from tts_prep.cli.main import cli
+from tts_prep.preprocess.configuration.settings import configure
+from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.runs.prepare import prepare
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    corpus = write_ljspeech(tmp_path_factory.mktemp("c") / "corpus", TEXTS[:3])
+    (corpus / "wavs/S-0001.wav").unlink()
+    return corpus
+
+
+MAKE = ("--frontend", "characters", "--jobs", 1, "--max-failures", 1, "--shard-utterances", 2)
+
+
+def test_a_quiet_command_prints_errors_only(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    assert run(capsys, "ljspeech", corpus, store, *MAKE, "-q") == (0, "", "")
+    assert run(capsys, "verify", store, "--quiet") == (0, "", "")
+    status, out, err = run(capsys, "ljspeech", corpus, store, *MAKE, "-q", "--language", "de")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    status, _, err = run(capsys, "verify", store, "-q", "-v")
+    assert (status, "--quiet and --verbose exclude each other" in err) == (2, True)
+
+
+def test_a_verbose_command_names_the_rows_that_are_left_out(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    left_out = "left out: S-0001: wavs/S-0001.wav: no such file"
+    status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "a", *MAKE, "-v")
+    assert (status, err.splitlines()) == (0, [f"{tmp_path / 'a'}: 3 rows in 2 shards", left_out])
+    assert "2 utterances" in out
+    _, _, err = run(capsys, "ljspeech", corpus, tmp_path / "b", *MAKE, "-vv")
+    assert [line for line in err.splitlines() if line.startswith("shards/")] == [
+        "shards/00000.h5: 1 rows, made",
+        "shards/00001.h5: 1 rows, made",
+    ]
+    # The option is of one command, not of the process.
+    _, _, err = run(capsys, "ljspeech", corpus, tmp_path / "c", *MAKE)
+    assert left_out not in err
+
+
+def test_the_library_logs_without_printing(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, corpus: Path, tmp_path: Path
+) -> None:
+    items, root = read_corpus("ljspeech", corpus)
+    config = configure("ljspeech", settings={"text": {"frontend": "characters"}})
+    with caplog.at_level(logging.INFO, "tts_prep"):
+        prepare(items, root, tmp_path / "store", config, max_failures=1)
+    assert [(record.name, record.levelname) for record in caplog.records] == [
+        ("tts_prep", "INFO"),
+        ("tts_prep", "WARNING"),
+    ]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("variables", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_an_error_is_red_in_a_terminal_unless_no_color_is_set(variables: dict[str, str], colored: bool) -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | variables
+    command = [sys.executable, "-m", "tts_prep", "info", "/no/such/store"]
+    done = subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, check=False)
+    os.close(theirs)
+    text = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 1
+    assert text.startswith("\x1b[31m\x1b[1mtts-prep: error:\x1b[0m" if colored else "tts-prep: error: ")
+    assert ("\x1b" in text) == colored
+
+
+def test_an_error_that_is_piped_has_no_colors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "\x1b" not in run(capsys, "info", "/no/such/store")[2]
+
+
+def test_help_has_every_command_and_every_option_once(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "--help")
+    names = re.findall(r"^  ([a-z][a-z0-9-]+)  ", out, re.MULTILINE)
+    assert sorted(names) == sorted(cli.list_commands(click.Context(cli)))
+    _, out, _ = run(capsys, "ljspeech", "--help")
+    titles = re.findall(r"^(\w.*):$", out, re.MULTILINE)
+    assert titles == ["The corpus", "Mels", "Texts", "Features", "The store", "The run"]
+    command = cli.commands["ljspeech"]
+    own = [option for option in command.params if isinstance(option, click.Option)]
+    described = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", out, re.MULTILINE)
+    assert sorted(described) == sorted([*(max(option.opts, key=len) for option in own), "--help"])

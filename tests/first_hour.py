@@ -1,0 +1,447 @@
+"""Mistakes of a first hour: what is done, what is said, what to do. They make docs/first-hour.md.
+
+    python tests/first_hour.py > docs/first-hour.md
+
+A mistake is a line of one of the functions below.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import soundfile
+from bad_inputs import World, _plain, world
+from corpora import record, speech_like, write_libritts
+from stores import edit_manifest
+
+from tts_prep.cli import progress
+from tts_prep.cli.main import main
+from tts_prep.errors import TtsPrepError
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.preprocess.configuration.settings import configure
+from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.runs.prepare import prepare
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake.
+
+    Attributes:
+        title: what is wrong, as a heading.
+        use: what is typed: a command without ``tts-prep``, or a line of Python that begins with ``>>> ``.
+        advice: what it means and what to do, beyond what the message says.
+        breaking: makes it so.
+        call: what the line of Python does.
+    """
+
+    title: str
+    use: str
+    advice: str
+    breaking: Callable[[World], object] = field(default=lambda _: None)
+    call: Callable[[World], object] | None = None
+
+
+MAKE = "ljspeech CORPUS NEW --jobs 1"
+
+
+def mistakes() -> dict[str, tuple[Mistake, ...]]:
+    """Return the mistakes by chapter."""
+    return {
+        "Where the corpus is": _places(),
+        "What is in the corpus": _contents(),
+        "Lists and manifests": _lists(),
+        "Mel settings": _settings(),
+        "Languages and texts": _languages(),
+        "Runs": _runs(),
+        "Stores": _stores(),
+        "Training code": _training(),
+    }
+
+
+def _places() -> tuple[Mistake, ...]:
+    return (
+        Mistake(
+            "The archive is not unpacked",
+            "ljspeech LJSpeech-1.1.tar.bz2 NEW",
+            "`tar xf LJSpeech-1.1.tar.bz2`, then give the folder. Only `tts-prep manifest` reads archives: the tar "
+            "files of WebDataset and Emilia.",
+            _archive,
+        ),
+        Mistake("A file in place of the folder", "ljspeech CORPUS/metadata.csv NEW", "CORPUS is the corpus's root."),
+        Mistake("The folder above", "ljspeech DOWNLOADS NEW", "", _one_down),
+        Mistake("The folder below", "ljspeech CORPUS/wavs NEW", ""),
+        Mistake(
+            "Another corpus's command",
+            "vctk CORPUS NEW",
+            "[CORPORA.md](CORPORA.md) says which folders and files each command expects.",
+        ),
+        Mistake("Corpus and store swapped", "ljspeech NEW CORPUS", "Nothing was changed in the corpus."),
+        Mistake("No command", "CORPUS NEW", ""),
+        Mistake("A command that is not there", "prepare CORPUS NEW", ""),
+        Mistake(
+            "The store in the corpus",
+            "ljspeech CORPUS CORPUS/store --jobs 1",
+            "A note, and the store is made. Readers that search folders may take it for a part of the corpus later: "
+            "rather give a path outside.",
+        ),
+        Mistake("A subset as the corpus", "libritts LIBRITTS/train-clean-100 NEW", "", _libritts),
+        Mistake("A subset that is not there", "libritts LIBRITTS NEW --subset train-clean-360", "", _libritts),
+    )
+
+
+def _contents() -> tuple[Mistake, ...]:
+    return (
+        Mistake(
+            "A recording is missing",
+            MAKE,
+            "With four rows, 1 % is none. Bring the file, remove the row, or give `--max-failures 1`: the row is then "
+            "left out, and stays in `failures.jsonl`. The same command goes on where it stopped.",
+            lambda w: (w.corpus / "wavs/S-0001.wav").unlink(),
+        ),
+        Mistake(
+            "Recordings of another format",
+            MAKE,
+            "`ljspeech` reads `wavs/<id>.wav`. For FLAC, MP3, Opus and others, write a list with the true names, and "
+            "give it to `tts-prep filelist` or `manifest`.",
+            _flac,
+        ),
+        Mistake("Ids with a suffix", MAKE, "Remove `.wav` from the first field.", _suffixes),
+        Mistake("Commas in place of bars", MAKE, "", lambda w: _separator(w, ",")),
+        Mistake("A header", MAKE, "", _header),
+        Mistake(
+            "Recordings that are cut",
+            MAKE,
+            "Mostly a copy that was interrupted: bring the recording again.",
+            lambda w: (w.corpus / "wavs/S-0001.wav").write_bytes((w.corpus / "wavs/S-0001.wav").read_bytes()[:5000]),
+        ),
+        Mistake("A row without a text", MAKE, "", lambda w: w.row("S-0000b||")),
+    )
+
+
+def _lists() -> tuple[Mistake, ...]:
+    return (
+        Mistake(
+            "Paths relative to another folder",
+            "filelist LIST NEW --jobs 1",
+            "`--root CORPUS/wavs`: paths are relative to the folder of the list otherwise.",
+            lambda w: w.write("LIST", "S-0000.wav|One two.\nS-0001.wav|Three four.\n"),
+        ),
+        Mistake(
+            "Paths of another machine",
+            "filelist LIST NEW --jobs 1",
+            "Make them relative to the folder of the recordings (`sed 's|/home/me/data/||' LIST`), and give that as "
+            "`--root`. Of `DUMMY1/…` in VITS's lists, the name alone is looked up below `--root` already.",
+            lambda w: w.write("LIST", "/home/me/data/a.wav|One two.\n/home/me/data/b.wav|Three four.\n"),
+        ),
+        Mistake(
+            "A list with commas",
+            "filelist LIST NEW",
+            "",
+            lambda w: w.write("LIST", "S-0000.wav,One two.\nS-0001.wav,Three four.\n"),
+        ),
+        Mistake(
+            "A manifest without a header",
+            "manifest LIST.csv NEW",
+            "",
+            lambda w: w.write("LIST.csv", "S-0000.wav,One two three.\nS-0001.wav,Three four.\n"),
+        ),
+        Mistake(
+            "Columns of other names",
+            "manifest LIST.csv NEW",
+            "`--columns text=words`. Known names are in [CORPORA.md](CORPORA.md#manifests).",
+            lambda w: w.write("LIST.csv", "file,words\nS-0000.wav,One two.\n"),
+        ),
+    )
+
+
+def _settings() -> tuple[Mistake, ...]:
+    return (
+        Mistake("A preset, written otherwise", f"{MAKE} --preset HiFiGAN", ""),
+        Mistake(
+            "Two presets",
+            f"{MAKE} --preset vocos --config hifigan.toml",
+            "A file that `tts-prep presets hifigan` printed names its preset.",
+            lambda w: w.write("hifigan.toml", 'preset = "hifigan"\n'),
+        ),
+        Mistake(
+            "A checkpoint as the vocoder's configuration",
+            f"{MAKE} --vocoder-config generator.pth",
+            "`config.json` lies beside the checkpoint.",
+            lambda w: w.write("generator.pth", b"PK\x03\x04\x9d"),
+        ),
+        Mistake("Kilohertz", f"{MAKE} --sample-rate 22.05k", "`--sample-rate 22050`."),
+        Mistake(
+            "Recordings below the preset's rate",
+            f"{MAKE} --preset vocos",
+            "A note, and the store is made. Its mels have nothing above half the rate of the recordings, where those "
+            "that the vocoder was trained on have; a preset of that rate fits better.",
+        ),
+        Mistake("A feature by its short name", f"{MAKE} --feature f0", ""),
+        Mistake("A feature's setting without its name", f"{MAKE} --feature pitch=80", "`--feature pitch:floor=80`."),
+        Mistake("A table in other letters", f"{MAKE} --symbols StyleTTS2", "`tts-prep symbols` lists them."),
+    )
+
+
+def _languages() -> tuple[Mistake, ...]:
+    return (
+        Mistake("A language by its name", f"{MAKE} --language german", "`--language de`."),
+        Mistake("English by its name", f"{MAKE} --language English", "`--language en-us` is the default."),
+        Mistake("A country for a language", f"{MAKE} --language jp", ""),
+        Mistake(
+            "German under English",
+            MAKE,
+            "A remark after the run, with how often and where first: `--language de` makes it again as German.",
+            lambda w: _texts(w, "Das ist nicht der Weg, und wir gehen auch nicht mit."),
+        ),
+        Mistake("Chinese under English", MAKE, "`--language zh`.", lambda w: _texts(w, "今天天气很好。")),
+        Mistake("English under Chinese", f"{MAKE} --language zh", "Leave out `--language`."),
+        Mistake(
+            "Phonemes as texts",
+            MAKE,
+            "A note, and the store is made, of what espeak-ng reads in these letters. `--frontend phonemes` takes the "
+            "symbols as they stand.",
+            lambda w: _texts(w, "kˈɔːl miː ˈɪʃmeɪəl."),
+        ),
+        Mistake(
+            "Texts as phonemes",
+            f"{MAKE} --frontend phonemes",
+            "A note, and the store is made of the letters. Leave out `--frontend`.",
+            lambda w: _texts(w, "Good morning."),
+        ),
+        Mistake("A frontend of another system", f"{MAKE} --frontend g2p_en", "`arpabet` gives the same symbols."),
+    )
+
+
+def _runs() -> tuple[Mistake, ...]:
+    return (
+        Mistake("A mistyped option", f"{MAKE} --overwite", ""),
+        Mistake("A part that is not there", f"{MAKE} --part 3/2", "Parts are counted from 1."),
+        Mistake("A list without a name", f"{MAKE} --split valid.txt", "`--split valid=valid.txt`."),
+        Mistake(
+            "Other settings than the store's",
+            "ljspeech CORPUS STORE --jobs 1 --preset hifigan",
+            "A store has one recipe. Another path keeps both.",
+            _made,
+        ),
+        Mistake(
+            "A library that is newer than the store",
+            "ljspeech CORPUS STORE --jobs 1",
+            "Another version may compute other values, so one store is made with one version. After the command in the "
+            "message the run goes on; `--overwrite` begins again with the new version.",
+            _upgraded,
+        ),
+        Mistake(
+            "A repair without the reader",
+            "verify STORE --repair CORPUS",
+            "A store made from Python by a function of your own has its name only.",
+            _own_reader,
+        ),
+    )
+
+
+def _stores() -> tuple[Mistake, ...]:
+    return (
+        Mistake("The corpus in place of the store", "info CORPUS", ""),
+        Mistake("A mistyped store", "info SOTRE", ""),
+        Mistake("The manifest in place of the store", "info STORE/manifest.json", ""),
+        Mistake("A store that is not finished", "info STORE", "", lambda w: (w.store / "manifest.json").unlink()),
+        Mistake("A report into a folder that is not there", "report STORE -o reports/store.html", ""),
+        Mistake("Batches below the longest utterance", "plan STORE --max-frames 5", "`dataset.filter` leaves it out."),
+        Mistake("An export that needs waveforms", "export STORE OUT --to nemo", ""),
+        Mistake("Pitch without recordings", "add STORE --feature pitch", "", _made),
+    )
+
+
+def _training() -> tuple[Mistake, ...]:
+    return (
+        Mistake(
+            "More to validate on than there is",
+            '>>> UtteranceDataset("STORE").split(100)',
+            "A share, such as `split(0.05)`, fits every size.",
+            call=lambda w: UtteranceDataset(w.store).split(100),
+        ),
+        Mistake(
+            "`and` between columns",
+            '>>> UtteranceDataset("STORE").filter(lambda m: m.seconds > 1 and m.seconds < 9)',
+            "`(m.seconds > 1) & (m.seconds < 9)`.",
+            call=lambda w: UtteranceDataset(w.store).filter(lambda m: m.seconds > 1 and m.seconds < 9),
+        ),
+        Mistake(
+            "A column of another name",
+            '>>> UtteranceDataset("STORE").sort("duration")',
+            "`seconds` is the duration of a recording, `n_frames` of its mel.",
+            call=lambda w: UtteranceDataset(w.store).sort("duration"),
+        ),
+        Mistake(
+            "A path in place of the dataset",
+            '>>> DataLoader("STORE")',
+            "",
+            call=lambda w: DataLoader("STORE"),
+        ),
+        Mistake(
+            "The dataset in place of its lengths",
+            '>>> LengthBucketBatchSampler(UtteranceDataset("STORE"), max_frames=9)',
+            "",
+            call=lambda w: LengthBucketBatchSampler(UtteranceDataset(w.store), max_frames=9),
+        ),
+        Mistake(
+            "The sampler of another dataset",
+            ">>> DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, batch_size=2))",
+            "`train.n_frames`: positions are those of the dataset that is loaded.",
+            call=_other_sampler,
+        ),
+        Mistake(
+            "A field of another name",
+            ">>> batch.mels",
+            "A batch has `mel`, `phonemes`, `waveform` and their `…_lengths`.",
+            call=lambda w: next(iter(DataLoader(UtteranceDataset(w.store)))).mels,
+        ),
+        Mistake(
+            "Tensors by another name",
+            '>>> DataLoader(dataset, output="pt")',
+            "",
+            call=lambda w: DataLoader(UtteranceDataset(w.store), output="pt"),  # type: ignore[call-overload]
+        ),
+    )
+
+
+def _archive(world: World) -> None:
+    with tarfile.open(world.root / "LJSpeech-1.1.tar.bz2", "w:bz2") as archive:
+        archive.add(world.corpus, "LJSpeech-1.1")
+
+
+def _one_down(world: World) -> None:
+    (world.root / "DOWNLOADS").mkdir()
+    world.corpus.rename(world.root / "DOWNLOADS/LJSpeech-1.1")
+
+
+def _libritts(world: World) -> None:
+    write_libritts(world.root / "LIBRITTS")
+    record(world.root / "LIBRITTS/train-clean-100/100/1/100_1_000001.wav")
+
+
+def _flac(world: World) -> None:
+    for path in (world.corpus / "wavs").glob("*.wav"):
+        soundfile.write(path.with_suffix(".flac"), *soundfile.read(path))
+        path.unlink()
+
+
+def _suffixes(world: World) -> None:
+    path = world.corpus / "metadata.csv"
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("".join(line.replace("|", ".wav|", 1) + "\n" for line in lines), "utf-8")
+
+
+def _separator(world: World, separator: str) -> None:
+    path = world.corpus / "metadata.csv"
+    path.write_text(path.read_text("utf-8").replace("|", separator), "utf-8")
+
+
+def _header(world: World) -> None:
+    path = world.corpus / "metadata.csv"
+    path.write_text("id|text|normalized_text\n" + path.read_text("utf-8"), "utf-8")
+
+
+def _texts(world: World, text: str) -> None:
+    for path in (world.corpus / "wavs").iterdir():
+        path.unlink()
+    rows = []
+    for number in range(2):
+        soundfile.write(world.corpus / f"wavs/{number}.wav", speech_like(0.3, number), 22050)
+        rows.append(f"{number}|{text}|{text}\n")
+    (world.corpus / "metadata.csv").write_text("".join(rows), "utf-8")
+
+
+def _made(world: World, name: str = "ljspeech") -> None:
+    shutil.rmtree(world.store)
+    items, root = read_corpus("ljspeech", world.corpus)
+    prepare(items, root, world.store, configure(name))
+
+
+def _upgraded(world: World) -> None:
+    _made(world)
+    edit_manifest(world.store, lambda m: (m["software"].update(soxr="0.4.0"), m.update(plan="0" * 64)))
+
+
+def _own_reader(world: World) -> None:
+    _made(world, "mine")
+    (world.store / "shards/00000.h5").unlink()
+
+
+def _other_sampler(world: World) -> None:
+    dataset = UtteranceDataset(world.store)
+    _, train = dataset.split(2)
+    DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, batch_size=2))
+
+
+def said(mistake: Mistake, folder: Path) -> str:
+    """Return what is said: the error, or the notes and remarks of a run that goes on, paths as in the mistakes."""
+    with world(folder) as place:
+        mistake.breaking(place)
+        if mistake.call:
+            try:
+                mistake.call(place)
+            except (TtsPrepError, AttributeError) as error:
+                return f"{type(error).__name__}: {_plain(str(error), folder)}"
+            return ""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            contextlib.suppress(SystemExit),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            main(mistake.use.split())
+        if err.getvalue():
+            # The version that is installed.
+            message = re.sub(r"and [\d.]+ now", "and … now", _plain(err.getvalue(), folder))
+            return f"tts-prep: error: {message}"
+        remarks = (line for line in out.getvalue().splitlines() if line.startswith("note: ") or " × 2" in line)
+        return "\n".join(_plain(line, folder) for line in remarks)
+
+
+def rows() -> Iterator[tuple[str, Mistake, str]]:
+    """Yield chapter, mistake and what is said."""
+    with tempfile.TemporaryDirectory() as folder:
+        for chapter, found in mistakes().items():
+            for number, mistake in enumerate(found):
+                path = Path(folder) / f"{chapter}-{number}".replace(" ", "-")
+                yield chapter, mistake, said(mistake, path)
+                shutil.rmtree(path)
+
+
+def page(found: Iterable[tuple[str, Mistake, str]]) -> str:
+    """Return docs/first-hour.md."""
+    lines = [
+        "# The first hour: mistakes and their messages",
+        "",
+        "What is easily mistyped or misunderstood at first, what tts-prep says, and what to do. The messages come from",
+        "`tests/first_hour.py`, and a test compares them. [ERRORS.md](ERRORS.md) has further bad inputs, one a line.",
+        "",
+        "An error has exit status 1 where something failed, 2 for wrong usage; a note ends nothing.",
+    ]
+    last = ""
+    for chapter, mistake, message in found:
+        if chapter != last:
+            lines += ["", f"## {chapter}"]
+            last = chapter
+        use = mistake.use if mistake.use.startswith(">>>") else f"$ tts-prep {mistake.use}"
+        lines += ["", f"### {mistake.title}", "", "```text", use, *message.splitlines(), "```"]
+        if mistake.advice:
+            lines += ["", mistake.advice]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    # No lines of progress, however slow the machine is.
+    progress._PLAIN_INTERVAL = math.inf
+    print(page(rows()), end="")

@@ -1,0 +1,82 @@
+"""Help whose options, and whose commands, stand in named groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import click
+
+_OPTION_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "The corpus": ("root", "columns", "mic", "subsets", "splits", "limit"),
+    "Mels": (
+        *("preset", "vocoder_config", "config", "sample_rate", "n_fft", "win_length", "hop_length", "n_mels"),
+        *("fmin", "fmax", "channel"),
+        *("peak", "highpass", "trim_db", "trim_vad", "trim_margin", "loudness", "limiter"),
+    ),
+    "Texts": (
+        *(
+            "text",
+            "frontend",
+            "language",
+            "normalize",
+            "symbols",
+            "ends",
+            "blanks",
+            "unknown",
+            "punctuation",
+            "ood_texts",
+        ),
+    ),
+    "Features": ("features", "alignments", "arrays"),
+    "The store": ("dtype", "waveform", "shard_utterances", "overwrite", "update"),
+    "The run": ("jobs", "backend", "scheduler", "part", "max_failures", "quiet", "verbose", "debug", "help"),
+}
+"""Title → names of options, in the order of the help."""
+
+_SENTENCE: Final = 200
+"""Most characters of what a command is described with in a list: more than a sentence has."""
+
+
+class GroupedCommand(click.Command):
+    """A command whose help has its options in groups; those in no group come with the first one."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in groups."""
+        group_of = {name: title for title, names in _OPTION_GROUPS.items() for name in names}
+        first = next(iter(_OPTION_GROUPS))
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in _OPTION_GROUPS}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record is not None:
+                # The name of --help is the version of click's.
+                name = "help" if "--help" in option.opts else option.name or ""
+                found[group_of.get(name, first)].append(record)
+        for title, records in found.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def write_command_groups(
+    ctx: click.Context,
+    formatter: click.HelpFormatter,
+    group: click.Group,
+    titles: Mapping[str, Iterable[str]],
+) -> None:
+    """Write the commands of a group below titles; those in none come below the first one.
+
+    Args:
+        titles: title → names of commands.
+    """
+    found = {title: list(names) for title, names in titles.items()}
+    known = {name for names in found.values() for name in names}
+    next(iter(found.values())).extend(name for name in group.list_commands(ctx) if name not in known)
+    width = max(len(name) for names in found.values() for name in names)
+    for title, names in found.items():
+        commands = ((name, group.get_command(ctx, name)) for name in names)
+        with formatter.section(title):
+            # Sentences are wrapped, not cut.
+            formatter.write_dl(
+                [(f"{name:<{width}}", command.get_short_help_str(_SENTENCE)) for name, command in commands if command]
+            )

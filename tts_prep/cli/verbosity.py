@@ -1,0 +1,62 @@
+"""``--quiet`` and ``--verbose``: what a command that runs long prints beside errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_KEY = "tts_prep.verbosity"
+
+
+def verbosity_options(function: F) -> F:
+    """Add ``--quiet`` and ``--verbose``; the function gets neither, `say` and `make_progress` do what they ask for."""
+    quiet = click.option(
+        "--quiet", "-q", is_flag=True, expose_value=False, callback=_set_quiet, help="Print errors only."
+    )
+    verbose = click.option(
+        "--verbose",
+        "-v",
+        count=True,
+        expose_value=False,
+        callback=_set_verbose,
+        help="Print what is done, and rows that are left out; twice for every shard.",
+    )
+    return quiet(verbose(function))
+
+
+def say(line: str) -> None:
+    """Print a line on stdout, unless the command is to be quiet."""
+    if not is_quiet():
+        click.echo(line)
+
+
+def is_quiet() -> bool:
+    """Return whether the running command is to print errors only."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(_KEY, 0) < 0)
+
+
+def _set_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        if context.meta.get(_KEY, 0) > 0:
+            raise click.UsageError("--quiet and --verbose exclude each other.", context)
+        context.meta[_KEY] = -1
+
+
+def _set_verbose(context: click.Context, _: click.Parameter, value: int) -> None:
+    if value:
+        if context.meta.get(_KEY, 0) < 0:
+            raise click.UsageError("--quiet and --verbose exclude each other.", context)
+        context.meta[_KEY] = value
+        context.with_resource(_printing_log(value))
+
+
+def _printing_log(verbosity: int) -> Any:
+    # Commands that print no log need no logging.
+    from tts_prep.cli.log import printing_log
+
+    return printing_log(verbosity)

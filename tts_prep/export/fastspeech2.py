@@ -1,0 +1,97 @@
+"""What ming024/FastSpeech2's ``preprocess.py`` leaves behind and its ``Dataset`` reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.export.rows import export_rows, file_name
+from tts_prep.loader import UtteranceDataset
+from tts_prep.loader.recipes.fastspeech2 import Dataset
+
+_SPLIT = "split"
+_VALIDATION = re.compile(r"val|dev|test", re.IGNORECASE)
+_MAX_VALIDATION = 512
+"""ming024's ``val_size``."""
+_NOT_IN_BRACES = re.compile(r"[\s{}|]")
+
+
+def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
+    """Write ``mel/``, ``pitch/``, ``energy/``, ``duration/``, and the lists; yield the paths of complete files.
+
+    Arrays are ``{speaker}-{mel|pitch|energy|duration}-{name}.npy``: mel [n_frames, n_mels] float32; pitch and energy
+    [n_phonemes] float64, means over phones less the mean and divided by the standard deviation of the whole store;
+    durations [n_phonemes] int64. ``train.txt`` and ``val.txt`` have ``name|speaker|{phones}|text``, without the ``@``
+    that marks phones in FastSpeech2's table. Rows go to ``val.txt`` by the column ``split``; in a store without one, a
+    random twentieth does, at most 512.
+
+    Raises:
+        ConfigurationError: the store lacks pitch, energy or durations, or a symbol cannot stand between braces.
+    """
+    examples = Dataset(dataset)
+    phones = _phones(dataset)
+    names = _names(dataset.speakers)
+    is_validation = _validation(dataset)
+    for kind in ("mel", "pitch", "energy", "duration"):
+        (folder / kind).mkdir(parents=True)
+    lines: dict[str, list[str]] = {"train.txt": [], "val.txt": []}
+    for position, row in enumerate(export_rows(dataset)):
+        example = examples.get_example(position)
+        speaker = names[row.utterance.speaker]
+        # Its Dataset looks for files by the name in the list; preprocess.py cuts names at the first dot.
+        name = row.name.replace(".", "_")
+        for kind in ("mel", "pitch", "energy", "duration"):
+            path = folder / kind / f"{speaker}-{kind}-{name}.npy"
+            np.save(path, example[kind], allow_pickle=False)
+            yield path
+        spoken = " ".join(phones[i] for i in example["text"].tolist())
+        text = " ".join(row.utterance.text.replace("|", " ").split())
+        lines["val.txt" if is_validation[position] else "train.txt"].append(f"{name}|{speaker}|{{{spoken}}}|{text}\n")
+    contents = {name: "".join(rows) for name, rows in lines.items()}
+    contents["speakers.json"] = json.dumps({names[speaker]: code for code, speaker in enumerate(dataset.speakers)})
+    contents["stats.json"] = json.dumps({name: list(found) for name, found in examples.statistics.items()})
+    for name, content in contents.items():
+        (folder / name).write_text(content, encoding="utf-8")
+        yield folder / name
+
+
+def _phones(dataset: UtteranceDataset) -> dict[int, str]:
+    """Return id → what stands between braces, of the symbols that occur."""
+    used = np.unique(np.concatenate([utterance.phonemes for utterance in dataset])).tolist()
+    phones = {i: dataset.symbols[i].removeprefix("@") for i in used}
+    for phone in phones.values():
+        if not phone or _NOT_IN_BRACES.search(phone):
+            raise ConfigurationError(
+                f"{dataset.path}: FastSpeech2's lists hold phones separated by spaces, and the symbol {phone!r} cannot "
+                "be one; make the store with --symbols fastspeech2 and phones of an alignment, or --frontend arpabet"
+            )
+    return phones
+
+
+def _names(speakers: tuple[str, ...]) -> dict[str, str]:
+    """Return speaker → a name that can be part of a file's, different for each."""
+    names: dict[str, str] = {}
+    for speaker in speakers:
+        name = file_name(speaker)
+        names[speaker] = name if name not in names.values() else f"{name}_{len(names)}"
+    return names
+
+
+def _validation(dataset: UtteranceDataset) -> npt.NDArray[np.bool_]:
+    """Return which utterances are to validate on, [n]."""
+    if _SPLIT in dataset.columns:
+        values: Any = dataset.columns[_SPLIT]
+        found = np.array([bool(_VALIDATION.match(value)) for value in values])
+        if found.any():
+            return found
+    size = min(_MAX_VALIDATION, len(dataset) // 20)
+    chosen = np.zeros(len(dataset), np.bool_)
+    chosen[dataset.split(size, seed=0)[0].indices] = True
+    return chosen

@@ -1,0 +1,41 @@
+"""Which corpus a folder looks like: for the error of a command that was given another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+_FILES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "ljspeech": (("metadata.csv", "wavs"),),
+    "vctk": (("txt", "wav48*"),),
+    "libritts": (("train-*",), ("dev-*",), ("test-*",)),
+    "kaldi": (("wav.scp", "text"), ("idx2wav", "idx2*text")),
+    "manifest": (("*.parquet",), ("data/*.parquet",), ("*.arrow",), ("*.jsonl",), ("*.jsonl.gz",), ("*.tar",)),
+}
+"""Command → the files of which a folder holds all, in one of several ways."""
+_ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip", ".7z")
+
+
+def likely_commands(folder: Path) -> list[str]:
+    """Return the commands that read corpora of a folder's layout, none where there is no such folder."""
+    if not folder.is_dir():
+        return []
+    return [
+        command
+        for command, layouts in _FILES.items()
+        if any(all(any(folder.glob(pattern)) for pattern in layout) for layout in layouts)
+    ]
+
+
+def what_it_is(reader: str, corpus: Path) -> str:
+    """Return what a path is that a reader takes for no corpus of its own; empty where that cannot be told."""
+    if corpus.is_file():
+        if corpus.name.lower().endswith(_ARCHIVES):
+            return f"{corpus} is an archive: unpack it, and give the folder"
+        known = reader != "manifest" and reader in likely_commands(corpus.parent)
+        return f"{corpus} is a file: give its folder {corpus.parent}" if known else ""
+    if reader != "manifest" and reader in likely_commands(corpus.absolute().parent):
+        return f"give {corpus.parent}"
+    commands = [command for command in likely_commands(corpus) if command != reader]
+    return f"{corpus} looks like a corpus for 'tts-prep {commands[0]}'" if commands else ""
