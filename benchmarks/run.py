@@ -3,8 +3,8 @@
     python benchmarks/run.py [--peer-python PYTHON] [--only NAME ...] [--list]
 
 ``--list`` prints the commands. Each writes ``benchmarks/results/NAME.json``; leave the machine alone meanwhile. Without
-``--peer-python`` the peers are left out; theirs is an environment with torch, lhotse, datasets, webdataset,
-mosaicml-streaming, grain, array_record, librosa, soundfile, soxr, joblib, phonemizer and espeakng-loader.
+``--peer-python`` the peers are left out; theirs is an environment with torch, lhotse, datasets, webdataset, grain,
+array_record, mosaicml-streaming and torchvision, librosa, soundfile, soxr, joblib, phonemizer and espeakng-loader.
 """
 
 from __future__ import annotations
@@ -53,13 +53,18 @@ def main() -> None:
     chosen = commands(options.peer_python)
     if options.only:
         chosen = {name: chosen[name] for name in options.only}
+    failed: list[str] = []
     for name, script in chosen.items():
         file, *arguments = shlex.split(script)
         print(f"python benchmarks/{script} --result {name}", flush=True)
         if not options.list:
-            subprocess.run([sys.executable, str(HERE / file), *arguments, "--result", name], check=True)
+            done = subprocess.run([sys.executable, str(HERE / file), *arguments, "--result", name])
+            # One that fails costs its own table only.
+            failed += [name] if done.returncode else []
     if not options.list:
         subprocess.run([sys.executable, str(HERE / "page.py")], check=True)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
