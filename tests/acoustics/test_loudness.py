@@ -16,6 +16,14 @@ def rising_noise(seconds: float, sample_rate: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=n) * np.geomspace(0.001, 0.2, n)
 
 
+def recursive(b: tuple[float, ...], a: tuple[float, ...], samples: np.ndarray) -> np.ndarray:
+    """Return y of a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + b[2] x[n - 2] - a[1] y[n - 1] - a[2] y[n - 2]."""
+    x, y = [0.0, 0.0, *samples.tolist()], [0.0, 0.0]
+    for n in range(2, len(x)):
+        y.append((b[0] * x[n] + b[1] * x[n - 1] + b[2] * x[n - 2] - a[1] * y[n - 1] - a[2] * y[n - 2]) / a[0])
+    return np.array(y[2:])
+
+
 def test_the_filters_at_48_khz_are_those_of_the_recommendation() -> None:
     for found, expected in zip(k_weighting(48_000), (SHELF, PASS), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -30,11 +38,9 @@ def test_a_full_scale_sine_at_997_hz_has_minus_3_01_lufs(sample_rate: int) -> No
 
 @pytest.mark.parametrize("sample_rate", [8_000, 22_050, 48_000])
 def test_the_weighted_samples_are_those_of_the_recursive_filters(sample_rate: int) -> None:
-    from scipy.signal import lfilter
-
-    expected = samples = rising_noise(2.3, sample_rate)
+    expected = samples = rising_noise(0.3, sample_rate)
     for b, a in k_weighting(sample_rate):
-        expected = lfilter(b, a, expected)
+        expected = recursive(b, a, expected)
     np.testing.assert_allclose(k_weighted(samples, sample_rate), expected, atol=1e-6)
 
 

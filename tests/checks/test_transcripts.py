@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,15 @@ def test_transcripts_that_are_all_shifted_are_a_note_and_flag_nothing(store: Pat
     fits, separation = text_fits(compared, np.zeros(N, np.int64))
     assert np.isnan(fits).all()
     assert separation < 2
+
+
+def test_noise_is_reason_enough_where_speech_cannot_be_heard(store: Path) -> None:
+    measures = measure(UtteranceDataset(store))
+    columns = {**measures.columns, "snr": np.full(N, 30.0)}
+    columns["snr"][WRONG[:2]] = 5
+    flagged = find_suspects(replace(measures, columns=columns)).flagged
+    assert np.flatnonzero(flagged["noisy"]).tolist() == WRONG[:2]
+    assert np.flatnonzero(flagged["wrong-text"]).tolist() == WRONG[2:]
 
 
 def compared(advantages: np.ndarray, n_frames: float = 400) -> Comparisons:

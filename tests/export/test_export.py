@@ -18,7 +18,10 @@ from stores import Row, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import EXPORTS, export_store
-from tts_prep.export.rows import wav_bytes
+from tts_prep.export.rows import export_rows, wav_bytes
+from tts_prep.format.arrays import ArraySpec
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.runs.adding_columns import add_columns
 
 N_FRAMES = [7, 3, 9]
 
@@ -117,6 +120,16 @@ def test_parquet_has_recordings_as_hugging_face_stores_them(store: Path, rows: l
         np.testing.assert_array_equal(np.array(value["mel"], np.float32), row.mel)
         samples, _ = soundfile.read(io.BytesIO(value["audio"]["bytes"]), dtype="int16")
         np.testing.assert_array_equal(samples, row.waveform)
+
+
+@pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
+def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str) -> None:
+    store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True)
+    spec = ArraySpec("measures", "float64", (1,), "utterance", index_columns=("loudness_lufs",))
+    add_columns(store, lambda _: spec, lambda: np.array([[-np.inf], [-20.5], [np.nan]]))
+    folder = export(store, layout, tmp_path / "out")
+    assert [row.meta.get("loudness_lufs") for row in export_rows(UtteranceDataset(store))] == [None, -20.5, None]
+    assert not any(b"Infinity" in file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])

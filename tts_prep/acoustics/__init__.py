@@ -1,1 +1,1 @@
-"""What is measured on samples alone, with numpy: loudness, levels and silences."""
+"""What is measured on samples alone, with numpy: loudness, noise, levels and silences."""

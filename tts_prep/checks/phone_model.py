@@ -53,7 +53,8 @@ def features(mel: Floats, decibels: float, per_frame: int) -> tuple[Floats, npt.
     """
     n, n_mels = len(mel) // per_frame, mel.shape[1]
     levels = mel[: n * per_frame].astype(np.float32) * np.float32(decibels)
-    if not n:
+    # Values that are not finite are damage, which others report.
+    if not n or not np.isfinite(levels.max()):
         return np.zeros((0, 2 * min(N_COEFFICIENTS, n_mels)), np.float32), np.zeros(0, np.bool_)
     levels = np.maximum(levels, levels.max() - np.float32(_RANGE_DB))
     levels = levels.reshape(n, per_frame, n_mels).mean(axis=1)

@@ -17,6 +17,9 @@ from tts_prep.checks.thresholds import THRESHOLDS, Threshold
 from tts_prep.checks.transcripts import LEAST_SEPARATION
 from tts_prep.format.atomic import replacing
 
+_BY_SOUND = ("wrong-text", "unspoken-end")
+"""Reasons that need speech that can be heard."""
+
 _USUAL = 0.2
 """The share of recordings with digital silence from which on it is a property of the corpus, not a defect."""
 
@@ -81,6 +84,9 @@ def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOL
     if "audio-duplicate" in flagged and "near-duplicate" in flagged:
         # Equal recordings are also similar, but one reason suffices.
         flagged["near-duplicate"] = flagged["near-duplicate"] & ~flagged["audio-duplicate"]
+    if "noisy" in flagged:
+        # Speech that is drowned fits no text.
+        flagged.update({reason: flagged[reason] & ~flagged["noisy"] for reason in _BY_SOUND if reason in flagged})
     notes += _notes(measures)
     return Suspects(measures, tuple(thresholds), flagged, tuple(notes))
 

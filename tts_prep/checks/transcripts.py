@@ -27,6 +27,7 @@ N_OTHERS = 4
 
 _CANDIDATES = 16
 _BATCH = 32
+_AT_A_TIME = 128
 _SEED = 0
 
 LEAST_SEPARATION = 3.0
@@ -46,9 +47,10 @@ class Comparisons:
     """Comparisons of the transcripts of utterances with those of others.
 
     Attributes:
-        advantages: [n] log-likelihoods per frame of speech, relative to the mean of other transcripts; −∞ if the
-            transcript has more phones than the recording has frames, NaN if it was not compared.
-        variances: [n] variances of the log-likelihoods of the others, per frame of speech.
+        advantages: [n] log-likelihoods per frame of speech, relative to the mean of other transcripts, divided by
+            the standard deviation over the classes; −∞ if the transcript has more phones than the recording has frames,
+            NaN if it was not compared.
+        variances: [n] variances of the others, per frame of speech, in the same unit squared.
         n_frames: [n] numbers of frames of speech.
         unspoken: [n] numbers of phones at the end of the transcript that are not spoken.
     """
@@ -140,11 +142,13 @@ class TranscriptChecker:
         self._classes[self._kinds == PHONE] = n_classes - 1
         self._classes[frequent] = np.arange(1, n_classes - 1)
         usable = []
-        for mel, ids in zip(sample.views("mel"), phonemes, strict=True):
-            transcript = self._transcript(ids)
-            frames, speech = features(mel, self._decibels, self._per_frame)
-            if _LEAST_PHONES <= transcript.n_phones <= len(frames) and np.isfinite(frames).all():
-                usable.append((frames, speech, transcript))
+        for start in range(0, len(sample), _AT_A_TIME):
+            part = slice(start, start + _AT_A_TIME)
+            for mel, ids in zip(sample[part].views("mel"), phonemes[part], strict=True):
+                transcript = self._transcript(ids)
+                frames, speech = features(mel, self._decibels, self._per_frame)
+                if _LEAST_PHONES <= transcript.n_phones <= len(frames):
+                    usable.append((frames, speech, transcript))
         if len(usable) >= LEAST_SAMPLE:
             self._pool = sorted((transcript for _, _, transcript in usable), key=lambda item: item.n_phones)
             self._counts = np.array([transcript.n_phones for transcript in self._pool])
@@ -200,6 +204,7 @@ class TranscriptChecker:
         assert self._model is not None
         rows: list[int] = []
         n_speech: list[int] = []
+        contrasts: list[float] = []
         scores: list[Scores] = []
         transcripts: list[Transcript] = []
         for row in positions.tolist():
@@ -209,12 +214,15 @@ class TranscriptChecker:
             if transcript.n_phones >= _LEAST_PHONES and len(others) == N_OTHERS and len(frames):
                 rows.append(row)
                 n_speech.append(int(speech.sum()))
-                scores += [self._model.scores(frames)] * (1 + N_OTHERS)
+                of_frames = self._model.scores(frames)
+                # Noise brings the classes closer together, and all advantages with them.
+                contrasts.append(float(of_frames[speech].std(axis=1).mean()))
+                scores += [of_frames] * (1 + N_OTHERS)
                 transcripts += [transcript, *others]
         if not rows:
             return
         aligned = align(scores, transcripts)
-        totals = aligned.totals.reshape(len(rows), 1 + N_OTHERS)
+        totals = aligned.totals.reshape(len(rows), 1 + N_OTHERS) / np.maximum(contrasts, 1e-3)[:, None]
         own, others_totals = totals[:, 0], totals[:, 1:]
         # Skip recordings that are too short for another transcript.
         usable = np.isfinite(others_totals).all(axis=1)

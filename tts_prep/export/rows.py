@@ -26,11 +26,11 @@ class ExportRow:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The additional columns of the corpus that have values."""
+        """The additional columns that have values; infinite numbers, which JSON cannot hold, are left out."""
         return {
             name: value
             for name, value in self.utterance.meta.items()
-            if value != "" and not (isinstance(value, float) and math.isnan(value))
+            if value != "" and not (isinstance(value, float) and not math.isfinite(value))
         }
 
 
