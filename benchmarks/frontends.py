@@ -1,0 +1,94 @@
+"""Give a frontend 11,000 texts; print its processor time for each, and its memory after 1,000 and every 2,500 more.
+
+    python benchmarks/frontends.py NAME… --texts FILE
+
+FILE has a text a line, or is LJ Speech's metadata.csv. Texts in Chinese, Japanese and Korean are three sentences each
+out of benchmarks/languages.txt. Each frontend runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+SENTENCES: Final = Path(__file__).with_name("languages.txt")
+LANGUAGES: Final = {"mandarin": "zh", "japanese": "ja", "korean": "ko"}
+WARM_UP, COUNT, STEP = 1000, 10_000, 2500
+
+
+def memory() -> float:
+    """Return the resident memory of this process, MB (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def texts(frontend: str, file: Path) -> list[str]:
+    """Return the texts for a frontend."""
+    language = LANGUAGES.get(frontend.partition("-")[0])
+    if language is None:
+        lines = [line.split("|") for line in file.read_text(encoding="utf-8").splitlines()]
+        found = [fields[1] if len(fields) > 1 else fields[0] for fields in lines]
+        return (found * (1 + (WARM_UP + COUNT) // len(found)))[: WARM_UP + COUNT]
+    rows = [line.split("|") for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
+    sentences = [text for code, text in rows if code == language]
+    source = random.Random(0)
+    return [" ".join(source.choices(sentences, k=3)) for _ in range(WARM_UP + COUNT)]
+
+
+def measure(name: str, file: Path) -> None:
+    """Print a row of the table for one frontend."""
+    from tts_prep.errors import TextError
+    from tts_prep.preprocess.text import get_frontend
+
+    all_texts = texts(name, file)
+    gc.collect()
+    before = memory()
+    frontend = get_frontend(name)
+
+    def speak(chosen: list[str]) -> None:
+        for text in chosen:
+            # For the frontend phonemes, a raw text has unknown symbols.
+            with contextlib.suppress(TextError):
+                spoken = frontend.normalize(text)
+                phonemes = frontend.phoneticize(spoken)
+                list(frontend.remarks(spoken, phonemes))
+                frontend.numericalize(phonemes)
+        gc.collect()
+
+    speak(all_texts[:WARM_UP])
+    found = [memory()]
+    started = time.process_time()
+    for start in range(WARM_UP, WARM_UP + COUNT, STEP):
+        speak(all_texts[start : start + STEP])
+        found.append(memory())
+    milliseconds = (time.process_time() - started) / COUNT * 1000
+    grown = " ".join(f"{value - found[0]:+.1f}" for value in found[1:])
+    print(f"| `{name}` | {milliseconds:.2f} | {found[0] - before:.0f} | {grown} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--texts", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.here:
+        measure(options.names[0], options.texts)
+        return
+    print("| frontend | ms | memory, MB | growth after each 2,500, MB |\n| --- | --- | --- | --- |", flush=True)
+    for name in options.names:
+        command = [sys.executable, __file__, name, "--here", "--texts", str(options.texts)]
+        if subprocess.run(command, check=False).returncode:
+            print(f"| `{name}` | failed | | |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
