@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test soak check format bench docs lock dist-check install-optional clean
+.PHONY: demo ljspeech test test-frameworks soak check format bench docs lock dist-check install-optional clean
 
 demo: $(INSTALLED)
 	$(BIN)/tts-prep demo demo
@@ -49,6 +49,11 @@ lock:
 	uv pip compile pyproject.toml --extra prepare --universal --python-version 3.10 --generate-hashes --upgrade \
 		--no-emit-index-url --no-annotate --no-header --quiet >> requirements/demo.new
 	mv requirements/demo.new requirements/demo.txt
+
+# jax and paddle too, which nothing else needs.
+test-frameworks: install-optional
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check jax paddlepaddle
+	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py
 
 dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python

@@ -204,3 +204,70 @@ def test_a_batch_moves_and_is_a_tree(dataset):
 def test_a_loader_of_tensors_can_be_sent_to_another_process(dataset):
     loader = pickle.loads(pickle.dumps(DataLoader(dataset, 4, output="torch", sampler=RandomSampler(dataset))))
     assert sum(len(batch) for batch in loader) == len(dataset)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_trainer_of_hugging_face_sees_every_utterance_once_an_epoch(dataset, tmp_path):
+    transformers = pytest.importorskip("transformers")
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(5, 1)
+            self.seen = []
+
+        def forward(self, mel, indices, **rest):
+            self.seen += indices.tolist()
+            return {"loss": self.layer(mel).mean() ** 2}
+
+    def tensors(utterances):
+        batch = collate(utterances).torch()
+        return {name: value for name, value in batch.as_dict().items() if isinstance(value, torch.Tensor)}
+
+    class Buckets(transformers.Trainer):
+        def get_train_dataloader(self):
+            sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=20, rank="auto")
+            return DataLoader(dataset, batch_sampler=sampler, collate_fn=tensors)
+
+    settings = transformers.TrainingArguments(
+        output_dir=str(tmp_path),
+        num_train_epochs=2,
+        per_device_train_batch_size=4,
+        remove_unused_columns=False,
+        report_to=[],
+        save_strategy="no",
+        disable_tqdm=True,
+        use_cpu=True,
+    )
+    for trainer in (transformers.Trainer, Buckets):
+        model = Model()
+        trainer(model, settings, train_dataset=dataset, data_collator=tensors).train()
+        epochs = [model.seen[: len(dataset)], model.seen[len(dataset) :]]
+        assert [sorted(epoch) for epoch in epochs] == [list(range(len(dataset)))] * 2
+        assert epochs[0] != epochs[1]
+
+
+@pytest.mark.soak
+def test_two_processes_of_lightning_share_each_epoch(dataset, tmp_path):
+    pytest.importorskip("lightning")
+    script = Path(__file__).with_name("lightning_ranks.py")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(script), str(dataset.path), str(tmp_path)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr[-3000:]
+    seen = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
+    assert len(seen[0]) == len(seen[1])
+    for epoch in range(2):
+        rows = [row for rank in seen for number, batch in rank if number == epoch for row in batch]
+        assert sorted(rows) == list(range(len(dataset)))
+
+
+def test_a_batch_goes_through_jaxs_compiler(dataset):
+    jax = pytest.importorskip("jax")
+    batch = collate(dataset)
+    compiled = jax.jit(lambda tree: tree.mel.sum())
+    assert float(compiled(batch)) == pytest.approx(float(batch.mel.sum()), rel=1e-4)
+    doubled = jax.tree_util.tree_map(lambda leaf: leaf * 2, batch)
+    assert type(doubled) is type(batch)
+    assert doubled.ids == batch.ids
+    assert (doubled.mel_lengths == 2 * batch.mel_lengths).all()

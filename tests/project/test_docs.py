@@ -70,11 +70,13 @@ def test_every_command_and_code_block_of_a_page_runs(page: Path, corpus: Path, t
         if language in ("text", "json", "toml", "mermaid"):
             continue
         if language == "python":
-            imported = re.findall(r"^(?:import|from) (torch|accelerate|lightning|torchdata)\b", content, re.MULTILINE)
+            imported = re.findall(
+                r"^(?:import|from) (torch|accelerate|lightning|torchdata|transformers)\b", content, re.MULTILINE
+            )
             if any(importlib.util.find_spec(name) is None for name in imported):
                 continue
             # Training frameworks warn of much that is no fault of a page.
-            strict = [] if {"accelerate", "lightning", "torchdata"} & set(imported) else ["-W", "error"]
+            strict = [] if {"accelerate", "lightning", "torchdata", "transformers"} & set(imported) else ["-W", "error"]
             command = [sys.executable, *strict, "-c", content]
         else:
             assert language == "sh", f"{page.name}: a block of {language} would not be run"
