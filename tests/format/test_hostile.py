@@ -281,13 +281,17 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("how", KINDS)
-@pytest.mark.parametrize("name", ["columns/n_frames", "columns/text/bytes"])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *(("columns/n_frames", how) for how in KINDS),
+        # A byte has no order.
+        *(("columns/text/bytes", how) for how in KINDS if how != "big-endian"),
+    ],
+)
 def test_another_kind_of_dataset_in_the_index_is_refused(
     store: Path, tmp_path: Path, name: str, how: str, find: FindLocations
 ) -> None:
-    if (name, how) == ("columns/text/bytes", "big-endian"):
-        pytest.skip("a byte has no order")
     group, _, leaf = name.rpartition("/")
     with h5py.File(store / "index.h5", "r+") as file:
         replace(file[group], leaf, how, tmp_path / "outside")
