@@ -43,7 +43,7 @@ def test_the_first_lines_of_a_run_say_what_was_understood(capsys, tmp_path: Path
     assert status == 0
     assert out.splitlines()[:3] == [
         f"corpus: filelist {tmp_path / 'list.txt'}; preset: hifigan; frontend: espeak, language en-gb",
-        "columns: path|speaker|text (guessed; --columns names others)",
+        "columns: path|speaker|text (guessed; override with --columns)",
         "rows: 2",
     ]
     (tmp_path / "list.txt").write_text("a.wav|no|anna\n", encoding="utf-8")

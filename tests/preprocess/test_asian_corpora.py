@@ -52,7 +52,7 @@ def test_baker_speaks_its_pinyin_with_the_marks_and_punctuation_of_the_character
         "“ ng1 ， bi4 xing2 xie3 #1 er2 tong2 #4 ” 。",
     ]
     assert bad(items) == [
-        ("002365", "000001-010000.txt:7: expected syllables of pinyin with their tones, found 'P'"),
+        ("002365", "000001-010000.txt:7: expected pinyin syllables with tones, found 'P'"),
     ]
 
 
@@ -129,7 +129,7 @@ def test_rows_of_aishell3_without_pairs_fail(tmp_path: Path) -> None:
             "train/content.txt:1: expected '<id>.wav<tab>character pinyin character pinyin …', "
             "found 'SSB00050001.wav\\t广 guang3 州'",
         ),
-        ("SSB00050002", "train/content.txt:2: expected pinyin with its tone after each character, found '州'"),
+        ("SSB00050002", "train/content.txt:2: expected pinyin with a tone after each character, found '州'"),
         (
             "SSB00050003",
             "train/content.txt:3: expected '<id>.wav<tab>character pinyin character pinyin …', found 'SSB00050003.wav'",
@@ -172,7 +172,7 @@ def test_jsut_has_its_subsets_and_texts_with_colons(tmp_path: Path) -> None:
         ),
     ]
     assert [item.id for item in good(read_jsut(tmp_path, subsets=("utparaphrase512",)))] == [items[2].id]
-    with pytest.raises(CorpusError, match=f"give {tmp_path}, and --subset basic5000"):
+    with pytest.raises(CorpusError, match=f"use {tmp_path} with --subset basic5000"):
         next(read_jsut(tmp_path / "basic5000"))
     write_text(tmp_path / "basic5000/transcript_utf8.txt", "BASIC5000_0001\n")
     assert bad(read_jsut(tmp_path, subsets=("basic5000",))) == [

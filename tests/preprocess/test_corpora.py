@@ -54,7 +54,7 @@ def test_a_vctk_speaker_without_texts_costs_its_recordings(tmp_path: Path) -> No
         (
             "p315_001",
             "txt/p315/p315_001.txt:1",
-            "txt/p315/p315_001.txt: no such file, the recording has no text",
+            "txt/p315/p315_001.txt: no such file; the recording has no text",
         )
     ]
 
@@ -64,7 +64,7 @@ def test_the_second_microphone_of_vctk_is_a_choice_and_some_speakers_lack_it(tmp
     items = list(read_vctk(write_vctk(tmp_path), mic="mic2", report=said.append))
     assert [item.audio[-19:] for item in good(items)][:2] == ["/p225_001_mic2.flac", "/p225_002_mic2.flac"]
     # Speakers without a second microphone are no failures of the run, and not passed over in silence.
-    assert said == ["no recordings of mic2, left out: p280 (1 utterance), p315 (1 utterance)"]
+    assert said == ["skipped, no recordings of mic2: p280 (1 utterance), p315 (1 utterance)"]
     assert bad(items) == []
     (tmp_path / "wav48_silence_trimmed/p225/p225_002_mic2.flac").unlink()
     (failure,) = bad(list(read_vctk(tmp_path, mic="mic2")))
@@ -180,7 +180,7 @@ def test_bad_lines_of_a_list_are_failures_with_file_and_line(tmp_path: Path) -> 
     assert [item.id for item in good(items)] == ["a", "d"]
     assert bad(items) == [
         ("b", "list.txt:2", "list.txt:2: expected 2 fields separated by '|' (path|text), found 1"),
-        ("", "list.txt:3", "list.txt:3: expected the path of a recording, found none"),
+        ("", "list.txt:3", "list.txt:3: the path of the recording is empty"),
         ("c", "list.txt:4", "list.txt:4: expected 2 fields separated by '|' (path|text), found 3"),
     ]
 
@@ -197,8 +197,8 @@ def test_absolute_paths_stand_as_they_are_and_give_ids_relative_to_the_root(tmp_
     [
         ("path", "expected 'text' among 'path'"),
         ("path|text|text", "'text' is repeated"),
-        ("path|text|mel_start", "cannot be called 'mel_start'"),
-        ("path|text|my col", "cannot be called 'my col'"),
+        ("path|text|mel_start", "cannot be named 'mel_start'"),
+        ("path|text|my col", "cannot be named 'my col'"),
     ],
 )
 def test_columns_that_cannot_be_are_refused(tmp_path: Path, columns: str, message: str) -> None:
@@ -210,7 +210,7 @@ def test_columns_that_cannot_be_are_refused(tmp_path: Path, columns: str, messag
 
 def test_a_list_whose_columns_cannot_be_guessed_says_how_to_name_them(tmp_path: Path) -> None:
     write_text(tmp_path / "list.txt", "a|b|c|d\n")
-    with pytest.raises(CorpusError, match="list.txt: most lines have 4 fields, .* name its columns with --columns"):
+    with pytest.raises(CorpusError, match="list.txt: most lines have 4 fields, .* name the columns with --columns"):
         list(read_filelist(tmp_path / "list.txt"))
     with pytest.raises(CorpusError, match="no such file"):
         list(read_filelist(tmp_path / "none.txt"))
@@ -234,7 +234,7 @@ def test_named_speakers_are_told_from_texts_wherever_they_stand(tmp_path: Path, 
     (tmp_path / "list.txt").write_bytes(b"\xff\xfe|no|UTF-8\n" + "\n".join([*lines, "broken"]).encode())
     said: list[str] = []
     items = list(read_filelist(tmp_path / "list.txt", report=said.append))
-    assert said == [f"columns: {columns} (guessed; --columns names others)"]
+    assert said == [f"columns: {columns} (guessed; override with --columns)"]
     assert [(item.audio, item.speaker, item.text) for item in good(items)] == list(NAMED_SPEAKERS)
     assert [failure[1] for failure in bad(items)] == ["list.txt:1", "list.txt:6"]
 

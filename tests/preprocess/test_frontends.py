@@ -199,7 +199,7 @@ def test_nothing_to_speak_is_an_error(name: str, text: str) -> None:
     ("name", "options", "message"),
     [
         ("espeak", {"unknown": "skip"}, "unknown: expected one of error, unk, drop, found 'skip'"),
-        ("espeak", {"unknown": "unk"}, "unknown: 'unk' needs a vocabulary with a symbol for unknown ones"),
+        ("espeak", {"unknown": "unk"}, "unknown: 'unk' needs a vocabulary with a symbol for unknown symbols"),
         ("espeak", {"punctuation": "none"}, "punctuation: expected one of attached, separate"),
         ("arpabet", {"language": "de"}, "the frontend 'arpabet' supports English only, found 'de'"),
         ("arpabet", {"symbols": ["_", "A B"]}, "a symbol must not be empty, contain a space or be '▁', found 'A B'"),

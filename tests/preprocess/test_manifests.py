@@ -205,7 +205,7 @@ def test_recordings_that_parquet_refers_to_are_files(tmp_path: Path) -> None:
     pq.write_table(hugging_face_table([b"x", None], [None, None]), tmp_path / "data.parquet")
     found, (failure,) = read(tmp_path / "data.parquet")
     assert len(found) == 1
-    assert "holds neither bytes nor a path" in failure.reason
+    assert "has neither bytes nor a path" in failure.reason
 
 
 def write_tar(path: Path, members: Sequence[tuple[str, bytes]]) -> Path:
@@ -315,7 +315,7 @@ def test_manifests_that_are_none_are_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no manifest in this folder"):
         read(tmp_path)
     (tmp_path / "a.csv").write_text("\n")
-    with pytest.raises(CorpusError, match="expected the names of its columns in the first line"):
+    with pytest.raises(CorpusError, match="expected the names of the columns in the first line"):
         read(tmp_path / "a.csv")
     (tmp_path / "a.parquet").write_text("x")
     with pytest.raises(CorpusError, match="cannot be read as parquet"):

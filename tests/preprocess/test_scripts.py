@@ -16,7 +16,7 @@ from tts_prep.preprocess.text.scripts import check_script, likely_language
     [
         ("你好世界", "en-us", "in Chinese letters, but the language 'en-us' is written in Latin letters"),
         ("Hello there", "ru", "in Latin letters, but the language 'ru' is written in Cyrillic letters"),
-        ("Привет", "ja", "in Cyrillic letters, .* written in Chinese or Hiragana or Katakana ones"),
+        ("Привет", "ja", "in Cyrillic letters, .* written in Chinese or Hiragana or Katakana letters"),
     ],
 )
 def test_a_text_in_another_script_fails(text: str, language: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a recording is silent, from the level of its frames."""
+"""Levels of frames, and the silences of a recording."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 FRAME, HOP = 2048, 512
-"""Samples of a frame and between frames, as in ``librosa.effects.trim``."""
+"""Frame length and hop in samples, as in ``librosa.effects.trim``."""
 
 SILENCE_DB = 40.0
-"""A frame that is more than so much below the loudest frame of its recording is silent.
+"""The level below the loudest frame of a recording at which a frame is silent.
 
-The default of ``librosa.effects.trim``, 60 dB, takes the noise of many recordings for speech.
+With 60 dB, the default of ``librosa.effects.trim``, the noise of many recordings is not silent.
 """
 
 _DECIBELS = {("ln", 1): 20 / np.log(10), ("ln", 2): 10 / np.log(10), ("log10", 1): 20.0, ("log10", 2): 10.0}
-"""Decibels in one unit of a mel's logarithm, by logarithm and by the exponent of the magnitudes."""
+"""Decibels per unit of a mel, by logarithm and exponent of the magnitudes."""
 
 
 @dataclass(frozen=True)
 class Silences:
-    """How long a recording is silent, seconds.
+    """The silences of a recording in seconds.
 
     Attributes:
-        start, end: before the first frame that is not silent, and after the last one.
-        inside: the longest stretch of silent frames between those two.
+        start, end: the silence before the first, and after the last frame that is not silent.
+        inside: the longest run of silent frames between these two.
     """
 
     start: float
@@ -40,11 +40,11 @@ class Silences:
 def frame_levels(samples: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return the mean square of every frame, [1 + n_samples // HOP], as ``librosa.feature.rms(...) ** 2``.
 
-    Frames are centred on multiples of HOP; there are zeros outside of the recording.
+    Frames are centred on multiples of HOP; the recording is padded with zeros.
     """
     n_frames = 1 + len(samples) // HOP
     blocks = np.zeros((n_frames + FRAME // HOP - 1, HOP), np.float32)
-    # The first frame is centred on sample 0: half of it is zeros.
+    # The first frame is centred on sample 0, so half of it is padding.
     blocks.reshape(-1)[FRAME // 2 : FRAME // 2 + len(samples)] = samples
     power = np.einsum("ij,ij->i", blocks, blocks, dtype=np.float64)
     total = np.concatenate(([0.0], np.cumsum(power)))
@@ -57,18 +57,18 @@ def mel_levels(mel: npt.NDArray[np.float32], decibels: float) -> npt.NDArray[np.
 
     Args:
         mel: [n_frames, n_mels].
-        decibels: in one unit of the mel, as `decibels_of_unit` gives it.
+        decibels: decibels per unit of the mel, from `decibels_of_unit`.
     """
     if not mel.size:
         return np.zeros(len(mel))
-    # Only differences count; the largest value becomes 1, so that nothing overflows.
+    # Only differences matter, so the maximum is scaled to 1 to avoid overflow.
     values = np.minimum((mel - mel.max()) * np.float32(decibels / 10), 0) if decibels > 0 else np.zeros_like(mel)
     power: npt.NDArray[np.float64] = np.power(np.float32(10), values).sum(axis=1, dtype=np.float64)
     return power
 
 
 def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:
-    """Return how many decibels one unit of a mel value is; None where the manifest does not say."""
+    """Return the decibels per unit of the mel, or None if the settings do not specify it."""
     compression = audio_settings.get("compression")
     if not isinstance(compression, Mapping):
         return None
@@ -80,7 +80,7 @@ def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:
 def silences(levels: npt.NDArray[np.float64], hop_seconds: float, seconds: float) -> Silences:
     """Return the silences of a recording from the power of its frames, [n_frames].
 
-    The ends are those that ``librosa.effects.trim(top_db=SILENCE_DB)`` cuts off. A recording without power is
+    The silences at the ends are those that ``librosa.effects.trim(top_db=SILENCE_DB)`` removes. A recording of zeros is
     silent from its start to its end.
     """
     loud = np.flatnonzero(levels > levels.max(initial=0) * 10 ** (-SILENCE_DB / 10))
@@ -92,20 +92,20 @@ def silences(levels: npt.NDArray[np.float64], hop_seconds: float, seconds: float
 
 
 def edge_level(power: float, levels: npt.NDArray[np.float64]) -> float:
-    """Return how loud an end of a recording is against its loudest frame, dB; -inf where it is only noise.
+    """Return the level of an end of a recording relative to its loudest frame in dB; -inf for noise only.
 
-    Twice the level of the quietest frame is subtracted first: a noisy recording is noisy at its ends too.
+    Twice the power of the quietest frame is subtracted first, to compensate for noise.
 
     Args:
-        power: mean square of the end.
-        levels: [n_frames] power of the frames.
+        power: the mean square of the end.
+        levels: the power of the frames, [n_frames].
     """
     loudest = float(levels.max(initial=0))
-    # The outer frames reach beyond the recording, where there are zeros.
+    # The outer frames include padding.
     inner = levels[2:-2] if len(levels) > 4 else levels
     return decibels((power - 2 * float(inner.min())) / loudest) if loudest > 0 else -math.inf
 
 
 def decibels(power: float) -> float:
-    """Return a power in dB; -inf where there is none."""
+    """Convert a power to dB; -inf for 0."""
     return 10 * math.log10(power) if power > 0 else -math.inf

@@ -1,4 +1,4 @@
-"""Loudness of one channel by Recommendation ITU-R BS.1770-5: K-weighting, then two gates."""
+"""Loudness of one channel by Recommendation ITU-R BS.1770-5: K-weighting and two gates."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ import numpy as np
 import numpy.typing as npt
 
 BLOCK, STEP = 0.4, 0.1
-"""Seconds of a gating block, and from the start of one block to the next: blocks overlap by three quarters."""
+"""The length and the hop of gating blocks in seconds; blocks overlap by 75 %."""
 
 ABSOLUTE_GATE = -70.0
-"""LUFS; blocks below it do not count."""
+"""The absolute gate in LUFS."""
 
 RELATIVE_GATE = -10.0
-"""LU; blocks that are further below the mean of those above the absolute gate do not count."""
+"""The relative gate in LU, relative to the mean of the blocks above the absolute gate."""
 
 _OFFSET = -0.691
-"""dB; cancels the gain of the K-weighting at 997 Hz."""
+"""The offset in dB that compensates for the gain of the K-weighting at 997 Hz."""
 
 _SHELF_HZ, _SHELF_DB, _SHELF_Q = 1681.974450955533, 3.999843853973347, 0.7071752369554196
 _BAND = 0.4996667741545416
 _PASS_HZ, _PASS_Q = 38.13547087602444, 0.5003270373238773
 """The analogue filters whose bilinear transforms at 48 kHz are the coefficients of the Recommendation's tables 1 and 2.
 
-The Recommendation has no others. The values are those of libebur128 and of FFmpeg's ebur128.
+The Recommendation only has coefficients for 48 kHz. The values are those of libebur128 and FFmpeg's ebur128.
 """
 
 _DECAY = 0.1
-"""Seconds after which nothing is left of the filters' impulse response: below 1e-8 of it."""
+"""The length of the filters' impulse response in seconds, after which it is less than 1e-8."""
 
 _TRANSFORMS = 16
-"""That are in memory at a time."""
+"""The number of transforms that are computed at a time."""
 
 
 def loudness(samples: npt.NDArray[Any], sample_rate: int) -> float:
-    """Return the integrated loudness of a mono recording, LUFS.
+    """Return the integrated loudness of a mono recording in LUFS.
 
-    As ``pyloudnorm.Meter(sample_rate, filter_class="DeMan").integrated_loudness``, whose last block, too, may reach
-    beyond the recording by up to half a step. Its default filters deviate from the Recommendation's by 0.04 dB at
+    Equivalent to ``pyloudnorm.Meter(sample_rate, filter_class="DeMan").integrated_loudness``, in which the last block
+    may also extend beyond the recording by up to half a step. pyloudnorm's default filters deviate by 0.04 dB at
     48 kHz, 0.12 dB at 16 kHz and 0.22 dB at 8 kHz.
 
     Args:
-        samples: [n_samples] float, full scale being 1.
+        samples: [n_samples] float, with full scale 1.
         sample_rate: Hz.
 
     Returns:
-        NaN where the recording is shorter than BLOCK, for which loudness is not defined; −∞ where no block is above
-        the absolute gate.
+        NaN if the recording is shorter than BLOCK, for which loudness is not defined; −∞ if no block is above the
+        absolute gate.
     """
     powers = block_powers(samples, sample_rate)
     if not len(powers):
@@ -66,7 +66,7 @@ def _power(level: float) -> float:
 
 
 def block_powers(samples: npt.NDArray[Any], sample_rate: int) -> npt.NDArray[np.float64]:
-    """Return the mean square of each gating block after K-weighting, [n_blocks]; none of less than BLOCK seconds."""
+    """Return the mean square of each gating block after K-weighting, [n_blocks]; empty below BLOCK seconds."""
     if len(samples) < BLOCK * sample_rate:
         return np.empty(0)
     per_block = round(BLOCK / STEP)
@@ -79,10 +79,9 @@ def block_powers(samples: npt.NDArray[Any], sample_rate: int) -> npt.NDArray[np.
 
 
 def k_weighted(samples: npt.NDArray[Any], sample_rate: int) -> npt.NDArray[np.float32]:
-    """Return the samples after the two filters of the K-weighting, [n_samples].
+    """Apply the two filters of the K-weighting, [n_samples].
 
-    The response of the filters is multiplied with transforms of overlapping stretches (overlap-save): numpy has no
-    recursive filter.
+    The filters are applied by overlap-save convolution, because numpy has no recursive filter.
     """
     n_fft, response = _response(sample_rate)
     before = math.ceil(_DECAY * sample_rate)
@@ -100,7 +99,7 @@ def k_weighted(samples: npt.NDArray[Any], sample_rate: int) -> npt.NDArray[np.fl
 
 @lru_cache(maxsize=16)
 def _response(sample_rate: int) -> tuple[int, npt.NDArray[np.complex64]]:
-    """Return the length of transforms and the response of both filters at its frequencies, [n_fft // 2 + 1]."""
+    """Return the length of transforms and the frequency response of both filters, [n_fft // 2 + 1]."""
     n_fft = 1 << max(8, math.ceil(math.log2(6 * _DECAY * sample_rate)))
     # A delay of one sample at each frequency.
     delay = np.exp(-2j * np.pi * np.arange(n_fft // 2 + 1) / n_fft)
@@ -114,7 +113,7 @@ Coefficients = tuple[float, float, float]
 
 
 def k_weighting(sample_rate: int) -> tuple[tuple[Coefficients, Coefficients], tuple[Coefficients, Coefficients]]:
-    """Return the coefficients (b, a) of the shelf and of the high-pass, those of the Recommendation at 48 kHz."""
+    """Return the coefficients (b, a) of the shelf and the high-pass, which equal the Recommendation's at 48 kHz."""
     k = math.tan(math.pi * _SHELF_HZ / sample_rate)
     high = 10 ** (_SHELF_DB / 20)
     band = high**_BAND

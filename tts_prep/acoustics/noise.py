@@ -1,4 +1,4 @@
-"""Signal-to-noise ratio of speech, from the distribution of its samples alone."""
+"""Signal-to-noise ratio of speech from the distribution of its samples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 LOWEST_DB, HIGHEST_DB = -20, 100
-"""The range of the table: what is beyond has its end."""
+"""The range of the table; results are clipped to it."""
 
 _LEAST = 1e-10
-"""Of the peak; samples below it count as this."""
+"""The minimum magnitude relative to the peak."""
 
 _CURVE = np.array(
     [
@@ -29,7 +29,7 @@ _CURVE = np.array(
         *(1.62136, 1.62268, 1.62390, 1.62513, 1.62632, 1.62740, 1.62843, 1.62946, 1.63033, 1.63128, 1.63204),
     ]
 )
-"""ln E|x| − E ln|x| at −20, −19, …, 100 dB, where speech has a gamma distribution of shape 0.4 and noise a normal one.
+"""ln E|x| − E ln|x| at −20, −19, …, 100 dB, for speech with a gamma distribution of shape 0.4 and Gaussian noise.
 
 The table of WADA-SNR: Kim and Stern, Robust Signal-to-Noise Ratio Estimation Based on Waveform Amplitude Distribution
 Analysis, Interspeech 2008.
@@ -37,9 +37,9 @@ Analysis, Interspeech 2008.
 
 
 def wada_snr(samples: npt.NDArray[Any]) -> float:
-    """Return the signal-to-noise ratio by WADA-SNR, dB, from LOWEST_DB to HIGHEST_DB; NaN for a recording of zeros.
+    """Return the signal-to-noise ratio by WADA-SNR in dB, LOWEST_DB to HIGHEST_DB; NaN for a recording of zeros.
 
-    It holds for speech as a whole, pauses included, in noise with a normal distribution.
+    The method assumes speech with pauses and Gaussian noise.
 
     Args:
         samples: [n_samples], at any level.

@@ -1,1 +1,1 @@
-"""Look at a store before training on it: what batches cost, and one page of figures, tables and sounds."""
+"""Reports on a store: the cost of batches, and HTML pages of charts, tables and recordings."""

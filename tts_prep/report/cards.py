@@ -1,4 +1,4 @@
-"""The utterances of a page as cards: each is shown once, with its sound as long as there is room for it."""
+"""Cards of utterances, each shown once per page, with sound up to a size limit."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tts_prep.report.shown import Group, reason_text
 from tts_prep.report.summary import Summary
 
 MAX_SOUND_BYTES = 12_000_000
-"""Of all sounds together, before base64 makes them a third larger."""
+"""The maximum size of all sounds, before base64 encoding, which adds a third."""
 
 _FACTS = ("phone_rate", "pitch", "loudness", "snr")
 
 
 @dataclass(frozen=True)
 class Card:
-    """An utterance as a page shows it.
+    """An utterance on a page.
 
     Attributes:
-        anchor: for links.
+        anchor: the target of links.
         clip: the utterance.
-        facts: what is said of it.
-        drawing: its spectrogram; None where it has no frame.
-        sound: a ``data:`` URI; empty where there is none.
-        reasons: for which it is a suspect, with what was measured.
+        facts: facts about the utterance.
+        drawing: the spectrogram, or None if the utterance has no frames.
+        sound: a ``data:`` URI, or an empty string.
+        reasons: the reasons for which it is suspect, with the measures.
     """
 
     anchor: str
@@ -47,10 +47,12 @@ class Card:
 
 @dataclass(frozen=True)
 class CardGroup:
-    """Cards under one heading, and links to those that are further up on the page.
+    """Cards under one heading, and links to earlier cards of the page.
 
     Attributes:
-        above: anchor, id and fact of each.
+        group: the group of utterances.
+        cards: the cards.
+        above: anchor, id and fact of each earlier card.
     """
 
     group: Group
@@ -59,7 +61,7 @@ class CardGroup:
 
 
 class Cards:
-    """Makes cards, and knows which utterances a page has shown."""
+    """Creates cards, and records the utterances that a page already shows."""
 
     def __init__(self, summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> None:
         self._summary = summary
@@ -71,7 +73,7 @@ class Cards:
         self.n_without_sound = 0
 
     def groups(self, groups: Sequence[Group]) -> list[CardGroup]:
-        """Return the cards of groups, in their order."""
+        """Return the cards of groups in order."""
         return [self.group(group) for group in groups]
 
     def group(self, group: Group) -> CardGroup:
@@ -123,7 +125,7 @@ class Cards:
 
 
 def _pitch_range(column: NumberColumn | None) -> tuple[float, float] | None:
-    """Return one axis of pitch for all cards: from 0.6 times the lowest mean to 1.6 times the highest."""
+    """Return the common pitch axis of all cards: 0.6 times the lowest to 1.6 times the highest (98 %) mean."""
     if column is None or not np.isfinite(column.values).any():
         return None
     known = column.values[np.isfinite(column.values)]

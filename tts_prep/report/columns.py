@@ -1,4 +1,4 @@
-"""One number for each utterance: what the checks measured, and means of the features that the store has."""
+"""Numeric columns of utterances: measures of the checks, and means of features."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _FIRST = ("seconds", "phone_rate", "pitch", "loudness", "snr", "energy", "symbol
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """A number for each utterance that was checked.
+    """A number for each checked utterance.
 
     Attributes:
-        key: its name in files.
-        name: its name for people.
-        unit: of the values.
-        values: [n] float64, NaN where it could not be measured.
+        key: the name in files.
+        name: the displayed name.
+        unit: the unit of the values.
+        values: [n] float64; NaN is a missing value.
     """
 
     key: str
@@ -39,13 +39,13 @@ class NumberColumn:
 
     @property
     def varies(self) -> bool:
-        """Whether there is anything to see: two different finite values."""
+        """Whether there are two different finite values."""
         finite = self.values[np.isfinite(self.values)]
         return len(finite) > 1 and float(finite.min()) < float(finite.max())
 
 
 def number_columns(measures: Measures) -> list[NumberColumn]:
-    """Return the columns of a store, the most asked for first. Pitch, energy and durations are there where they are."""
+    """Return the columns of a store, the most important first, including its pitch, energy and durations."""
     columns = [
         NumberColumn(key, _NAMES.get(key, key.replace("_", " ").capitalize()), UNITS[key], values)
         for key, values in measures.columns.items()
@@ -71,7 +71,7 @@ def _features(dataset: UtteranceDataset) -> Iterator[NumberColumn]:
 
 
 def has_numbers(dataset: UtteranceDataset, name: str, axis: str) -> bool:
-    """Return whether the store has an array of one number for each frame or phoneme."""
+    """Return whether the store has an array with one number per frame or phoneme."""
     spec = dataset.arrays.get(name)
     return spec is not None and spec.axis == axis and not spec.row_shape
 

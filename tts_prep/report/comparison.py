@@ -1,4 +1,4 @@
-"""What differs between two stores: recipe, utterances, texts, mels."""
+"""Comparison of two stores: settings, utterances, texts, mels."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tts_prep.report.summary import Summary
 
 _MAX_EXAMPLES = 20
 _MAX_MELS = 1_000
-"""Utterances whose mels are compared."""
+"""The maximum number of utterances whose mels are compared."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Utterances that both stores have and that differ in one respect.
+    """Common utterances of two stores that differ in one attribute.
 
     Attributes:
-        name: of the respect.
-        count: utterances.
-        examples: id, and the value in either store.
+        name: the name of the attribute.
+        count: the number of utterances.
+        examples: id, value in the first store, and value in the second store.
     """
 
     name: str
@@ -34,17 +34,18 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two stores side by side.
+    """The differences of two stores.
 
     Attributes:
-        first, second: what each says of itself.
-        settings: table, setting and its two values, of those that differ; an empty text where there is no such setting.
+        first, second: the summaries of the stores.
+        settings: table, name and both values of different settings; a missing setting is an empty string.
         only_first, only_second: ids of utterances that the other store does not have.
-        n_common: utterances that both have.
-        differences: of these.
-        symbols: of the vocabulary of one store only, two lists.
-        n_mels_compared: utterances whose mels were compared: at even distances, of those with as many frames in both.
-        mel_difference: the largest difference of a mel value; None where no mels can be compared.
+        n_common: the number of common utterances.
+        differences: the differences of common utterances.
+        symbols: the symbols that are only in the first, and only in the second vocabulary.
+        n_mels_compared: the number of utterances whose mels were compared, evenly spaced among those with equal numbers
+            of frames.
+        mel_difference: the largest absolute difference of mel values, or None if no mels can be compared.
     """
 
     first: Summary
@@ -84,7 +85,7 @@ def _settings(first: Summary, second: Summary) -> Iterator[tuple[str, str, str, 
     one, two = dict(setting_tables(first.manifest)), dict(setting_tables(second.manifest))
     for table in [*one, *(name for name in two if name not in one)]:
         if table.startswith("array ") and not (table in one and table in two):
-            continue  # it is in the totals that only one store has it
+            continue  # the totals list the arrays of each store
         a, b = one.get(table, {}), two.get(table, {})
         for key in [*a, *(name for name in b if name not in a)]:
             if a.get(key) != b.get(key):
@@ -97,7 +98,7 @@ def _differences(a: UtteranceDataset, b: UtteranceDataset, ids: Sequence[str]) -
         found = [(id_, x, y) for id_, x, y in zip(ids, one, two, strict=True) if x != y]
         yield Difference(name, len(found), tuple(found[:_MAX_EXAMPLES]))
     seconds, others = np.asarray(a.seconds, float), np.asarray(b.seconds, float)
-    # Resampling to another rate moves the end by less than a sample of the lower one.
+    # Resampling moves the end by less than a sample of the lower rate.
     apart = np.flatnonzero(np.abs(seconds - others) > 1e-3)
     lengths = [(ids[i], f"{seconds[i]:.3f} s", f"{others[i]:.3f} s") for i in apart[:_MAX_EXAMPLES].tolist()]
     yield Difference("length", len(apart), tuple(lengths))

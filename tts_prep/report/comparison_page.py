@@ -1,4 +1,4 @@
-"""One self-contained page about what differs between two stores."""
+"""A self-contained HTML page of the differences of two stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_IDS = 50
 
 
 def write_comparison(comparison: Comparison, path: Path) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page atomically."""
     with replacing(path) as partial:
         partial.write_text(comparison_html(comparison), encoding="utf-8")
 
@@ -55,7 +55,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
-    """Return the names of two stores, as much of their paths as tells them apart."""
+    """Return the names of two stores, or their paths if the names are equal."""
     if first.name != second.name:
         return first.name, second.name
     return str(first), str(second)

@@ -1,4 +1,4 @@
-"""What the texts and the phonemes of a store cover: symbols, pairs of phones, words."""
+"""Coverage of texts and phonemes: counts of symbols, diphones and words."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _AT_A_TIME = 4096
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """How often symbols, pairs of phones and words occur.
+    """Counts of symbols, diphones and words.
 
     Attributes:
         symbol_counts: [n_symbols] int64, by id.
-        never_seen: symbols that do not occur, padding and symbols shadowed by a later id left out.
+        never_seen: symbols that do not occur, without padding and symbols that are shadowed by a later id.
         phones: ids of the phones that occur.
-        diphone_counts: [n_phones, n_phones] int64, first phone by second, in the order of `phones`; stress and length
-            marks between two phones do not part them, pauses do.
-        word_counts: words, or characters of texts without spaces between words.
+        diphone_counts: [n_phones, n_phones] int64, first phone by second, in the order of `phones`. Stress and length
+            marks between two phones are ignored; pauses separate them.
+        word_counts: counts of words, or of characters in scripts without spaces between words.
         word_unit: "words" or "characters".
     """
 
@@ -41,7 +41,7 @@ class Coverage:
 
 
 def cover(dataset: UtteranceDataset) -> Coverage:
-    """Count the symbols, the pairs of phones and the words of a dataset.
+    """Count the symbols, diphones and words of a dataset.
 
     Raises:
         CorruptStoreError: a phoneme id is not in the vocabulary.
@@ -50,7 +50,7 @@ def cover(dataset: UtteranceDataset) -> Coverage:
     phone = np.array([is_phone(symbol) for symbol in dataset.symbols], bool)
     phone[dataset.pad_id] = False
     pause = np.array([is_pause(symbol) for symbol in dataset.symbols], bool)
-    # Other symbols (stress, length, tones, spaces) stand between phones without parting them.
+    # Other symbols (stress, length, tones, spaces) do not separate phones.
     place = np.full(n, -1, np.int64)
     place[phone] = np.arange(phone.sum())
     n_phones = int(phone.sum())
@@ -89,7 +89,7 @@ def _words(dataset: UtteranceDataset) -> tuple[Counter[str], str]:
 
 
 def _has_no_spaces(character: str) -> bool:
-    """Return whether a character is of a script that writes no spaces between words: Chinese, Japanese, Thai."""
+    """Return whether a character belongs to a script without spaces between words: Chinese, Japanese, Thai."""
     name = unicodedata.name(character, "")
     return name.startswith(
         ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "THAI ")

@@ -1,4 +1,4 @@
-"""How often values occur, as a drawing, with the limits beyond which they are suspect."""
+"""Histograms with the limits of suspects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tts_prep.quantities import number_text
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192
 _REACH = 0.5
-"""How far beyond the values the axis goes for a limit, in lengths of their range."""
+"""The maximum extension of the axis to show a limit, relative to the range of values."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,18 +21,18 @@ Floats = npt.NDArray[np.float64]
 def histogram(
     series: Sequence[Floats], unit: str, name: str, limits: Sequence[float] = (), legend: Sequence[str] = ()
 ) -> Drawing:
-    """Return the histogram of one or two series over the same bins. Values that are not finite are left out.
+    """Draw the histogram of one or two series with common bins. Values that are not finite are ignored.
 
     Args:
-        limits: thresholds, drawn where they lie near the values.
-        legend: the names of the series, where there are two.
+        limits: thresholds, which are drawn if they are near the values.
+        legend: the names of two series.
     """
     finite = [values[np.isfinite(values)] for values in series]
     edges = _edges(np.concatenate(finite))
     low, high = float(edges[0]), float(edges[-1])
     drawn = [limit for limit in limits if low - _REACH * (high - low) <= limit <= high + _REACH * (high - low)]
     x = padded_scale(min([low, *drawn]), max([high, *drawn]), _LEFT, _RIGHT)
-    # Of two stores of different sizes, shares compare and counts do not.
+    # Shares are comparable between stores of different sizes, counts are not.
     counts = [np.histogram(values, edges)[0] for values in finite]
     heights = [
         n / max(1, len(values)) * 100 if len(series) > 1 else n for n, values in zip(counts, finite, strict=True)
@@ -51,7 +51,7 @@ def histogram(
                 rectangles.append(Rectangle(left, y(value), width, y(0) - y(value), style, hint))
     marks = [tick for tick in ticks(y.low, y.high) if len(series) > 1 or tick == round(tick)]
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
-    # A path is drawn over the bars, a line below them.
+    # Paths are drawn above the bars, lines below.
     paths = [Path(f"M{x(limit):.1f} {_TOP}V{_BOTTOM}", "limit") for limit in drawn]
     labels = [Label(_LEFT - 6, y(tick) + 4, number_text(tick), "end") for tick in marks]
     labels += [Label(x(tick), _BOTTOM + 16, number_text(tick)) for tick in ticks(x.low, x.high)]
@@ -78,7 +78,7 @@ def _edges(values: Floats) -> Floats:
     low, high = float(values.min()), float(values.max())
     count = int(min(60, max(8, np.sqrt(len(values)))))
     if np.all(values == np.rint(values)):
-        # Bins of integers: others would hold now one integer more, now one less.
+        # For integers, all bins must contain the same number of integers.
         width = max(1, round((high - low) / count))
         return np.arange(low - 0.5, high + width, width)
     return np.linspace(low, high, count + 1)

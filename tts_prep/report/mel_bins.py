@@ -1,4 +1,4 @@
-"""Mean and standard deviation of every mel bin, as a drawing."""
+"""A chart of mean and standard deviation by mel bin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 484, 192
 
 
 def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> Drawing:
-    """Return a curve over the bins, and a band of one standard deviation around it; both [n_mels]."""
+    """Draw the mean by mel bin as a curve, with a band of ± one standard deviation; both are [n_mels]."""
     middle, spread = np.asarray(mean, float), np.asarray(std, float)
     x = Scale(0, max(1, len(middle) - 1), _LEFT, _RIGHT)
     y = padded_scale(float((middle - spread).min(initial=0)), float((middle + spread).max(initial=0)), _BOTTOM, _TOP)

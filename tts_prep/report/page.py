@@ -1,4 +1,4 @@
-"""One self-contained page about a store: no script, and no other file."""
+"""A self-contained HTML page about a store, without scripts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECTIONS = (
 
 
 def write_report(summary: Summary, path: Path, max_sound_bytes: int = MAX_SOUND_BYTES) -> None:
-    """Write the page, whole or not at all. The same store gives the same bytes."""
+    """Write the page atomically. Output is deterministic."""
     with replacing(path) as partial:
         partial.write_text(report_html(summary, max_sound_bytes), encoding="utf-8")
 
@@ -44,10 +44,10 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
     """Return the page.
 
     Args:
-        max_sound_bytes: of all sounds together; suspects come first.
+        max_sound_bytes: the maximum size of all sounds; those of suspects are included first.
     """
     cards = Cards(summary, max_sound_bytes)
-    # In the order of the page: what is shown first gets a card, and a sound.
+    # In the order of the page, because cards and sounds are at the first occurrence.
     suspects, ends = cards.groups(suspect_groups(summary.suspects)), cards.groups(end_groups(summary.columns))
     gallery = cards.group(Group("gallery", "Gallery", "", tuple((position, "") for position in summary.gallery)))
     reasons = [
@@ -138,7 +138,7 @@ def _words(summary: Summary) -> dict[str, Any]:
         "total": counts.total(),
         "different": len(counts),
         "once": sum(1 for count in counts.values() if count == 1),
-        # Ties in alphabetical order: what a Counter has first depends on the order of the corpus alone, too.
+        # Sort ties alphabetically, because the order of a Counter depends on the order of the corpus.
         "frequent": sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:12],
     }
 

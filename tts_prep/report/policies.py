@@ -1,4 +1,4 @@
-"""What an epoch of batches costs under one policy or another: batches, padding, memory, steps."""
+"""The cost of an epoch under batching policies: batches, padding, memory, steps."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.batch_plan import joined
 
 _ID_BYTES = 8
-"""Bytes of a phoneme id or a length in a batch, which holds them as int64."""
+"""The size of a phoneme id or length in a batch (int64)."""
 
 _VALUE_BYTES = 4
-"""Bytes of a mel value or a sample in a batch, which holds them as float32."""
+"""The size of a mel value or sample in a batch (float32)."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A way to make batches: a name for people, and what makes the sampler of a rank."""
+    """A batching policy: a displayed name, and a function (rank, world_size) → sampler."""
 
     name: str
     make: Callable[[int, int], Sampler[list[int]]]
@@ -36,22 +36,22 @@ class Policy:
 
 @dataclass(frozen=True)
 class PolicyCost:
-    """One epoch of batches.
+    """The cost of an epoch.
 
     Attributes:
-        policy: its name.
+        policy: the name of the policy.
         epoch: the number of the epoch.
-        world_size: the ranks that share the epoch.
-        batches: of all ranks together.
-        steps: batches of each rank.
-        utterances: in the batches.
-        left_out: utterances of the dataset that are in none of them.
-        smallest, mean, largest: utterances a batch.
-        frame_padding: share of the padded mel frames that is padding, 0 to 1.
+        world_size: the number of ranks.
+        batches: the number of batches of all ranks.
+        steps: the number of batches per rank.
+        utterances: the number of utterances in the batches.
+        left_out: the number of utterances of the dataset that are not in a batch.
+        smallest, mean, largest: the number of utterances per batch.
+        frame_padding: the share of padding in the mel frames, 0 to 1.
         phoneme_padding: the same for phonemes.
-        largest_frames: padded mel frames of the batch that has most of them.
-        largest_bytes: memory of the largest batch: mel, phonemes, lengths and, where the store has them, waveforms.
-        shapes: number of different padded mel shapes [B, T]: what a compiling framework compiles for.
+        largest_frames: the maximum number of mel frames of a batch, including padding.
+        largest_bytes: the memory of the largest batch: mel, phonemes, lengths and, if the store has them, waveforms.
+        shapes: the number of different mel shapes [B, T], for which a compiling framework compiles.
     """
 
     policy: str
@@ -74,15 +74,15 @@ class PolicyCost:
 def make_policies(
     dataset: UtteranceDataset, batch_sizes: Sequence[int], budgets: Sequence[int], *, seed: int = 0
 ) -> list[Policy]:
-    """Return the policies to compare: random and bucketed batches of each count, buckets under each budget.
+    """Return policies to compare: random and bucketed batches of each size, and buckets with each budget.
 
     Args:
-        batch_sizes: utterances a batch.
-        budgets: padded frames a batch.
+        batch_sizes: numbers of utterances per batch.
+        budgets: numbers of frames per batch, including padding.
 
     Raises:
-        ConfigurationError: a number is below 1.
-        SamplingError: the dataset is empty, or an utterance is over a budget.
+        ConfigurationError: a number is less than 1.
+        SamplingError: the dataset is empty, or an utterance exceeds a budget.
     """
     lengths = dataset.n_frames
     policies = []
@@ -91,7 +91,7 @@ def make_policies(
         policies.append(Policy(f"buckets, {size:,} a batch", partial(_buckets, lengths, size, None, seed)))
     for budget in budgets:
         policy = Policy(f"buckets, {budget:,} frames", partial(_buckets, lengths, None, budget, seed))
-        policy.make(0, 1)  # an utterance over the budget is an error here
+        policy.make(0, 1)  # raises an error if an utterance exceeds the budget
         policies.append(policy)
     return policies
 
@@ -107,23 +107,23 @@ def _buckets(
 
 
 def default_budget(dataset: UtteranceDataset, batch_size: int) -> int:
-    """Return the budget of padded frames that holds as many utterances on average, and any one of them."""
+    """Return a budget of frames for batch_size utterances on average, but at least for the longest one."""
     frames = np.asarray(dataset.n_frames)
     return max(int(frames.max(initial=1)), int(batch_size * frames.mean())) if len(frames) else 1
 
 
 def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, world_size: int = 1) -> PolicyCost:
-    """Return what an epoch costs; no array is read.
+    """Return the cost of an epoch, without reading arrays.
 
     Raises:
-        ConfigurationError: the world size is below 1.
+        ConfigurationError: the world size is less than 1.
     """
     if world_size < 1:
         raise ConfigurationError(f"world size: expected an integer >= 1, found {world_size}")
     plan = joined([epoch_plan(sampler, dataset.n_frames, epoch) for sampler in _samplers(policy, world_size)])
     frames = plan.longest()
     phonemes = BatchPlan(plan.positions, plan.starts, plan.sizes, dataset.n_phonemes)
-    # Of one utterance of each batch, padded, with its two lengths, which are int64 like the ids.
+    # The size of one padded utterance of each batch, with its two int64 lengths.
     each = frames * (dataset.n_mels * _VALUE_BYTES) + phonemes.longest() * _ID_BYTES + 2 * _ID_BYTES
     if dataset.has_waveform:
         each += (
@@ -152,10 +152,10 @@ def policy_cost(dataset: UtteranceDataset, policy: Policy, *, epoch: int = 0, wo
 
 
 def _samplers(policy: Policy, world_size: int) -> list[Sampler[list[int]]]:
-    """Return the samplers whose epochs together are that of all ranks."""
+    """Return samplers whose combined epochs are the epoch of all ranks."""
     first = policy.make(0, world_size)
     if isinstance(first, LengthBucketBatchSampler):
-        return [first]  # its plan has the batches of all ranks
+        return [first]  # the plan includes the batches of all ranks
     return [first, *(policy.make(rank, world_size) for rank in range(1, world_size))]
 
 

@@ -1,4 +1,4 @@
-"""The ranges of a value by name, as a drawing: 5 to 95 % as a line, 25 to 75 % as a bar, and the median."""
+"""Charts of quantiles by name: 5 to 95 % as a line, 25 to 75 % as a bar, and the median."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ROW, _RIGHT, _CHARACTER, _MAX_NAME = 20, 480, 6.6, 18
 
 
 def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, title: str) -> Drawing:
-    """Return one row for each name, the first on top.
+    """Draw one row per name, with the first at the top.
 
     Args:
-        names: [n].
-        values: [n] times the five `QUANTILES`.
+        names: the names, [n].
+        values: the five `QUANTILES` of each name.
     """
     shown = [name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…" for name in names]
     left = 18 + _CHARACTER * max(map(len, shown), default=0)

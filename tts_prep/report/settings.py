@@ -1,4 +1,4 @@
-"""What a store was made with, as tables and as one sentence."""
+"""The settings of a store as tables and as a short summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_ITEMS = 12
 
 
 def recipe_text(manifest: Manifest) -> list[tuple[str, str]]:
-    """Return corpus, preset, mel, frontend and language by name; what the manifest does not say is left out."""
+    """Return corpus, preset, mel, frontend and language as pairs (name, text), without missing values."""
     configuration = manifest.configuration
     corpus, audio, text = (_mapping(configuration.get(name)) for name in ("corpus", "audio", "text"))
     mel = "{n_mels} bins, {sample_rate:,} Hz, n_fft {n_fft}, hop {hop_length}, {fmin:g}–{fmax:g} Hz"
@@ -19,14 +19,14 @@ def recipe_text(manifest: Manifest) -> list[tuple[str, str]]:
         recipe = mel.format(**audio)
     except (KeyError, ValueError, TypeError):
         recipe = ""
-    found = (
+    settings = (
         ("corpus", corpus.get("reader")),
         ("preset", configuration.get("preset")),
         ("mel", recipe),
         ("frontend", text.get("frontend")),
         ("language", text.get("language")),
     )
-    return [(name, str(value)) for name, value in found if value]
+    return [(name, str(value)) for name, value in settings if value]
 
 
 def setting_tables(manifest: Manifest) -> list[tuple[str, dict[str, str]]]:
@@ -35,8 +35,8 @@ def setting_tables(manifest: Manifest) -> list[tuple[str, dict[str, str]]]:
     tables += [(name, _texts(values)) for name, values in _flat(manifest.configuration, "")]
     for name, spec in manifest.specs.items():
         if spec.added:
-            found = {"dtype": spec.dtype, "axis": spec.axis, "row shape": list(spec.row_shape), **spec.settings}
-            tables.append((f"array {name}", _texts(found)))
+            values = {"dtype": spec.dtype, "axis": spec.axis, "row shape": list(spec.row_shape), **spec.settings}
+            tables.append((f"array {name}", _texts(values)))
     return [*tables, ("software", _texts(manifest.software))]
 
 

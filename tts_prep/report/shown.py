@@ -1,4 +1,4 @@
-"""Which utterances a page shows, and why: suspects, ends of each scale, and some at random."""
+"""Selection of the utterances on a page: suspects and extremes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ENDS = (
 
 @dataclass(frozen=True)
 class Group:
-    """Utterances that are shown under one heading.
+    """Utterances under one heading.
 
     Attributes:
-        key: for links.
+        key: the target of links.
         title: the heading.
-        note: a sentence below it.
-        positions: of utterances, with a fact about each.
+        note: a sentence below the heading.
+        positions: the positions of utterances, each with a fact.
     """
 
     key: str
@@ -49,7 +49,7 @@ class Group:
 
 
 def suspect_groups(suspects: Suspects) -> list[Group]:
-    """Return for each reason that flags anything the utterances that are furthest beyond its limit."""
+    """Return a group for each reason with suspects: the utterances that exceed its limit the most."""
     groups = []
     for threshold in suspects.thresholds:
         flagged = np.flatnonzero(suspects.flagged[threshold.reason])
@@ -63,7 +63,7 @@ def suspect_groups(suspects: Suspects) -> list[Group]:
 
 
 def reason_text(suspects: Suspects, threshold: Threshold, position: int) -> str:
-    """Return what was measured, and the utterance that this one is a duplicate of."""
+    """Return the measure of a suspect, or the utterance that it duplicates."""
     partner = suspects.partner(threshold.reason, position)
     value = float(suspects.measures.columns[threshold.measure][position])
     if partner is None:
@@ -74,13 +74,13 @@ def reason_text(suspects: Suspects, threshold: Threshold, position: int) -> str:
 
 
 def limit_text(threshold: Threshold) -> str:
-    """Return a limit: ``peak < −60 dBFS``."""
+    """Return a limit as text, such as ``peak < −60 dBFS``."""
     sign = ">" if threshold.above else "<"
     return f"{threshold.measure.replace('_', ' ')} {sign} {number_text(threshold.limit)} {UNITS[threshold.measure]}"
 
 
 def end_groups(columns: Sequence[NumberColumn]) -> list[Group]:
-    """Return the ends of each scale that the store has, the furthest first."""
+    """Return groups of extreme utterances of each available column."""
     return [*_ends({column.key: column for column in columns})]
 
 

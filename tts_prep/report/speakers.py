@@ -1,4 +1,4 @@
-"""One row for each speaker: hours, and means of the measures with how far they are from the other speakers'."""
+"""Statistics by speaker: hours, and means of measures with z-scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tts_prep.report.columns import NumberColumn, has_numbers, pitch_tracks
 from tts_prep.report.ranges import QUANTILES
 
 LEAST_SPEAKERS = 5
-"""For z-scores: of fewer speakers, one that differs moves the mean by itself."""
+"""The minimum number of speakers for z-scores. With fewer, an outlier determines the mean."""
 
 _FAULTS = ("clipped_samples", "silence_", "digital_silence", "level_", "similarity", "mismatch", "text_", "unspoken")
 _NOT_OF_SPEAKERS = ("seconds", "phones", "phone_rate", "audio_copies", "bandwidth_share", *_FAULTS)
@@ -26,17 +26,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Speakers:
-    """The speakers that have utterances, most hours first.
+    """The speakers with utterances, sorted by decreasing duration.
 
     Attributes:
-        names: [n].
-        codes: [n] int64, in the store.
-        utterances: [n] int64.
-        seconds: [n].
-        suspects: [n] int64, utterances with a reason.
+        names: [n] names.
+        codes: [n] int64, codes in the store.
+        utterances: [n] int64, numbers of utterances.
+        seconds: [n] durations.
+        suspects: [n] int64, numbers of suspect utterances.
         columns: name and unit of each mean.
-        means: [n, n_columns], NaN where nothing was measured.
-        z_scores: [n, n_columns], standard deviations from the mean of the speakers; NaN for few speakers.
+        means: [n, n_columns]; NaN is a missing value.
+        z_scores: [n, n_columns], z-scores of the means among speakers; NaN if there are fewer than `LEAST_SPEAKERS`.
     """
 
     names: tuple[str, ...]
@@ -52,11 +52,12 @@ class Speakers:
 def speaker_table(
     dataset: UtteranceDataset, columns: Sequence[NumberColumn], flagged: npt.NDArray[np.bool_]
 ) -> Speakers:
-    """Return the speakers of a dataset.
+    """Compute the statistics of the speakers of a dataset.
 
     Args:
-        columns: of the dataset.
-        flagged: [n] utterances with a reason.
+        dataset: the dataset.
+        columns: the numeric columns of the dataset.
+        flagged: [n] booleans, whether utterances are suspect.
     """
     codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
     n = len(dataset.speaker.table)
@@ -91,7 +92,7 @@ def speaker_table(
 
 
 def pitch_ranges(dataset: UtteranceDataset, speakers: Speakers, n: int) -> list[tuple[str, list[float]]]:
-    """Return the `QUANTILES` of the voiced frames of the first n speakers, Hz, of up to 1,000 utterances each."""
+    """Return the pitch `QUANTILES` of the first n speakers in Hz, from up to 1,000 utterances each."""
     if not has_numbers(dataset, "pitch", "frame"):
         return []
     codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
@@ -107,7 +108,7 @@ def pitch_ranges(dataset: UtteranceDataset, speakers: Speakers, n: int) -> list[
 
 
 def _sums(codes: npt.NDArray[np.int64], values: Floats, n: int) -> Floats:
-    # Without utterances, bincount gives integers.
+    # Without utterances, bincount returns integers.
     return np.bincount(codes, weights=values, minlength=n).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a report, counted from the store's index and arrays."""
+"""The data of a report, computed from the index and the arrays of a store."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from tts_prep.report.speakers import Speakers, speaker_table
 _BATCH_SIZES = (16, 32, 64)
 
 MAX_BYTES = 12_000_000_000
-"""Of mels and waveforms that are read, at most; of a larger store, utterances at even distances are measured."""
+"""The maximum size of mels and waveforms to read; in a larger store, evenly spaced utterances are measured."""
 
 
 @dataclass(frozen=True)
 class Category:
-    """How the corpus divides into the values of a categorical column, most hours first.
+    """The values of a categorical column, sorted by decreasing duration.
 
     Attributes:
-        name: of the column.
-        values: name, utterances and seconds of each value that occurs.
+        name: the name of the column.
+        values: name, number of utterances and seconds of each value that occurs.
     """
 
     name: str
@@ -44,21 +44,21 @@ class Category:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """All that a report says in numbers.
+    """The data of a report.
 
     Attributes:
         dataset: all utterances of the store.
-        manifest: what the store says of itself.
-        checked: the utterances that were measured: all of them, or some at even distances.
-        suspects: of those.
-        columns: a number for each utterance that was measured.
-        speakers: of those, most hours first.
-        categories: one for each categorical column but the speaker.
-        coverage: symbols, pairs of phones and words.
-        left_out: the rows of the corpus that became no utterance.
-        policies: what batches cost.
-        gallery: positions in `checked` of utterances drawn at random.
-        seconds: length of all audio.
+        manifest: the manifest of the store.
+        checked: the measured utterances: all of them, or evenly spaced ones.
+        suspects: the suspects among `checked`.
+        columns: the numeric columns of `checked`.
+        speakers: the speakers of `checked`, sorted by decreasing duration.
+        categories: the categorical columns except the speaker.
+        coverage: counts of symbols, diphones and words.
+        left_out: the rows of the corpus that failed.
+        policies: the costs of batching policies.
+        gallery: positions in `checked` of a random sample.
+        seconds: the total duration of audio.
     """
 
     dataset: UtteranceDataset
@@ -76,21 +76,22 @@ class Summary:
 
 
 def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int = MAX_BYTES) -> Summary:
-    """Count and measure everything that a report shows.
+    """Compute the data of a report.
 
     Args:
-        gallery: number of utterances to show, drawn at random.
-        seed: of the gallery.
-        max_bytes: of mels and waveforms to read.
+        store: the path of the store.
+        gallery: the number of randomly chosen utterances to show.
+        seed: the seed of the gallery.
+        max_bytes: the maximum size of mels and waveforms to read.
 
     Raises:
-        StoreError: there is no whole store.
-        CorruptStoreError: a file of it is not what the manifest or the format says.
+        StoreError: the store is missing or incomplete.
+        CorruptStoreError: a file does not match the manifest or the format.
     """
     manifest = read_manifest(store)
     dataset = UtteranceDataset(store)
     spec = dataset.arrays.get(ARRAY)
-    # Measures that are in the index need no array.
+    # Measures in the index do not need arrays.
     stored = spec is not None and holds_measures(spec, dataset.arrays.get("pitch"))
     checked = dataset if stored else dataset[:: max(1, math.ceil(_array_bytes(dataset) / max_bytes))]
     suspects = find_suspects(measure(checked))
@@ -115,7 +116,7 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int =
 
 
 def stages(left_out: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
-    """Return the stages at which rows were left out, with their numbers, the most frequent first."""
+    """Return the stages of failures with their counts, sorted by decreasing count."""
     return Counter(row.stage for row in left_out).most_common()
 
 
@@ -142,9 +143,9 @@ def _categories(dataset: UtteranceDataset) -> tuple[Category, ...]:
 def _policies(dataset: UtteranceDataset) -> tuple[PolicyCost, ...]:
     if not len(dataset):
         return ()
-    # A batch of everything says nothing about a policy.
+    # A batch of all utterances is not informative.
     sizes = [size for size in _BATCH_SIZES if 2 * size <= len(dataset)] or [-(-len(dataset) // 2)]
-    # Each budget is as many frames as one of the counts has on average, so that the policies can be compared.
+    # Each budget corresponds to one of the batch sizes on average, so that the policies are comparable.
     budgets = sorted({default_budget(dataset, size) for size in sizes})
     policies = make_policies(dataset, sizes, budgets)
     return tuple(policy_cost(dataset, policy) for policy in policies)

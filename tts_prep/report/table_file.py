@@ -1,4 +1,4 @@
-"""All columns of a store as one CSV file: what the corpus says, what was measured, and the reasons."""
+"""Export of all columns of a store, measures and reasons as a CSV file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tts_prep.format.atomic import replacing
 from tts_prep.report.summary import Summary
 
 _PLACES = ("shard", "seconds")
-"""Columns that say where rows lie, or that are among the measures."""
+"""Columns of storage locations, or that are duplicated by measures."""
 
 
 def write_table(summary: Summary, path: Path) -> None:
-    """Write one row for each utterance that was measured, as RFC 4180 CSV in UTF-8.
+    """Write one row per measured utterance as RFC 4180 CSV in UTF-8.
 
-    The reasons of a suspect are separated by spaces; a value that could not be measured is empty.
+    Reasons are separated by spaces; missing values are empty.
 
     Raises:
         WriteError: the file cannot be written.

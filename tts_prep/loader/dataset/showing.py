@@ -1,4 +1,4 @@
-"""From an utterance to what is drawn of it."""
+"""Conversion of utterances to the data of plots."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tts_prep.pictures.scales import MelAxis
 
 
 def clip_of(utterance: Utterance) -> Clip:
-    """Return an utterance in seconds and Hz, with its pitch, energy and durations where the store has them."""
+    """Return an utterance in seconds and Hz, with pitch, energy and durations if the store has them."""
     store = utterance.store
     hop = store.hop_length / store.sample_rate
-    # With other framings than 'center', a frame is centred in the middle of its hop.
+    # With framings other than 'center', the centre of a frame is the middle of its hop.
     first_frame = 0.0 if store.audio_settings.get("framing", "center") == "center" else hop / 2
     return Clip(
         id=utterance.id,
@@ -31,7 +31,7 @@ def clip_of(utterance: Utterance) -> Clip:
         hop=hop,
         first_frame=first_frame,
         mel=utterance.mel,
-        # The same shades for all utterances of a store, so that they compare.
+        # The same colours for all utterances of a store, so that they are comparable.
         mel_range=(
             float((store.mel_mean - 2 * store.mel_std).min()),
             float((store.mel_mean + 2.5 * store.mel_std).max()),
@@ -45,7 +45,7 @@ def clip_of(utterance: Utterance) -> Clip:
 
 
 def mel_axis(store: StoreMetadata) -> MelAxis | None:
-    """Return where frequencies lie on the bins of the mels; None where the manifest does not say."""
+    """Return the mapping of frequencies to mel bins, or None if the manifest does not specify it."""
     settings = store.audio_settings
     scale, fmin, fmax = settings.get("mel_scale"), settings.get("fmin"), settings.get("fmax")
     if scale not in ("slaney", "htk") or not isinstance(fmin, int | float) or not isinstance(fmax, int | float):
@@ -57,14 +57,14 @@ def hertz(spec: ArraySpec, pitch: npt.NDArray[Any], voiced: npt.NDArray[Any] | N
     """Return pitch in Hz, NaN where unvoiced, [n_frames].
 
     Args:
-        spec: of the array, whose settings say whether it is in Hz or the logarithm of it.
-        pitch: [n_frames].
-        voiced: [n_frames], not 0 where there is a pitch; None where zeros of the pitch say it.
+        spec: the array's specification, whose settings have the unit (Hz or its logarithm).
+        pitch: [n_frames] values.
+        voiced: [n_frames], nonzero for voiced frames. If None, frames with zero pitch are unvoiced.
     """
     values = np.asarray(pitch, np.float64)
     mask = values > 0 if voiced is None else np.asarray(voiced) > 0
     if spec.settings.get("unit") == "ln_hz":
-        # Beyond any pitch; what would overflow is not shown.
+        # Limit the exponent to avoid overflow; the limit is higher than any pitch.
         values = np.exp(np.minimum(values, 20))
     return np.where(mask & np.isfinite(values), values, np.nan)
 
@@ -75,7 +75,7 @@ def _pitch(utterance: Utterance) -> npt.NDArray[np.float64] | None:
 
 
 def _frames(utterance: Utterance, name: str) -> npt.NDArray[np.float64] | None:
-    """Return an array of one number a frame; None where the store has no such array."""
+    """Return an array with one number per frame, or None if the store does not have it."""
     spec: ArraySpec | None = utterance.arrays.specs.get(name)
     if spec is None or spec.axis != "frame" or spec.row_shape:
         return None
@@ -84,7 +84,7 @@ def _frames(utterance: Utterance, name: str) -> npt.NDArray[np.float64] | None:
 
 
 def _phones(utterance: Utterance, first_edge: float, hop: float) -> tuple[Phone, ...]:
-    """Return the symbols with their times; none where the store has no durations."""
+    """Return the symbols with their times, or () if the store has no durations."""
     spec = utterance.arrays.specs.get("durations")
     if spec is None or spec.axis != "phoneme" or spec.row_shape:
         return ()

@@ -1,4 +1,4 @@
-"""Adding numbers of every utterance to a complete store, as columns of its index."""
+"""Add numeric columns to the index of a complete store."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 def add_columns(
     store: Path, spec: Callable[[Manifest], ArraySpec], values: Callable[[], npt.NDArray[np.float64]]
 ) -> Manifest:
-    """Add an array whose numbers are columns of the index to a complete store; return its new manifest.
+    """Add an array with index columns to a complete store; return the new manifest.
 
-    An array of that name with another specification is replaced. After an interruption the store is unchanged.
+    An array of the same name with another specification is replaced. If interrupted, the store is unchanged.
 
     Args:
-        spec: of a manifest, the specification: a float64 array with the axis ``utterance`` and ``index_columns``.
-        values: of all utterances in the order of the index, [n_utterances, n_columns]; not called if the store has
-            the array already.
+        spec: returns the specification for a manifest: float64, with the axis ``utterance`` and ``index_columns``.
+        values: returns the values in the order of the index, [n_utterances, n_columns]; not called if the store
+            already has the array.
 
     Raises:
-        StoreError: the store is incomplete or was made again meanwhile, or has another column of one of the names. The
-            store is unchanged.
+        StoreError: the store is incomplete, was replaced meanwhile, or has a column with one of the names. The store is
+            unchanged.
     """
     if not (store / MANIFEST).exists():
         raise StoreError(f"{store}: incomplete store without {MANIFEST}; columns can be added to complete stores only")
@@ -83,7 +83,7 @@ def _write(
     path = stored_file(folder, shard.file)
     speakers = map_column(path, column_datasets(read_locations(path))["speaker"])
     assert isinstance(speakers, TextColumn)
-    # Statistics of all rows would need all of their numbers.
+    # Missing values (NaN) have no statistics, so no row is counted.
     uncounted = [np.zeros(1, np.bool_)] * len(rows)
     return write_array_file(
         folder, array, number, key, array_key(array, key), list(rows), speakers=list(speakers), counted=uncounted

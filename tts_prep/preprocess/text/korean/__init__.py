@@ -1,1 +1,1 @@
-"""Korean: numbers, dates and units as they are spoken."""
+"""Korean texts: normalization."""

@@ -1,4 +1,4 @@
-"""Written Korean as it is spoken: numbers, dates, units, Latin letters."""
+"""Normalization of Korean texts: numbers, dates, units, Latin letters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from tts_prep.preprocess.text.korean.numbers import digits, native, sino
 from tts_prep.preprocess.text.tables import word_table
 
-# Counters that take native numbers; other nouns take Sino-Korean ones.
+# Counters with native numbers; other nouns use Sino-Korean numbers.
 _COUNTERS: Final = [
     "시간",
     "시",
@@ -53,7 +53,7 @@ _COUNTERS: Final = [
     "포기",
     "톨",
 ]
-# 시작 and 장관 begin with a counter, 개월 and 번지 take Sino-Korean numbers.
+# 시작 and 장관 start with a counter; 개월 and 번지 use Sino-Korean numbers.
 _NOT_COUNTERS: Final = "개월|개국|개년|번지|시작|장관|대학|대한|명령|배송|통신|단계|판매"
 _UNITS: Final = word_table(
     """
@@ -85,10 +85,10 @@ _WHOLE: Final = re.compile(_NUMBER)
 
 
 def normalize_korean(text: str) -> str:
-    """Return a text without digits, signs of currency and units.
+    """Expand numbers, dates, currencies and units.
 
-    Hours and counted things have native numbers (세 시, 다섯 명), all others Sino-Korean ones. Telephone numbers are
-    read digit by digit, their zero as 공.
+    Hours and counters use native numbers (세 시, 다섯 명), everything else Sino-Korean ones. Telephone numbers are read
+    digit by digit, with zero as 공.
     """
     text = _PHONE.sub(lambda m: " ".join(digits(group, "공") for group in m.groups()), text)
     text = _DATE.sub(lambda m: f"{m[1]}년 {int(m[2])}월 {int(m[3])}일", text)
@@ -104,7 +104,7 @@ def normalize_korean(text: str) -> str:
 
 
 def letter_names(word: str) -> str:
-    """Return the names of Latin letters in Hangul; other characters of the word are left out."""
+    """Return the names of the Latin letters of a word in Hangul, without other characters."""
     return "".join(_LETTERS.get(letter, "") for letter in word.upper())
 
 

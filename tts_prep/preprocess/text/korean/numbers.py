@@ -1,4 +1,4 @@
-"""Numbers in Korean words: Sino-Korean and native ones."""
+"""Sino-Korean and native Korean number words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_DIGITS: Final = 4 * len(_GROUPS)
 
 
 def sino(number: str) -> str:
-    """Return a whole number in Sino-Korean words, without spaces: ``"12500"`` is 만이천오백.
+    """Return an integer in Sino-Korean words, without spaces: ``"12500"`` is 만이천오백.
 
     Numbers with leading zeros, and those of more than `MAX_DIGITS` digits, are read digit by digit.
     """
@@ -37,7 +37,7 @@ def sino(number: str) -> str:
 
 
 def native(number: str) -> str:
-    """Return a whole number as it stands before a counter: native below 100, Sino-Korean from there on."""
+    """Return an integer as before a counter: native below 100, otherwise Sino-Korean."""
     value = int(number)
     if not 0 < value < 100:
         return sino(number)
