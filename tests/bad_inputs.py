@@ -1,4 +1,4 @@
-"""Bad inputs to every command and public function. What comes of each stands in docs/ERRORS.md.
+"""Invalid inputs of all commands and public functions. docs/ERRORS.md documents the results.
 
     python tests/bad_inputs.py > docs/ERRORS.md
 
@@ -152,7 +152,7 @@ def _corpora() -> Iterator[Case]:
     yield Case("no wavs", MAKE, lambda w: shutil.rmtree(w.corpus / "wavs"))
     yield Case("a store path that is a file", "ljspeech CORPUS CORPUS/metadata.csv")
     yield Case("a store path below a file", "ljspeech CORPUS CORPUS/metadata.csv/x")
-    yield Case("a store path that holds something else", "ljspeech CORPUS CORPUS")
+    yield Case("a store path with other files", "ljspeech CORPUS CORPUS")
     yield Case("a store of other settings", "ljspeech CORPUS STORE")
 
 
@@ -167,7 +167,7 @@ def _rows() -> Iterator[Case]:
         ("a row with four fields", b"a|b|c|d"),
         ("a row without an id", b"|b|c"),
         ("a row in Latin-1", b"caf\xe9|x|y"),
-        ("a row that stands twice", b"S-0003|a|b"),
+        ("a repeated row", b"S-0003|a|b"),
         ("a row without a recording", b"nobody|a|Text."),
         ("an id with NUL", b"a\0b|a|Text."),
         ("an id with a newline character of Unicode", "a\u2028b|a|Text.".encode()),
@@ -182,10 +182,10 @@ def _rows() -> Iterator[Case]:
         ("a recording that is text", b"no audio at all"),
         ("a recording with nothing but a header", b"RIFF\x04\0\0\0WAVE"),
         ("a recording with half a header", b"RIFF\x04\0"),
-        ("an MP3 that is none", b"ID3\x04\0\0\0\0\0\0" + b"\xff\xfb" * 9),
+        ("a file that is not an MP3", b"ID3\x04\0\0\0\0\0\0" + b"\xff\xfb" * 9),
     ):
         yield Case(given, ROW, _bad_recording(data))
-    yield Case("a recording that is cut", ROW, lambda w: _cut(w.corpus / "wavs" / "S-0001.wav"))
+    yield Case("a truncated recording", ROW, lambda w: _cut(w.corpus / "wavs" / "S-0001.wav"))
     for given, samples in (
         ("a recording without samples", np.zeros(0)),
         ("digital silence", np.zeros(9000)),
@@ -274,14 +274,14 @@ def _stores() -> Iterator[Case]:
         yield Case("a manifest that is a list", command, lambda w: w.write("STORE/manifest.json", "[]"))
         yield Case("a manifest in Latin-1", command, lambda w: w.write("STORE/manifest.json", b'"\xe9"'))
         yield Case("a newer major version", command, lambda w: w.manifest(lambda m: m.update(version="2.0")))
-        yield Case("a version that is none", command, lambda w: w.manifest(lambda m: m.update(version="new")))
+        yield Case("an invalid version", command, lambda w: w.manifest(lambda m: m.update(version="new")))
         yield Case("a manifest without shards", command, lambda w: w.manifest(lambda m: m.pop("shards")))
         yield Case("a path out of the store", command, _path_out)
         yield Case("a manifest of the wrong types", command, lambda w: w.manifest(lambda m: m.update(totals=[])))
     yield Case("a shard is missing", "verify STORE", lambda w: (w.store / "shards/00001.h5").unlink())
     yield Case("a shard is missing", "reindex STORE", lambda w: (w.store / "shards/00001.h5").unlink())
-    yield Case("a shard that is cut", "reindex STORE", lambda w: _cut(w.store / "shards/00001.h5"))
-    yield Case("a store that was begun", "reindex STORE", _begun)
+    yield Case("a truncated shard", "reindex STORE", lambda w: _cut(w.store / "shards/00001.h5"))
+    yield Case("an unfinished store", "reindex STORE", _begun)
 
 
 def _store_is_file(world: World) -> None:
@@ -318,7 +318,7 @@ def _repairs() -> Iterator[Case]:
     yield Case("no such file of texts", f"{repair} --split valid=IDS --ood-texts NOWHERE", _broken_texts)
     yield Case("another file of texts", f"{repair} --split valid=IDS --ood-texts IDS", _broken_texts)
     yield Case("texts for a store that has none", f"{repair} --ood-texts TEXTS", _broken_shard)
-    yield Case("a root for a corpus that takes none", f"{whole} --root CORPUS", _broken_texts)
+    yield Case("a root for a reader without one", f"{whole} --root CORPUS", _broken_texts)
     yield Case("no such corpus", whole.replace("CORPUS", "NOWHERE"), _broken_texts)
     yield Case("a corpus that has changed", whole, _changed_corpus)
 
@@ -360,8 +360,8 @@ def _library() -> Iterator[Case]:
         lambda w: UtteranceDataset(w.store, verify=True),
         lambda w: w.manifest(lambda m: m.pop("checksum")),
     )
-    yield Case("`split`: more than there are", lambda w: UtteranceDataset(w.store).split(99))
-    yield Case("`filter`: no mask", lambda w: UtteranceDataset(w.store).filter(lambda m: m.n_frames))
+    yield Case("`split`: more than exist", lambda w: UtteranceDataset(w.store).split(99))
+    yield Case("`filter`: not a mask", lambda w: UtteranceDataset(w.store).filter(lambda m: m.n_frames))
     yield Case("`column`: no such column", lambda w: UtteranceDataset(w.store).column("colour"))
     yield Case("`sort`: no such column", lambda w: UtteranceDataset(w.store).sort("colour"))
     yield Case("`views`: no such array", lambda w: UtteranceDataset(w.store).views("video"))
@@ -369,9 +369,9 @@ def _library() -> Iterator[Case]:
     yield Case("`LengthBucketBatchSampler`: no budget", lambda _: LengthBucketBatchSampler([9], max_frames=0))
     yield Case("`get_preset`: no such preset", lambda _: get_preset("loud"))
     yield Case("`get_frontend`: no such frontend", lambda _: get_frontend("loud"))
-    yield Case("`Vocab`: padding that is no symbol", lambda _: Vocab("abc", "_"))
+    yield Case("`Vocab`: padding that is not a symbol", lambda _: Vocab("abc", "_"))
     yield Case("`Vocab.encode`: unknown symbols", lambda _: Vocab("_abc", "_").encode("abx"))
-    yield Case("`FailureLimit.parse`: no number", lambda _: FailureLimit.parse("many"))
+    yield Case("`FailureLimit.parse`: not a number", lambda _: FailureLimit.parse("many"))
 
 
 @contextlib.contextmanager
@@ -435,13 +435,13 @@ def table() -> list[tuple[str, str, str, str]]:
 def page(rows: list[tuple[str, str, str, str]]) -> str:
     """Return docs/ERRORS.md."""
     lines = [
-        "# Bad inputs, and what is said of them",
+        "# Error messages",
         "",
-        "Made by `python tests/bad_inputs.py > docs/ERRORS.md`; `tests/cli/test_bad_inputs.py` checks it. The status",
-        "is 1 where something failed, 2 for wrong usage; for the library, the class of the error stands there. A",
-        "message on the command line comes after `tts-prep: error: `.",
+        "Generated by `python tests/bad_inputs.py > docs/ERRORS.md`; `tests/cli/test_bad_inputs.py` checks it. Status",
+        "is 1 for a failure, 2 for wrong usage, and the class of the exception for library calls. On the command line,",
+        "`tts-prep: error: ` precedes the message.",
         "",
-        "| use | given | status | message |",
+        "| call | input | status | message |",
         "| --- | --- | --- | --- |",
     ]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
