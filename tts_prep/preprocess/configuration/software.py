@@ -17,7 +17,7 @@ _PACKAGES = ("numpy", "scipy", "librosa", "numba", "soundfile", "soxr")
 FUSED_MULTIPLY_ADD = "fused multiply-add"
 
 # What has no package of its own, and the one that brings it.
-_BROUGHT_BY = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader"}
+_BROUGHT_BY = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader", "heteronyms": "tts-prep"}
 
 
 def install_line(old: Mapping[str, str], new: Mapping[str, str]) -> str:

