@@ -48,10 +48,10 @@ _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 class ArpabetFrontend:
     """American English in ARPAbet, with a start and an end symbol, as in Parakeet's ``English``.
 
-    Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space: ``HH AH0 L OW1 ▁ , ▁ W ER1 L
-    D``. A word that is not in the dictionary gets espeak-ng's pronunciation, and is counted as a remark. Of two
-    pronunciations, as of "read", the words around choose. ``; :`` become ``,`` and ``—`` becomes ``-``; quotes and
-    brackets are not spoken.
+    Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space:
+    ``HH AH0 L OW1 ▁ , ▁ W ER1 L D``. For a word with two pronunciations, such as "read", the words around it decide. A
+    word that is not in the dictionary gets espeak-ng's pronunciation, and is counted as a remark. ``; :`` become ``,``
+    and ``—`` becomes ``-``; quotes and brackets are not spoken.
 
     Args:
         language: a code of English.
