@@ -53,7 +53,8 @@ def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -
     assert "vector, float32 × 3, by utterance" in out
 
 
-def test_info_shows_the_medians_of_added_measures(capsys: Capture, store: Path) -> None:
+def test_info_shows_the_medians_of_added_measures(capsys: Capture, tmp_path: Path) -> None:
+    _, store = make(capsys, tmp_path)
     assert run(capsys, "add", store, "--measures")[0] == 0
     dataset = UtteranceDataset(store)
     rate = np.median(dataset.n_phones / dataset.seconds)

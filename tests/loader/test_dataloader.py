@@ -84,7 +84,7 @@ def test_batch_size_shuffle_and_drop_last_make_their_own_sampler(dataset, prefet
 
 
 def test_any_dataset_and_collate_function_will_do(prefetch):
-    loader = DataLoader("abcde", 2, collate_fn="".join, prefetch=prefetch)
+    loader = DataLoader(list("abcde"), 2, collate_fn="".join, prefetch=prefetch)
     assert list(loader) == ["ab", "cd", "e"]
 
 

@@ -140,7 +140,7 @@ def test_batches_that_are_kept_keep_their_contents(tmp_path, threads):
 
 
 def test_a_data_cargo_is_iterated_over_many_times_and_its_iterator_once():
-    cargo = DataCargo("abcde", "".join, 2, sampler=RandomSampler("abcde"))
+    cargo = DataCargo(list("abcde"), "".join, 2, sampler=RandomSampler("abcde"))
     assert len(cargo) == 3
     iterator = iter(cargo)
     assert iter(iterator) is iterator

@@ -130,7 +130,7 @@ def test_a_fault_of_the_corpus_is_the_same_error_as_on_one_machine(cluster: Clus
 
 
 def test_a_backend_that_joblib_does_not_know_is_refused(corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="backend: joblib has none named 'abacus'"):
+    with pytest.raises(ConfigurationError, match="joblib has none named 'abacus'"):
         prepare(read_ljspeech(corpus), corpus, tmp_path / "store", SMALL, backend=Backend("abacus"))
 
 

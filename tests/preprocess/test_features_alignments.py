@@ -166,7 +166,7 @@ def test_durations_are_frames_where_they_are_integers_and_seconds_where_not(tmp_
     [
         (np.array([1, -2]), "a.npy: the duration -2 is negative"),
         (np.array([0.1, np.nan]), "a.npy: contains a number that is not finite"),
-        (np.ones((2, 2)), r"a.npy: float64 of shape \[2, 2\], expected one number a phoneme"),
+        (np.ones((2, 2)), r"a.npy: float64 of shape \[2, 2\], expected one number per phoneme"),
         (np.array(["a"]), "a.npy: <U1 of shape"),
         (np.array([{}], object), "a.npy: cannot be read as durations"),
         (np.zeros(0), r"a.npy: float64 of shape \[0\]"),

@@ -173,7 +173,7 @@ def test_refuses_settings_that_do_not_exist(settings: dict, message: str) -> Non
     [
         (PitchConfig(floor=500, ceiling=400), r"expected 0 < floor < ceiling <= 8000 Hz, found 500 and 400"),
         (PitchConfig(ceiling=9000), r"found 71 and 9000"),
-        (PitchConfig("pyin", frame_length=256), r"takes a frame_length of 490, found 256"),
+        (PitchConfig("pyin", frame_length=256), r"needs a frame_length of 490, found 256"),
     ],
 )
 def test_refuses_a_range_that_the_sample_rate_cannot_have(settings: PitchConfig, message: str) -> None:
