@@ -35,7 +35,7 @@ from tts_prep.preprocess.runs.prepare import prepare
 
 @dataclass(frozen=True)
 class World:
-    """Where a case happens: a corpus and a store, each its own to break."""
+    """The environment of a case: a corpus and a store that it may change."""
 
     root: Path
 
@@ -62,7 +62,7 @@ class World:
 
 @dataclass(frozen=True)
 class Case:
-    """One bad input.
+    """An invalid input.
 
     Attributes:
         given: what is bad.
@@ -376,7 +376,7 @@ def _library() -> Iterator[Case]:
 
 @contextlib.contextmanager
 def world(folder: Path) -> Iterator[World]:
-    """Make a corpus and a store in a folder, and go there."""
+    """Create a corpus and a store in a folder, and change to it."""
     place = World(folder)
     if not (folder.parent / "template").exists():
         write_ljspeech(folder.parent / "template" / "CORPUS", TEXTS[:4])
@@ -412,7 +412,7 @@ def outcome(case: Case, folder: Path) -> tuple[str, str]:
 
 
 def _plain(message: str, folder: Path) -> str:
-    """Return a message without what depends on the place, the machine or the version of a library."""
+    """Remove parts of a message that depend on paths, the machine or the versions of libraries."""
     text = " ".join(message.split()).replace(f"{folder}/", "").replace(str(folder), ".")
     text = re.sub(r"not (JSON|TOML)(: | \().*", r"not \1 …", text)
     text = re.sub(r"x{20,}", "x…x", text)
@@ -423,7 +423,7 @@ def _plain(message: str, folder: Path) -> str:
 
 
 def table() -> list[tuple[str, str, str, str]]:
-    """Return a row for every case: use, what is given, status, message."""
+    """Return a row for every case: call, input, status, message."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for number, case in enumerate(cases()):

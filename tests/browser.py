@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over the WebDriver protocol with nothing but the standard library."""
+"""A headless Chromium, controlled by the WebDriver protocol with only the standard library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FLAGS = (
 
 
 class Browser:
-    """One browser window. What it logged and requested since it was last asked is in `console` and `requests`."""
+    """A browser window. `console` and `requests` return the messages and requests since the last call."""
 
     def __init__(self) -> None:
         assert DRIVER

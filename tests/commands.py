@@ -1,4 +1,4 @@
-"""Commands, run in this process."""
+"""Running commands in this process."""
 
 from __future__ import annotations
 

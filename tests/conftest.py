@@ -1,4 +1,4 @@
-"""Small corpora, synthesised: no test needs a download."""
+"""Fixtures: small synthetic corpora and stores, so that no test needs a download."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> MakeOnce:
-    """Return a function that takes a name and what makes a folder, and makes it once for all test workers.
+    """Return a function of a name and a function that fills a folder, which is called once for all test workers.
 
     For what takes a second or more to make, and no test changes.
     """
@@ -51,19 +51,19 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MakeOnce:
 
 @pytest.fixture(scope="session")
 def corpus(made_once: MakeOnce) -> Path:
-    """Return the root of a corpus that no test may change."""
+    """Return the root of a read-only corpus."""
     return made_once("corpus", write_ljspeech)
 
 
 @pytest.fixture
 def own_corpus(tmp_path: Path) -> Path:
-    """Return the root of a corpus that the test may break."""
+    """Return the root of a corpus that the test may change."""
     return write_ljspeech(tmp_path / "lj")
 
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
-    """Return a whole store of the shared corpus, in shards of three, that no test may change."""
+    """Return a read-only complete store of the shared corpus, in shards of three."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
     from tts_prep.preprocess.corpora import read_ljspeech
     from tts_prep.preprocess.runs.prepare import prepare
@@ -75,12 +75,12 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the lines that a slow run prints now and then out of what tests compare: a busy machine is no fault."""
+    """Disable the periodic lines of slow runs, which would differ on busy machines."""
     monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", float("inf"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in one line what this environment lacks."""
+    """Report in one line what this environment lacks."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr}
     if reasons:

@@ -1,4 +1,4 @@
-"""Small corpora in the true layouts of the large ones, oddities included; recordings are synthesised."""
+"""Small synthetic corpora in the layouts of real ones, including their irregularities."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def speech_like(seconds: float, seed: int, sample_rate: int = SAMPLE_RATE) -> np
 
 
 def write_ljspeech(root: Path, texts: tuple[str, ...] = TEXTS) -> Path:
-    """Write a folder in the shape of LJ Speech: one recording a text, of different lengths."""
+    """Write a corpus in the layout of LJ Speech, with one recording per text, of different durations."""
     (root / "wavs").mkdir(parents=True)
     rows = []
     for number, text in enumerate(texts):
@@ -67,7 +67,7 @@ def record(path: Path, seconds: float = 0.3, sample_rate: int = 22050) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file and the folders above it."""
+    """Write a text file and its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
@@ -97,7 +97,7 @@ def write_vctk_080(root: Path) -> Path:
 
 
 def write_libritts(root: Path) -> Path:
-    """Write two subsets; a name in the table holds a tab, one text is original only, one is missing."""
+    """Write two subsets; a name in the table contains a tab, one text is only original, one is missing."""
     texts = {
         "train-clean-100/103/1241/103_1241_000000_000001": ('matthew Cuthbert is "surprised"', "Matthew"),
         "train-clean-100/103/1241/103_1241_000000_000002": (None, "In 1843."),
@@ -118,7 +118,7 @@ def write_libritts(root: Path) -> Path:
 
 
 def write_kaldi(root: Path, files: Mapping[str, str]) -> Path:
-    """Write a Kaldi data folder of given files, with the recordings a.wav and b.wav below ``audio``."""
+    """Write a Kaldi data folder with the given files, and recordings a.wav and b.wav in ``audio``."""
     for name, seconds in (("a", 1.0), ("b", 0.5)):
         record(root / f"audio/{name}.wav", seconds)
     for name, text in files.items():

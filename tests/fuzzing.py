@@ -39,7 +39,7 @@ MOST_MEMORY = 512 << 20  # bytes over what the process had
 
 
 def originals() -> list[bytes]:
-    """Return whole recordings to mutate."""
+    """Return complete recordings to mutate."""
     sound = samples(0.3)
     two = np.stack([sound, -sound], axis=1)
     found = [recording(name, sound) for name in CONTAINERS] + [recording(name, two) for name in CONTAINERS]
@@ -79,7 +79,7 @@ def mutated(data: bytes, others: list[bytes], rng: np.random.Generator) -> bytes
 
 
 def sealed(data: bytes) -> bytes:
-    """Return an Ogg file whose pages have right checksums, so that what is in them is read."""
+    """Correct the checksums of an Ogg file's pages, so that their contents are read."""
     changed, position = bytearray(data), 0
     while data[position : position + 4] == b"OggS" and len(data) > position + 27:
         body = position + 27 + data[position + 26]
@@ -90,7 +90,7 @@ def sealed(data: bytes) -> bytes:
 
 
 def main(seed: int, count: int) -> dict[str, float]:
-    """Read mutated recordings and return counts, the slowest one's time and the memory they took."""
+    """Read mutated recordings; return counts, the maximum time and the memory."""
     others = originals()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     read = refused = 0

@@ -1,4 +1,4 @@
-"""Run the real command, end it at random instants in several ways, and look at what is left."""
+"""Run commands, kill them at random times in several ways, and check the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def session_processes(session: int) -> list[int]:
 
 
 def workers_of(session: int) -> list[int]:
-    """Return the worker processes of a command that is the leader of a session."""
+    """Return the worker processes of a command that is a session leader."""
     found = []
     for process in session_processes(session):
         with contextlib.suppress(OSError):
@@ -39,7 +39,7 @@ def workers_of(session: int) -> list[int]:
 
 
 def complaints(err: str) -> str:
-    """Return what a command wrote to stderr less its progress, which a busy machine may take long enough to show."""
+    """Return a command's stderr without progress lines, which appear on slow machines."""
     return "".join(line for line in err.splitlines(keepends=True) if "× real time" not in line)
 
 
@@ -49,7 +49,7 @@ def contents(store: Path) -> dict[str, bytes]:
 
 @dataclass
 class Killer:
-    """Runs a command on a store again and again, and ends most of the runs.
+    """Runs a command on a store repeatedly, and kills most of the runs.
 
     Attributes:
         temporary: the folder for temporary files; must be empty when a run has come to its end.
@@ -82,7 +82,7 @@ class Killer:
         )
 
     def finish(self) -> None:
-        """Run the command to its end and look that nothing is left over."""
+        """Run the command to completion, and check that it leaves nothing behind."""
         process = self.start()
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
@@ -97,7 +97,7 @@ class Killer:
         self.finished += 1
 
     def kill_once(self) -> bool:
-        """Start the command and end it after a random time; return whether it was faster."""
+        """Start the command and kill it after a random time; return whether it finished first."""
         way = self.random.choice(WAYS)
         process = self.start()
         time.sleep(self.random.uniform(0.05, self.longest))
@@ -147,7 +147,7 @@ class Killer:
         return process.returncode == 0
 
     def check_nothing_left(self, session: int) -> None:
-        """Wait a little for the processes of a command that has ended, and fail where one stays."""
+        """Wait briefly for the processes of a finished command, and fail if one remains."""
         deadline = time.monotonic() + 2
         while (left := session_processes(session)) and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Mel spectrograms worked out independently, in float64: padding by numpy, transform and filter bank by librosa.
+"""An independent float64 implementation of mel spectrograms, with numpy and librosa.
 
 The table says again, by hand and in another form, what the presets say as data.
 """
@@ -148,7 +148,7 @@ RECIPES = {
 
 
 def padded(waveform: np.ndarray, recipe: Recipe) -> np.ndarray:
-    """Return the waveform as the recipe frames it, without centring: [n_padded] float64."""
+    """Return the padded waveform of a mel configuration, [n_padded] float64."""
     x = np.pad(np.asarray(waveform, np.float64), recipe.zeros)
     n, hop, n_fft = len(x), recipe.hop, recipe.n_fft
     if recipe.framing == "ceil":
@@ -165,7 +165,7 @@ def padded(waveform: np.ndarray, recipe: Recipe) -> np.ndarray:
 
 
 def reference_mel(name: str, waveform: np.ndarray) -> np.ndarray:
-    """Return the log-mel of a recipe, [n_frames, n_mels] float64.
+    """Return the log-mel of a configuration, [n_frames, n_mels] float64.
 
     Args:
         waveform: [n_samples] at the recipe's sample rate, in full: its samples are taken as exact.

@@ -1,4 +1,4 @@
-"""Small stores with known contents, made without audio through the format package."""
+"""Small stores with known contents, written with the format package without audio."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SILENCE = tuple(-11.5 - i for i in range(N_MELS))
 
 @dataclass
 class Row:
-    """What one utterance of a store should read as."""
+    """The expected contents of an utterance of a store."""
 
     id: str
     text: str
@@ -47,7 +47,7 @@ class Row:
 
 
 def make_rows(n_frames: Sequence[int], *, mel_dtype: str = "float32", wav_dtype: str = "int16") -> list[Row]:
-    """Make random utterances of given lengths in frames."""
+    """Create random utterances of given lengths in frames."""
     rng = np.random.default_rng(len(n_frames))
     rows = []
     for i, frames in enumerate(n_frames):
@@ -77,7 +77,7 @@ def _statistics(mel: np.ndarray) -> dict[str, Any]:
 
 
 def _mel_statistics(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the statistics over all frames, as numpy has them."""
+    """Return the statistics over all frames, computed by numpy."""
     frames = np.concatenate([np.zeros((0, N_MELS)), *(row.mel.astype(np.float64) for row in rows)])
     if not len(frames):
         return {"count": 0, "mean": [0.0] * N_MELS, "std": [1.0] * N_MELS}
@@ -188,7 +188,7 @@ def _write_shard(path: Path, rows: Sequence[Row], header: ShardHeader) -> None:
 
 
 def edit_manifest(store: Path, change: Callable[[Any], object]) -> None:
-    """Change the values of a manifest, and its checksum with them, as a careful attacker does."""
+    """Change the values of a manifest, and update its checksum."""
     path = store / MANIFEST
     value = json.loads(path.read_text(encoding="utf-8"))
     change(value)
@@ -196,14 +196,14 @@ def edit_manifest(store: Path, change: Callable[[Any], object]) -> None:
 
 
 def sealed_manifest(value: Any) -> bytes:
-    """Return the bytes of a manifest with these values and a checksum that holds."""
+    """Return a manifest with the given values and a valid checksum, as bytes."""
     text = json.dumps({**value, "checksum": "0" * 64} if isinstance(value, dict) else value)
     head, zeros, tail = text.rpartition("0" * 64)
     return f"{head}{hashlib.sha256(text.encode()).hexdigest() if zeros else ''}{tail}".encode()
 
 
 def seal_again(store: Path) -> None:
-    """Make a manifest say what the files are now, with checksums that hold, as a careful attacker does."""
+    """Update a manifest for changed files, with valid checksums."""
 
     def change(manifest: Any) -> None:
         entries = [manifest[key] for key in ("index", "failures", "plan_file", "ood_texts") if key in manifest]
@@ -221,7 +221,7 @@ def seal_again(store: Path) -> None:
 
 
 def sealed(data: bytes) -> bytes:
-    """Return the bytes of an HDF5 file with a seal at the end that holds."""
+    """Return the bytes of an HDF5 file with a valid seal."""
     start = b"tts-prep SHA-256 "
     body = data[:-82] if data[-82:].startswith(start) else data
     return body + start + hashlib.sha256(body).hexdigest().encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Make a store with the first write failing, then the second, and so on; test_full_disk.py runs it.
+"""Build a store with a fault at the first write, then the second, and so on; used by test_full_disk.py.
 
     python sweep_faults.py FAULTS.so CORPUS FOLDER ERRNO STAYS STEP
 

@@ -11,7 +11,7 @@ PASS = ([1.0, -2.0, 1.0], [1.0, -1.99004745483398, 0.99007225036621])
 
 
 def rising_noise(seconds: float, sample_rate: int) -> np.ndarray:
-    """Return noise whose level rises by 46 dB, so that both gates leave out blocks."""
+    """Return noise whose level rises by 46 dB, so that both gates exclude blocks."""
     n = int(np.ceil(seconds * sample_rate))
     return np.random.default_rng(0).normal(size=n) * np.geomspace(0.001, 0.2, n)
 

@@ -7,7 +7,7 @@ from tts_prep.acoustics.noise import wada_snr
 
 
 def speech_in_noise(snr: float | None) -> np.ndarray:
-    """Return samples as the method supposes them: gamma-distributed speech, and normal noise at a ratio in dB."""
+    """Return samples as the method assumes them: gamma-distributed speech and Gaussian noise at a ratio in dB."""
     rng = np.random.default_rng(3)
     speech = rng.gamma(0.4, 1, 40_000) * rng.choice([-1, 1], 40_000)
     if snr is None:

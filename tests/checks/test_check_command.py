@@ -1,4 +1,4 @@
-"""Suspects of a small store with known faults, and the command that prints them."""
+"""Suspects of a small store with known faults, and the command ``check``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N = 12
 
 
 def voiced(seconds: float, seed: int) -> np.ndarray:
-    """Return noise whose level rises and falls four times a second, with a soft start and end, int16."""
+    """Return noise with a level that is modulated at 4 Hz, with a soft start and end, int16."""
     rng = np.random.default_rng(seed)
     n = int(seconds * SAMPLE_RATE)
     envelope = np.minimum(1, np.minimum(np.arange(n), np.arange(n)[::-1]) / (0.05 * SAMPLE_RATE)) ** 2
@@ -32,7 +32,7 @@ def voiced(seconds: float, seed: int) -> np.ndarray:
 
 
 def faulty_rows() -> list[Row]:
-    """Return rows of different lengths: 1 clipped, 2 with zeros, 3 cut, 4 a copy of 0, 5 the text of 0, 6 silent."""
+    """Return rows of different durations: 1 clipped, 2 with zeros, 3 cut, 4 a copy of 0, 5 the text of 0, 6 silent."""
     rows = make_rows([90 + 10 * i for i in range(N)])
     for i, row in enumerate(rows):
         row.waveform, row.speaker = voiced(1 + i / 10, i), "reader"

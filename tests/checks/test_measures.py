@@ -21,7 +21,7 @@ RATE = 22_050
 
 
 def speech(seconds: float, seed: int = 0) -> np.ndarray:
-    """Return noise whose level rises and falls four times a second, float32 with a peak below 1."""
+    """Return noise with a level that is modulated at 4 Hz, float32 with a peak below 1."""
     rng = np.random.default_rng(seed)
     times = np.arange(int(seconds * RATE)) / RATE
     return (rng.normal(size=len(times)) * 0.1 * (1.2 + np.sin(2 * np.pi * 4 * times))).astype(np.float32)
@@ -161,7 +161,7 @@ def test_the_most_similar_earlier_utterance_is_that_of_all_pairs() -> None:
 
 
 def corpus(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return seconds, phones and pauses of a reader who varies by 8 %."""
+    """Return seconds, phones and pauses of a speaker whose durations vary by 8 %."""
     rng = np.random.default_rng(seed)
     phones, pauses = rng.integers(10, 120, n).astype(float), rng.integers(0, 4, n).astype(float)
     return (0.2 + phones / 12 + 0.3 * pauses) * rng.normal(1, 0.08, n), phones, pauses

@@ -1,4 +1,4 @@
-"""Measures as columns of the index: what 'tts-prep add --measures' writes, and who reads it."""
+"""Measures as columns of the index, added by 'tts-prep add --measures'."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEVELS = (0, 3000, 300, 30, 3000)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """Return a store of five recordings at known levels: the first one silent, the last one a copy of the second."""
+    """Return a store of five recordings with known levels: the first is silent, the last a copy of the second."""
     rows = make_rows([100, 120, 140, 160, 120])
     for row, level in zip(rows, LEVELS, strict=True):
         row.waveform = np.rint(level * np.sin(np.arange(len(row.waveform)) * 2 * np.pi * 997 / SAMPLE_RATE))

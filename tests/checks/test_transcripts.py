@@ -1,4 +1,4 @@
-"""Alignment against all paths, and exchanged and cut transcripts of a store whose phones are known spectra."""
+"""Alignment compared with all paths, and wrong and truncated transcripts in a store with synthetic phones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N, WRONG, CUT = 70, [3, 14, 25, 36, 47], [8, 19, 30]
 
 
 def paths(n_frames: int, optional: list[bool]) -> list[list[int]]:
-    """Return every way to give each frame a class, in order, with all that are not optional."""
+    """Return all valid sequences of frame classes."""
     found: list[list[int]] = []
 
     def extend(path: list[int]) -> None:

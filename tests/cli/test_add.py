@@ -1,4 +1,4 @@
-"""Features from the command line: with the store, or added by 'tts-prep add'."""
+"""Features on the command line: during the build, or added by 'tts-prep add'."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ SPOKEN = {
     "korean": ("ko", "안녕."),
     "": ("en-us", "One."),
 }
-"""First word of a frontend's name → a language that it speaks, and a text in it."""
+"""First word of a frontend's name → a language that it supports, and a text in it."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every bad input has the status and the message that docs/ERRORS.md says."""
+"""Every invalid input has the status and the message of docs/ERRORS.md."""
 
 from __future__ import annotations
 

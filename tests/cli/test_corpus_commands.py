@@ -214,7 +214,7 @@ def test_remarks_add_up_in_corpus_order() -> None:
 
 @pytest.fixture(scope="module")
 def ood_store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
-    """Return a store with three out-of-domain texts, of a file in which two lines cannot be used."""
+    """Return a store with three out-of-domain texts, from a file with two invalid lines."""
     folder = tmp_path_factory.mktemp("ood")
     lines = "It was 1843.|ignored\n...\nA second text, a longer one.\n\nLast.\n()\n"
     write_text(folder / "ood.txt", lines)

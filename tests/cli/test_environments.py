@@ -1,4 +1,4 @@
-"""Commands in environments that lack something: each works, or ends in one line."""
+"""Commands in restricted environments work, or end with a one-line error."""
 
 from __future__ import annotations
 

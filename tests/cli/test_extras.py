@@ -1,4 +1,4 @@
-"""What a command says where a library is not installed."""
+"""Messages of commands if a library is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed beside results: ``--quiet``, ``--verbose``, the library's log, colours, and help in groups."""
+"""Output in addition to results: ``--quiet``, ``--verbose``, logging, colours, and grouped help."""
 
 from __future__ import annotations
 

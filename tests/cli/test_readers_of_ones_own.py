@@ -1,4 +1,4 @@
-"""Readers that are functions of the user: the store has their name, and what they made can be made again."""
+"""Custom readers: a store has their name, and can be repaired."""
 
 from __future__ import annotations
 

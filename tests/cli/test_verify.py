@@ -1,4 +1,4 @@
-"""What 'tts-prep verify' reports beside broken files, and what a repair has to be given."""
+"""Reports of 'tts-prep verify' other than broken files, and the options of a repair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores without phonemes, as vocoders are trained on."""
+"""Stores without phonemes, for vocoders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JOBS = ("--jobs", 1)
 
 @pytest.fixture
 def audio(tmp_path: Path) -> Path:
-    """Return a folder of recordings, in folders and of several formats, and other files."""
+    """Return a folder with recordings of several formats, in subfolders, and other files."""
     for number, name in enumerate(("b/2.flac", "b/1.WAV", "top.wav", "a/x/3.ogg")):
         record(tmp_path / "audio" / name, 0.3 + 0.1 * number)
     record(tmp_path / "audio/.hidden/4.wav")

@@ -1,4 +1,4 @@
-"""Stores in the layouts of other systems, read back by the libraries that define their files."""
+"""Exported stores, read by the libraries of the other systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change a store as somebody would who knows its format, and use it: what is not refused is read.
+"""Format-aware mutations of stores, which must be refused or read.
 
     python tests/format/mutations.py COUNT [SEED]
 
@@ -74,7 +74,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def make_store(path: Path) -> Path:
-    """Write a store with all kinds of files."""
+    """Write a store with all types of files."""
     rows = make_rows(N_FRAMES)
     write_store(path, rows, waveform=True, configuration={"text": {"ood_texts": "x"}}, failures=2)
     for spec in SPECS:
@@ -131,7 +131,7 @@ def mutate_json(value: Any, rng: random.Random) -> Any:
 
 
 def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Change, cut, repeat or insert bytes; where something stands rather than in the gaps between datasets."""
+    """Change, truncate, repeat or insert bytes, rather in datasets than in the gaps between them."""
     changed = bytearray(data)
     filled = [i for i in range(0, len(data), 16) if data[i : i + 16].strip(b"\0")] or [0]
     for _ in range(rng.choice((1, 1, 2, 4))):
@@ -159,7 +159,7 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutate_header(path: Path, rng: random.Random) -> None:
-    """Change the JSON of a header in its place; its checksum in the file follows."""
+    """Change the JSON of a header in place, and update its checksum."""
     place = read_locations(path)["header"]
     data = bytearray(path.read_bytes())
     old = data[place.offset : place.offset + place.size]
@@ -175,7 +175,7 @@ def mutate_header(path: Path, rng: random.Random) -> None:
 
 
 def mutate_dataset(path: Path, rng: random.Random) -> None:
-    """Change numbers of a dataset in its place."""
+    """Change numbers of a dataset in place."""
     locations = [place for place in read_locations(path).values() if place.size and place.dtype.kind != "S"]
     place = rng.choice(locations)
     data = bytearray(path.read_bytes())
@@ -188,7 +188,7 @@ def mutate_dataset(path: Path, rng: random.Random) -> None:
 
 
 def mutate(store: Path, rng: random.Random) -> str:
-    """Change a store; return what was changed and how."""
+    """Change a store; return a description of the change."""
     files = sorted(path for path in store.rglob("*") if path.is_file())
     path = rng.choice((*files, store / "manifest.json", store / "manifest.json", store / "index.h5"))
     name = str(path.relative_to(store))
@@ -226,7 +226,7 @@ def mutate(store: Path, rng: random.Random) -> str:
 
 
 def manifest_follows(store: Path, name: str) -> None:
-    """Make the manifest agree with a file that was changed: size and checksums, where its datasets lay as well."""
+    """Update the manifest for a changed file: its size, checksums and offsets of datasets."""
     import hashlib
 
     path = store / name
@@ -272,13 +272,13 @@ def read(store: Path) -> None:
 
 
 def verify(store: Path, find: FindLocations) -> None:
-    """Raise the first fault that a verification of all files finds."""
+    """Verify all files, and raise the first fault."""
     for fault in [fault for _, fault in verify_store(store, find=find) if fault]:
         raise CorruptStoreError(fault)
 
 
 def use(store: Path, find: FindLocations, rng: random.Random) -> list[str]:
-    """Do everything that reads a store; return what was refused."""
+    """Call everything that reads a store; return the refusals."""
     refused = []
     actions = [lambda: read(store), lambda: verify(store, find)]
     if rng.random() < 0.25:

@@ -1,4 +1,4 @@
-"""Added arrays: written, taken up into a store, read by name, and refused where they do not fit."""
+"""Added arrays are written, added to a store, read by name, and refused if they do not match."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def values_of(spec: ArraySpec, row: Row, seed: int) -> np.ndarray:
 
 
 def add(store: Path, rows: Sequence[Row], specs: Sequence[ArraySpec]) -> None:
-    """Add arrays to a store of two shards, as a command that computes them does."""
+    """Add arrays to a store of two shards, as a command does."""
     lengths = {"frame": "mel", "phoneme": "phonemes", "sample": "waveform"}
     for spec in specs:
         for number, part in enumerate(np.array_split(np.arange(len(rows)), 2)):
@@ -71,7 +71,7 @@ def rows() -> list[Row]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
-    """Return a store with an array of every axis, which no test may change."""
+    """Return a read-only store with an array of every axis."""
     store = write_store(tmp_path_factory.mktemp("arrays") / "s", rows, waveform=True)
     add(store, rows, list(SPECS.values()))
     return store

@@ -1,4 +1,4 @@
-"""Files of a store that are flipped, cut, made longer, exchanged or gone: found, named, and made again."""
+"""Corrupted, truncated, extended, exchanged and missing files of a store are detected and rebuilt."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def damage(path: Path, way: str, random_: random.Random) -> None:
 
 
 def read_everything(store: Path, *, verify: bool) -> list[bytes]:
-    """Read all that a store has; what comes back is every column and every array."""
+    """Read a store; return all columns and arrays."""
     dataset = UtteranceDataset(store, verify=verify)
     found = [repr((u.id, u.text, u.phoneme_text, u.speaker, u.seconds, u.meta)).encode() for u in dataset]
     found += [array.tobytes() for u in dataset for array in (u.mel, u.phonemes) if array is not None]

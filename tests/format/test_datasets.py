@@ -1,4 +1,4 @@
-"""Datasets written and read past h5py's slicing, against h5py itself."""
+"""Writing and reading of datasets without h5py's slicing, compared with h5py."""
 
 from __future__ import annotations
 

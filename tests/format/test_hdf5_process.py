@@ -1,4 +1,4 @@
-"""HDF5 files made to crash, block or exhaust whoever opens them, met by a process that may end."""
+"""HDF5 files that crash, block or exhaust their reader, opened in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that somebody made to do harm: refused with a clear error, before anything is allocated or followed."""
+"""Malicious stores are refused with a clear error, before memory is allocated or offsets are followed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def command(*arguments: object) -> int:
 
 @pytest.fixture(scope="module", name="find")
 def make_find() -> Iterator[FindLocations]:
-    """Yield what finds datasets of HDF5 files in another process, the same for all tests of this module."""
+    """Yield the process that finds datasets of HDF5 files, shared by all tests of this module."""
     with hdf5_process() as process:
         yield process
 
@@ -68,7 +68,7 @@ def use(store: Path, find: FindLocations) -> list[Callable[[], object]]:
 
 
 def use_all(store: Path, find: FindLocations) -> int:
-    """Do everything that reads a store; return how much was refused. Anything but a `TtsPrepError` comes out."""
+    """Call everything that reads a store; return the number of refusals. Only `TtsPrepError` is caught."""
     refused = 0
     for action in use(store, find):
         try:
@@ -221,7 +221,7 @@ def test_a_broken_heap_of_attributes_does_not_keep_a_reader_for_ever(store: Path
 
 
 def replace(group: h5py.Group, name: str, how: str, outside: Path) -> None:
-    """Put another kind of dataset in the place of one, with the same values where it has any."""
+    """Replace a dataset by one of another type, with the same values if possible."""
     values = group[name][...]
     kind = group[name].attrs.get("kind")
     del group[name]
@@ -327,7 +327,7 @@ def test_another_kind_of_dataset_in_a_shard_is_refused(
 
 
 def rewrite_header(path: Path, change: Callable[[Any], Any]) -> None:
-    """Put another header into a shard, with checksums and a seal that hold, as a careful attacker does."""
+    """Replace the header of a shard, with valid checksums and seal."""
     with h5py.File(path, "r+") as file:
         header = json.dumps(change(json.loads(file["header"][()]))).encode()
         checksums = json.dumps({**json.loads(file["checksums"][()]), "header": f"{zlib.crc32(header):08x}"}).encode()

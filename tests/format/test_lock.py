@@ -1,4 +1,4 @@
-"""Two runs at once, and what dead ones leave."""
+"""Concurrent runs, and the files of killed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structure-aware changes to every file of a store, with checksums that hold and that do not; see mutations.py."""
+"""Format-aware changes to every file of a store, with valid and invalid checksums; see mutations.py."""
 
 from __future__ import annotations
 

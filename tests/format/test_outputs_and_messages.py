@@ -1,4 +1,4 @@
-"""What is written replaces regular files only; what is printed of a store is one bounded line a terminal can show."""
+"""Outputs replace only regular files; messages about a store are a single printable line of limited length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that older versions wrote, kept as they were made; and what stays as it is between minor versions."""
+"""Stores written by older versions, and compatibility between minor versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXTS = ["Yes.", "Why not?", "Print it."]
 
 
 def unpacked(version: str, folder: Path) -> Path:
-    """Return a store of three recordings with 8 mel bins, as the code of that version wrote it."""
+    """Return a store of three recordings with 8 mel bins, written by the code of that version."""
     with tarfile.open(DATA / f"store-{version}.tar.xz") as archive:
         archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     assert read_manifest(folder / "store").version == version
@@ -33,7 +33,7 @@ def unpacked(version: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store of version 1.1, which no test may change."""
+    """Return a read-only store of version 1.1."""
     return unpacked("1.1", tmp_path_factory.mktemp("old"))
 
 

@@ -12,17 +12,17 @@ from tts_prep.loader import UtteranceDataset
 
 @pytest.fixture(scope="module")
 def rows(request: pytest.FixtureRequest) -> list[Row]:
-    """Return the rows of a store, with as many frames as the test's module says in N_FRAMES."""
+    """Return the rows of a store, with the numbers of frames in N_FRAMES of the test's module."""
     return make_rows(request.module.N_FRAMES)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
-    """Return a store of those rows, which no test may change."""
+    """Return a read-only store of these rows."""
     return write_store(tmp_path_factory.mktemp("store") / "s", rows, n_shards=2, waveform=True)
 
 
 @pytest.fixture
 def dataset(store: Path) -> UtteranceDataset:
-    """Return that store, open."""
+    """Return the opened store."""
     return UtteranceDataset(store)

@@ -1,4 +1,4 @@
-"""Train with Lightning in two processes, and write which utterances each of them saw."""
+"""Train with Lightning in two processes, and write the utterances of each."""
 
 from __future__ import annotations
 

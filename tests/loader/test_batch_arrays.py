@@ -1,4 +1,4 @@
-"""Added arrays in batches: padded as what they follow, by name, and normalized by a store's statistics."""
+"""Added arrays in batches: padded, by name, and normalized by a store's statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LengthBucketBatchSampler: several budgets, what is over them, whole ranks, multiples and fixed shapes."""
+"""LengthBucketBatchSampler: several budgets, utterances over them, equal ranks, multiples and fixed shapes."""
 
 from itertools import combinations_with_replacement
 

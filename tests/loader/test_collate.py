@@ -1,4 +1,4 @@
-"""collate: the rows of a batch are the shard's slices, the rest is padding."""
+"""collate: the rows of a batch are slices of shards and padding."""
 
 import dataclasses
 import pickle
@@ -23,7 +23,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(params=["dataset", "list"])
 def batch_of(request, dataset):
-    """Both ways to hand over utterances: as a dataset, padded from the map, and as a list."""
+    """Both ways to pass utterances: as a dataset, copied from the memory map, and as a list."""
     return lambda positions, **options: collate(
         dataset[positions] if request.param == "dataset" else [dataset[i] for i in positions], **options
     )

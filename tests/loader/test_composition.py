@@ -1,4 +1,4 @@
-"""Datasets made of datasets: lazy, nested in any way, with columns that follow."""
+"""Composed datasets: lazy, with any nesting, and with columns."""
 
 import pickle
 

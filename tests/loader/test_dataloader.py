@@ -1,4 +1,4 @@
-"""DataLoader: epochs of batches, made ahead by a thread that always ends."""
+"""DataLoader: epochs of batches, prefetched by a thread that always ends."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""Averages over phonemes, rows repeated by durations, and alignment priors, held to scipy and to plain loops."""
+"""Averages over phonemes, expansion by durations, and alignment priors, compared with scipy and loops."""
 
 from __future__ import annotations
 

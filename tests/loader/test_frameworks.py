@@ -1,4 +1,4 @@
-"""Our loader and samplers inside of torch.distributed, accelerate, Lightning and torchdata: everything once."""
+"""The loader and samplers in torch.distributed, accelerate, Lightning and torchdata: no row is lost or repeated."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""LengthBucketBatchSampler: nobody twice, nothing over the budget, little padding, another draw every epoch."""
+"""LengthBucketBatchSampler: no row is repeated, no budget exceeded, little padding, random in every epoch."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""made_ahead: results in the order of their tasks, whoever makes them, and threads that end."""
+"""made_ahead: results in the order of tasks, whichever thread computes them, and threads that end."""
 
 import itertools
 import threading

@@ -1,4 +1,4 @@
-"""MixingSampler: proportions that hold, nobody forgotten, the same for the same seed and epoch."""
+"""MixingSampler: proportions are exact, all rows occur, and epochs are deterministic."""
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_what_cannot_be_mixed_is_refused(arguments, error, message):
 
 
 def write_corpus(path, n_frames, speakers, *, seed=0, configuration=None, waveform=False, mel=None):
-    """Write a store whose mels have statistics of their own."""
+    """Write a store with particular mel statistics."""
     rows = make_rows(n_frames)
     for i, row in enumerate(rows):
         row.speaker = speakers[i % len(speakers)]
@@ -115,7 +115,7 @@ def corpora(tmp_path_factory):
 
 
 def expected_mel(dataset, row, by):
-    """Return a mel normalized by numpy alone, over the frames of its own store."""
+    """Return a mel that is normalized by numpy over the frames of its store."""
     utterances = [u for u in dataset if by == "corpus" or u.speaker == dataset[row].speaker]
     frames = np.concatenate([u.mel for u in utterances]).astype(np.float64)
     return (dataset[row].mel - frames.mean(0)) / frames.std(0)

@@ -1,4 +1,4 @@
-"""Weighted, subset, distributed and similar-length samplers: fair, explicit in seed and epoch, clear about faults."""
+"""Weighted, subset, distributed and similar-length samplers: fair, deterministic, with clear errors."""
 
 import numpy as np
 import pytest

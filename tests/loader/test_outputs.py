@@ -1,4 +1,4 @@
-"""Normalized mels, layouts, recycled memory, the older API, and batches as other libraries take them."""
+"""Normalized mels, layouts, recycled memory, the older API, and batches in other libraries."""
 
 import gc
 import pickle
@@ -257,7 +257,7 @@ def test_jax_takes_the_batch(dataset, rows):
 
 
 class TorchBuffers:
-    """What PinnedBuffers does, in memory that needs no device."""
+    """PinnedBuffers with memory that needs no device."""
 
     def take(self, shape, dtype):
         import torch

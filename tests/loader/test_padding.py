@@ -1,4 +1,4 @@
-"""batch_text_id, batch_wav and batch_spec against tables worked by hand."""
+"""batch_text_id, batch_wav and batch_spec, compared with hand-computed results."""
 
 import numpy as np
 import pytest

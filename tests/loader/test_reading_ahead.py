@@ -1,4 +1,4 @@
-"""Hints about what will be read: harmless, and only where it comes from the disk."""
+"""Readahead hints: harmless, and only if data is read from disk."""
 
 import itertools
 
@@ -27,7 +27,7 @@ def test_what_the_disk_read_is_counted_up():
 
 
 def hints(monkeypatch, n_batches, reading):
-    """Make batches, of which some make the disk read; return the hints that each was preceded by."""
+    """Make batches, of which some are read from disk; return the hints before each."""
     reads = 0
     asked = []
 

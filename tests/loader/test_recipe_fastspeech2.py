@@ -1,4 +1,4 @@
-"""FastSpeech 2's and FastPitch's batches out of a store, held to plain arithmetic."""
+"""FastSpeech 2's and FastPitch's batches from a store, compared with direct computations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def textgrid(phones: list[tuple[float, float, str]], end: float) -> str:
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
-    """Make a store whose phonemes, lengths and durations come from TextGrids."""
+    """Build a store with phonemes, lengths and durations from TextGrids."""
     pytest.importorskip("pyworld")
     root = write_ljspeech(tmp_path_factory.mktemp("fs2") / "lj", ("One.", "Two.", "Three."))
     folder = root / "TextGrid"

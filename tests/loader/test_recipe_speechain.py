@@ -1,4 +1,4 @@
-"""SpeeChain's YAML, as it stands in its document, over stores."""
+"""The YAML of SpeeChain's documentation, on stores."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The data configurations of SpeeChain's published recipes, over stores."""
+"""The data configurations of SpeeChain's published recipes, on stores."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""StyleTTS2's loader: its signature, its eight, and what is better than there."""
+"""StyleTTS2's loader: its signature, its eight fields, and improvements."""
 
 import inspect
 

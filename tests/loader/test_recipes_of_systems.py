@@ -1,4 +1,4 @@
-"""HiFi-GAN, BigVGAN, Vocos, VITS, Matcha-TTS and F5-TTS: what their datasets and collate functions give, from stores.
+"""Datasets and collate functions of HiFi-GAN, BigVGAN, Vocos, VITS, Matcha-TTS and F5-TTS on stores.
 
 `benchmarks/recipes.py` compares with the systems' own code; here are shapes, dtypes, alignment and epochs.
 """

@@ -1,4 +1,4 @@
-"""state_dict: whatever stopped where, what is left comes once, and a run that went on equals one that never stopped."""
+"""state_dict: remaining rows occur once, and a resumed run equals an uninterrupted one."""
 
 import json
 
@@ -32,7 +32,7 @@ def flat(batches):
 
 
 def run_ranks(make, state, world_size, steps=None):
-    """Run so many steps on every rank; return what each saw, and the state that rank 0 would save."""
+    """Run a number of steps on every rank; return the rows of each, and the state of rank 0."""
     seen, states = [], []
     for rank in range(world_size):
         sampler = make(rank, world_size)

@@ -1,4 +1,4 @@
-"""SegmentCollator: mel and waveform of the same place, drawn anew every epoch, in any loader."""
+"""SegmentCollator: aligned mel and waveform, random in every epoch, in any loader."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ N_FRAMES = [7, 3, 9, 4, 5, 11, 20, 6]
 
 
 def stamp(rows, framing):
-    """Write into every frame and every sample which frame of its utterance it belongs to."""
+    """Set every frame and every sample to the number of its frame."""
     for row in rows:
         n = len(row.mel)
         samples = n * HOP_LENGTH if framing == "hifigan" else (n - 1) * HOP_LENGTH + 34
@@ -38,7 +38,7 @@ def stamped(request, tmp_path_factory):
 
 
 def frames_of(batch):
-    """Return the frame that each sample says it is of, [B, F, hop]."""
+    """Return the frame number of each sample, [B, F, hop]."""
     return np.rint(batch.waveform * 32768).reshape(len(batch), -1, HOP_LENGTH)
 
 

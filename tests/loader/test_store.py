@@ -1,4 +1,4 @@
-"""Stores that were damaged or exchanged: a clear error each, never a bus error or wrong data."""
+"""Damaged or replaced stores: a clear error, never SIGBUS or wrong data."""
 
 import os
 import pickle
@@ -22,7 +22,7 @@ def store(tmp_path):
 
 
 def edit_index(store, name, position, value):
-    """Change a value of the index, and all checksums with it."""
+    """Change a value of the index, and update all checksums."""
     with h5py.File(store / "index.h5", "r+") as index:
         index[name][position] = value
     seal_again(store)
@@ -220,7 +220,7 @@ except StoreError as error:
 
 
 def replace_dataset(store, name, values):
-    """Exchange a dataset of the index for another one, contiguous as well, and keep its kind."""
+    """Replace a dataset of the index by another contiguous one, and keep its kind."""
     with h5py.File(store / "index.h5", "r+") as index:
         kind = index[name].attrs.get("kind")
         del index[name]

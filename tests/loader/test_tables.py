@@ -1,4 +1,4 @@
-"""Columns as tables of pandas and Arrow, read back by these."""
+"""Columns as pandas and Arrow tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UtteranceDataset: what it shows, of which rows, and what it leaves alone."""
+"""UtteranceDataset: values, selections, and which arrays are not read."""
 
 import multiprocessing
 import operator

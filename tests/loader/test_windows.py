@@ -1,4 +1,4 @@
-"""Epochs planned in windows: the first batch waits for one window only, and batches are as random as from one sort."""
+"""Epochs in windows: the first batch needs one window, and batches are as random as without windows."""
 
 import itertools
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""What does not show in one process and over one store: workers, forks, wrappers, states of other datasets."""
+"""Workers, forks, wrappers, and states of other datasets."""
 
 import os
 import threading

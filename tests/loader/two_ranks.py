@@ -1,4 +1,4 @@
-"""Run as one of two ranks: print what this rank sees in every kind of loader, as JSON."""
+"""Run as one of two ranks: print the rows of this rank with every type of loader, as JSON."""
 
 from __future__ import annotations
 

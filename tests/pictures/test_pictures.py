@@ -1,4 +1,4 @@
-"""Pictures of an utterance: axes in seconds and Hz, and what is drawn at which place."""
+"""Plots of utterances: axes in seconds and Hz, and positions of elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings in every container, and what pipes, interrupted copies and ``cat`` make of them."""
+"""Recordings in all containers, as written to pipes, truncated and concatenated."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LOSSLESS = list(CONTAINERS)[:9]
 
 
 def samples(seconds: float = 2.0) -> np.ndarray:
-    """Return speech-like sound of which the second half is louder, [n_samples] float64."""
+    """Return a speech-like sound with a louder second half, [n_samples] float64."""
     sound = speech_like(seconds, 1, RATE)
     sound[: len(sound) // 2] *= 0.01
     return sound
 
 
 def recording(name: str, sound: np.ndarray | None = None, subtype: str | None = None, **options: object) -> bytes:
-    """Return a whole recording in a container."""
+    """Return a complete recording in a container."""
     form, usual = CONTAINERS[name]
     sound = samples() if sound is None else sound
     memory = io.BytesIO()
@@ -47,7 +47,7 @@ def recording(name: str, sound: np.ndarray | None = None, subtype: str | None = 
 
 
 def headerless_mp3(mode: str = "CONSTANT") -> tuple[bytes, int]:
-    """Return an MP3 without a Xing/Info header, as those of Common Voice, and its number of frames."""
+    """Return an MP3 without a Xing or Info header, as in Common Voice, and its number of frames."""
     data = recording("mp3", bitrate_mode=mode, compression_level=0.5)
     place = max(data.find(b"Xing", 0, 200), data.find(b"Info", 0, 200))
     (n_frames,) = struct.unpack(">I", data[place + 8 : place + 12])
@@ -60,7 +60,7 @@ def _replaced(data: bytes, position: int, value: bytes) -> bytes:
 
 
 def piped_wav(size: int) -> bytes:
-    """Return a WAV file whose two sizes are those of a writer that could not go back."""
+    """Return a WAV file with the two sizes of a writer that cannot seek."""
     data = _replaced(recording("wav"), 4, struct.pack("<I", size))
     return _replaced(data, data.index(b"data") + 4, struct.pack("<I", size))
 

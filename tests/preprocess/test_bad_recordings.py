@@ -1,4 +1,4 @@
-"""A bad recording costs one row of a run, whatever is bad about it."""
+"""Every type of invalid recording is one failed row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLAIN = ("--jobs", 1, "--frontend", "characters")
 
 
 def bad_recordings() -> dict[str, tuple[bytes, str]]:
-    """Return name → contents and a part of the reason."""
+    """Return name → contents and part of the reason."""
     flac = recording("flac")
     huge = flac[:21] + bytes([flac[21] | 0x0F]) + b"\xff" * 4 + flac[26:50]
     slow = recording("wav")

@@ -1,4 +1,4 @@
-"""The steps of cleaning, each against librosa, scipy, pyloudnorm, a formula or a table worked by hand."""
+"""The steps of cleaning, compared with librosa, scipy, pyloudnorm, a formula or a hand-computed table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RATE = 22050
 
 
 def recording(seed: int) -> np.ndarray:
-    """Return speech-like sound between noises of random length and level, [n_samples] float32."""
+    """Return a speech-like sound between noises of random duration and level, [n_samples] float32."""
     rng = np.random.default_rng(seed)
     noise = [10 ** rng.uniform(-5, -2.5) * rng.standard_normal(rng.integers(0, 9000)) for _ in range(2)]
     return np.concatenate([noise[0], speech_like(rng.uniform(0.1, 0.6), seed), noise[1]]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Cleaned stores: everything stays aligned, the bytes depend on nothing else, and what cannot be cleaned is named."""
+"""Cleaned stores: arrays remain aligned, bytes are deterministic, and failures are reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tts_prep.preprocess.runs.prepare import prepare
 RATE, HOP = 22050, 256
 SILENCE_DB = -80.0
 LENGTHS = ((0.5, 0.4, 0.6, 0.3), (0.31, 0.25, 0.5, 0.72), (0.02, 0.5, 0.35, 0.4), (0.9, 0.3, 0.3, 0.05))
-"""Seconds of the silence before, of two tones and of the silence after them, by utterance."""
+"""Durations of the initial silence, of two tones and of the final silence in seconds, by utterance."""
 
 PITCHES = (150.0, 300.0)
 
@@ -48,7 +48,7 @@ def signal(lengths: tuple[float, ...]) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def tones(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a corpus whose sounds begin and end at known places, and TextGrids that say where."""
+    """Write a corpus whose sounds start and end at known times, with TextGrids."""
     root = tmp_path_factory.mktemp("tones")
     (root / "wavs").mkdir()
     (root / "grids").mkdir()

@@ -1,4 +1,4 @@
-"""The same command with workers elsewhere: a real Dask scheduler and workers as processes of their own, on loopback."""
+"""Runs with a real Dask scheduler and workers as separate processes, over loopback."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def contents(store: Path) -> dict[str, bytes]:
 
 
 class Cluster:
-    """A scheduler and workers, each a process."""
+    """A scheduler and workers as processes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

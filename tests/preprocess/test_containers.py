@@ -1,4 +1,4 @@
-"""A recording is read to its end or refused, whatever its header says."""
+"""A recording is read to its end or refused, whatever its header."""
 
 from __future__ import annotations
 

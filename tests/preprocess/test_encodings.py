@@ -1,4 +1,4 @@
-"""Names and texts as they come: byte order marks, CRLF, long lines, quotes, spaces, bytes that are no UTF-8."""
+"""Names and texts with byte order marks, CRLF, long lines, quotes, spaces and invalid UTF-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of a recording has the samples that the whole one has there, however it is read."""
+"""A segment of a recording has the same samples as in the complete recording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = [(0.0, 0.7), (0.1234, 1.9), (2.5, 2.51), (1.0, None), (2.9, 3.05)]
 
 
 def write(folder: Path, suffix: str, subtype: str) -> Path:
-    """Write 3 s of two channels."""
+    """Write a recording of 3 s with two channels."""
     path = folder / f"{subtype}.{suffix}"
     samples = np.stack([speech_like(3, 1, RATE), speech_like(3, 2, RATE)], axis=1)
     with soundfile.SoundFile(path, "w", RATE, 2, subtype) as file:

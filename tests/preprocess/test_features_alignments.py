@@ -1,4 +1,4 @@
-"""Alignments: TextGrids, CTM and duration files are read as they stand, and bad ones are named."""
+"""Alignments: TextGrids, CTM and duration files are read, and invalid ones reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Durations: the rounding of four systems, and sums that are the mel's."""
+"""Durations: the rounding of four systems, and sums that equal the number of mel frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A feature of another package, as docs/FEATURES.md shows it."""
+"""The feature of another package in docs/FEATURES.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "FEATURES.md"
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the package of the page on the path, with its entry point and a second one that leads nowhere."""
+    """Add the package of the page to the path, with its entry point and an invalid one."""
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     site = tmp_path / "site"
     info = site / "my_loudness-1.0.dist-info"

@@ -1,4 +1,4 @@
-"""Features in a store: made with it or added later, by any number of jobs, the bytes are the same."""
+"""Features have the same bytes whether computed with a store or added later, for any number of jobs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def alignments(corpus: Path, made_once, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def whole(corpus: Path, alignments: Path, made_once) -> Path:
-    """Make a store with all features in the run."""
+    """Build a store with all features."""
     return made_once("store-with-features", lambda path: run(corpus, path, features(alignments), jobs=2))
 
 

@@ -1,4 +1,4 @@
-"""The filter bank against librosa's."""
+"""The filter bank, compared with librosa's."""
 
 from __future__ import annotations
 

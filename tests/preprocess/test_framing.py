@@ -1,4 +1,4 @@
-"""Frames cut from a waveform and its padded ends are those of the padded waveform."""
+"""Frames of a waveform and its padded ends equal those of the padded waveform."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def test_ten_thousand_utterances_leak_no_memory(name: str) -> None:
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process has now; the peak may lie in another test."""
+    """Return the current memory of this process, because the peak may be in another test."""
     statm = Path("/proc/self/statm")
     if not statm.exists():
         pytest.skip("this system does not say how much memory a process has")

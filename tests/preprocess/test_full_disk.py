@@ -1,4 +1,4 @@
-"""Disks that are full, broken, read-only or gone, and a corpus that changes: a clear error, nothing lost."""
+"""Full, failing, read-only and missing disks, and a changing corpus: a clear error, and no loss of data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutated recordings are read or refused: no other error, no crash, no hang, no memory that they do not have."""
+"""Mutated recordings are read or refused: no other error, no crash, no hang, no excessive memory."""
 
 from __future__ import annotations
 

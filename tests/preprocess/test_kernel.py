@@ -1,4 +1,4 @@
-"""The compiled kernel and the one without a compiler, against a transform of numpy's in float64."""
+"""The compiled kernel and the one without a compiler, compared with numpy's float64 transform."""
 
 from __future__ import annotations
 

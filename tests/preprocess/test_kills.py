@@ -1,4 +1,4 @@
-"""Runs that are ended from outside, at random instants, in every way: nothing is lost and nothing is left."""
+"""Runs that are killed at random times in all ways: no data is lost, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, large_corpus: Path) ->
 
 
 def run_kills(killer: Killer, kills: int, undisturbed: dict[str, bytes]) -> None:
-    """End the command so often, and see that each store that is finished in between has the undisturbed bytes."""
+    """Kill the command repeatedly, and check that finished stores have the same bytes as without kills."""
     while sum(killer.kills.values()) < kills:
         if killer.kill_once():
             assert contents(killer.store) == undisturbed
@@ -122,7 +122,7 @@ sys.addaudithook(die)
 
 
 def run_with_a_recording_that_kills(corpus: Path, folder: Path, *, always: bool) -> tuple[int, str]:
-    """Run the command where opening one recording kills the worker, once or always; return status and stderr."""
+    """Run the command with a recording that kills its worker, once or always; return status and stderr."""
     (folder / "site").mkdir()
     (folder / "site/sitecustomize.py").write_text(DIES.format(mark=str(folder / "mark"), always=always))
     paths = [str(folder / "site"), *filter(None, [os.environ.get("PYTHONPATH")])]

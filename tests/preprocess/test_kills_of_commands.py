@@ -1,4 +1,4 @@
-"""Every command that writes to a store, killed at random instants: a whole store is there at every one of them."""
+"""All commands that write to a store are killed at random times: a complete store exists at any time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make(*arguments: object) -> None:
 
 
 def stored(store: Path) -> dict[str, bytes]:
-    """Return the files of a store, less those that a killed run leaves and the next one removes."""
+    """Return the files of a store, without those that a killed run leaves and the next one removes."""
     files = contents(store)
     return {name: data for name, data in files.items() if not name.endswith(".partial") and name != ".lock"}
 
@@ -74,7 +74,7 @@ class Operation:
 
 @dataclass
 class Harness:
-    """Runs operations, and ends most of the runs."""
+    """Runs operations, and kills most of the runs."""
 
     folder: Path
     operations: dict[str, Operation]
@@ -86,11 +86,11 @@ class Harness:
 
     @property
     def temporary(self) -> Path:
-        """The folder for temporary files: empty when a command has come to its end."""
+        """The folder for temporary files, which is empty after a command has finished."""
         return self.folder.parent / "temporary"
 
     def run(self, kills: int) -> None:
-        """End runs of one operation after the other, each until it has ended by itself or `max_tries` times."""
+        """Kill runs of each operation until one finishes, at most `max_tries` times."""
         choose = random.Random(self.seed)
         names = sorted(self.operations)
         while sum(self.kills.values()) < kills:
@@ -112,11 +112,11 @@ class Harness:
 
     @staticmethod
     def jobs(name: str, count: int) -> tuple[object, ...]:
-        """Return the option for so many worker processes, where the command has it."""
+        """Return the option for the number of worker processes, if the command has it."""
         return () if name in ("finish", "reindex") else ("--jobs", count)
 
     def end_once(self, name: str, operation: Operation, store: Path, choose: random.Random) -> bool:
-        """Start the command and end it after a random time; return whether it was faster."""
+        """Start the command and kill it after a random time; return whether it finished first."""
         before, way = stored(store), choose.choice(WAYS)
         jobs = self.jobs(name, choose.choice((1, 2)))
         process = start(*operation.arguments, *jobs, temporary=self.temporary)

@@ -52,7 +52,7 @@ def korean():
 
 
 def syllables(phonemes: str) -> str:
-    """Return phonemes in Hangul as it is written."""
+    """Return phonemes as composed Hangul."""
     return unicodedata.normalize("NFC", "".join(split_symbols(phonemes)))
 
 

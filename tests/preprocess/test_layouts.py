@@ -1,4 +1,4 @@
-"""What a folder that a reader takes for no corpus of its own is."""
+"""Detection of the corpus in a folder that a reader does not recognize."""
 
 from __future__ import annotations
 

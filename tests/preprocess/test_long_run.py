@@ -1,4 +1,4 @@
-"""Hours of epochs and hours of audio: memory and file descriptors stay flat. Run by 'make soak'."""
+"""Hours of epochs and hours of audio, with constant memory and file descriptors. Run by 'make soak'."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /
 
 
 def resident() -> int:
-    """Return the bytes of memory that are this process's own: those of mapped files are the page cache's."""
+    """Return the private memory of this process in bytes, without mapped files."""
     _, pages, shared, *_ = Path("/proc/self/statm").read_text().split()
     return (int(pages) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
@@ -35,7 +35,7 @@ def descriptors() -> int:
 
 
 def epochs_are_flat(store: Path, seconds: float) -> tuple[int, int, int]:
-    """Read epochs for so long; return their number, and the growth in bytes and file descriptors."""
+    """Read epochs for a time; return their number, and the growth in bytes and file descriptors."""
     dataset = UtteranceDataset(store)
     loader = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=2000, seed=0))
     end = time.monotonic() + seconds
@@ -70,7 +70,7 @@ def test_an_hour_of_epochs_leaves_memory_and_descriptors_flat(tmp_path: Path) ->
 
 @dataclass(frozen=True)
 class Sample:
-    """What the command and its largest worker hold: most memory so far, in bytes, and file descriptors."""
+    """The peak memory in bytes and the file descriptors of a command and its largest worker."""
 
     command: int
     worker: int
@@ -79,7 +79,7 @@ class Sample:
 
 
 def sample(command: int) -> Sample:
-    """Look at a command that is the leader of its session, and at its workers.
+    """Measure a command that is a session leader, and its workers.
 
     Raises:
         OSError: one of them has ended.
@@ -94,7 +94,7 @@ def sample(command: int) -> Sample:
 
 
 def peak(process: int) -> int:
-    """Return the most bytes of memory that a process has had."""
+    """Return the peak memory of a process in bytes."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) << 10
 

@@ -1,4 +1,4 @@
-"""The frontend ``mandarin``: polyphones, tone sandhi, erhua, numbers, pinyin that is there already."""
+"""The frontend ``mandarin``: polyphones, tone sandhi, erhua, numbers, pinyin as input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora described by manifests, in the layouts that systems and hubs write."""
+"""Manifests in the layouts of other systems and of hubs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks and signs of any script: mapped, spoken, or counted; none is dropped without a remark."""
+"""Punctuation and signs of all scripts are mapped, spoken or counted; none is silently dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs on file systems that are full or read-only: mounted for the test, in a namespace of its own."""
+"""Runs on full and read-only file systems, mounted in a separate namespace."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def command(corpus: Path, store: Path, jobs: int = 2) -> str:
 
 
 def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run lines of shell in a namespace of mounts of their own."""
+    """Run shell commands in a separate mount namespace."""
     return subprocess.run(
         [*IN_NAMESPACE, "sh", "-e", "-c", script],
         capture_output=True,

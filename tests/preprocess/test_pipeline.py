@@ -177,7 +177,7 @@ def test_a_path_that_cannot_be_written_is_an_error(corpus: Path, tmp_path: Path)
 
 
 def break_rows(root: Path) -> None:
-    """Add one row of every bad kind to a corpus of seven good rows."""
+    """Add one row of every type of failure to a corpus of seven valid rows."""
     wavs = root / "wavs"
     soundfile.write(wavs / "silent.wav", np.zeros(9000), 22050)
     soundfile.write(wavs / "short.wav", speech_like(0.02, 1), 22050)

@@ -1,4 +1,4 @@
-"""Every preset against an independent float64 implementation, and against torch where it is installed."""
+"""All presets, compared with an independent float64 implementation, and with torch if it is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MINI = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-mini" / "wavs"
 
 
 def signals(rate: int, n_fft: int, hop: int) -> dict[str, np.ndarray]:
-    """Return what is hard on a mel spectrogram, float32."""
+    """Return signals that are difficult for mel spectrograms, float32."""
     rng = np.random.default_rng(3)
     time = np.arange(rate) / rate
     impulse = np.zeros(rate // 2)

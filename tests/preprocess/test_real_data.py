@@ -1,4 +1,4 @@
-"""Runs over real LJ Speech clips and texts, where they are at hand beside the checkout."""
+"""Runs on real LJ Speech clips and texts, if they exist next to the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frontends by name, by language, several in one corpus, and those of other packages."""
+"""Frontends by name and by language, several in one corpus, and those of other packages."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_frontends_by_language_that_say_nothing_clear_are_refused(names: str) ->
 
 
 def install_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the example package on the path, as pip would: its module, and its entry points."""
+    """Add the example package to the path as pip does, with its module and entry points."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     information = folder / "tts_prep_finnish_letters-1.0.dist-info"
     information.mkdir()

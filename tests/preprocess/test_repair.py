@@ -1,4 +1,4 @@
-"""A store of every corpus command is repaired to the same bytes, given the files that it was made from."""
+"""Stores of all corpus commands are repaired to the same bytes, given their source files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Arguments = tuple[object, ...]
 
 
 def ljspeech(folder: Path) -> tuple[Arguments, Arguments]:
-    """Write a corpus; return the words of the command but for the store, and those of the repair but for the corpus."""
+    """Write a corpus; return the arguments of the command without the store, and of the repair without the corpus."""
     return ("ljspeech", write_ljspeech(folder / "lj"), "--limit", 5), ()
 
 
@@ -89,7 +89,7 @@ def first_id(store: Path) -> str:
 
 
 def flip(path: Path) -> None:
-    """Change a bit: of the phonemes, where the file has any."""
+    """Flip a bit, of the phonemes if the file has any."""
     data = bytearray(path.read_bytes())
     place = len(data) // 2
     if path.suffix == ".h5":

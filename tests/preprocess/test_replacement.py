@@ -1,4 +1,4 @@
-"""Replacing a store: the old one or the new one is there at every instant, and what is the same is taken over."""
+"""Replacing a store: the old or the new one exists at any time, and unchanged files are reused."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def refuse(*_: object) -> None:
 
 @pytest.fixture
 def two_stores(tmp_path: Path) -> Path:
-    """Return a folder like a store, beside its finished replacement."""
+    """Return a folder like a store, next to its finished replacement."""
     for name in ("store", ".store.replacement"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "manifest.json").write_text(name)

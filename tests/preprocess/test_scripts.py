@@ -1,4 +1,4 @@
-"""Texts in another script or language than they are said to be in."""
+"""Texts in another script or language than declared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbol tables: the named ones against what their sources publish, files, and the symbols of a corpus."""
+"""Symbol tables: named ones compared with their sources, files, and the symbols of a corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes that are started before there is anything to do, and ended at once."""
+"""Worker processes that are started before jobs exist, and terminated immediately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What README and docs/ say is run: every command, in a shell, and every piece of Python, in order."""
+"""Run all commands and Python code of README and docs/, in order."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ python3() {{ test "$1 $2" = "-m venv"; mkdir -p "$3/bin"; touch "$3/bin/activate
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:
-    """Return language, marks and content of every fenced block."""
+    """Return language, attributes and content of every fenced block."""
     return [(m[1], m[2].strip(), m[3]) for m in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 def on_one_processor() -> None:
-    """Keep a command to one processor: by default, it starts a worker process for each."""
+    """Limit a command to one processor, because by default it starts a worker per processor."""
     if hasattr(os, "sched_setaffinity"):
         allowed = sorted(os.sched_getaffinity(0))
         worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
@@ -45,7 +45,7 @@ def on_one_processor() -> None:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return what the pages take for granted: a corpus, of a few minutes in the place of LJ Speech."""
+    """Return the corpus that the pages assume: a few minutes instead of LJ Speech."""
     corpus = tmp_path_factory.mktemp("docs") / "LJSpeech-1.1"
     make_demo_corpus(corpus)
     rows = (corpus / "metadata.csv").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""The examples run, and give what their documents say."""
+"""The examples run, and return the documented results."""
 
 import importlib.util
 from pathlib import Path

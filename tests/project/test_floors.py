@@ -1,4 +1,4 @@
-"""The direction of imports: what each floor may load, seen from a fresh interpreter and from the code's text."""
+"""The direction of imports, checked in a new interpreter and in the source code."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_every_import_goes_to_a_lower_floor() -> None:
 
 
 def importers_of(*packages: str) -> set[str]:
-    """Return the modules of ours that import one of the packages."""
+    """Return the modules of tts-prep that import one of the packages."""
     root = Path(tts_prep.__file__).parent
     return {
         str(path.relative_to(root))

@@ -1,4 +1,4 @@
-"""The loader is thin: what importing it loads is part of its contract."""
+"""The modules that are loaded by importing the loader."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The examples that train: models learn from stores of the demo corpus what they have to say of other utterances."""
+"""The training examples: models that are trained on the demo corpus generalize to other utterances."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def make_store(corpus: Path, store: Path, limit: int | None = None) -> Path:
-    """Make a store of the demo corpus with waveforms, for which the vocoder asks, and espeak's phonemes."""
+    """Build a store of the demo corpus with waveforms (for the vocoder) and phonemes of espeak."""
     make_demo_corpus(corpus)
     configuration = Configuration(
         limit=limit, mel=get_preset("hifigan").config, store=StoreConfig(waveform_dtype="int16")

@@ -1,4 +1,4 @@
-"""The loader, ``info`` and ``plan`` use nothing that Windows lacks; other commands say what they need."""
+"""The loader, ``info`` and ``plan`` work on Windows; other commands report what they need."""
 
 from __future__ import annotations
 

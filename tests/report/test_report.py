@@ -59,7 +59,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store with waveforms in which one row of the corpus was left out."""
+    """Return a store with waveforms and one failed row."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
     from tts_prep.preprocess.corpora import read_ljspeech
     from tts_prep.preprocess.runs.prepare import prepare
@@ -199,7 +199,7 @@ def test_outliers_are_the_ends_of_each_scale(tmp_path: Path) -> None:
 
 
 def planted(path: Path) -> Path:
-    """Return a store in which utterance 3 is clipped and utterance 5 is utterance 1 again."""
+    """Return a store in which utterance 3 is clipped and utterance 5 is a copy of utterance 1."""
     rows = make_rows([120] * 8)
     time = np.arange(len(rows[0].waveform)) / 22_050
     sines = [0.4 * np.sin(2 * np.pi * (300 + 40 * i) * time) * np.hanning(len(time)) for i in range(8)]
