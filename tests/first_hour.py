@@ -1,4 +1,4 @@
-"""Mistakes of a first hour: what is done, what is said, what to do. They make docs/first-hour.md.
+"""Common mistakes with their messages and solutions, from which docs/first-hour.md is generated.
 
     python tests/first_hour.py > docs/first-hour.md
 
@@ -34,14 +34,14 @@ from tts_prep.preprocess.runs.prepare import prepare
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake.
+    """A mistake.
 
     Attributes:
-        title: what is wrong, as a heading.
-        use: what is typed: a command without ``tts-prep``, or a line of Python that begins with ``>>> ``.
-        advice: what it means and what to do, beyond what the message says.
-        breaking: makes it so.
-        call: what the line of Python does.
+        title: the heading.
+        use: the input: a command without ``tts-prep``, or a line of Python that starts with ``>>> ``.
+        advice: an explanation and a solution, in addition to the message.
+        breaking: prepares the environment.
+        call: performs the line of Python.
     """
 
     title: str
@@ -55,10 +55,10 @@ MAKE = "ljspeech CORPUS NEW --jobs 1"
 
 
 def mistakes() -> dict[str, tuple[Mistake, ...]]:
-    """Return the mistakes by chapter."""
+    """Return the mistakes by section."""
     return {
-        "Where the corpus is": _places(),
-        "What is in the corpus": _contents(),
+        "Location of the corpus": _places(),
+        "Contents of the corpus": _contents(),
         "Lists and manifests": _lists(),
         "Mel settings": _settings(),
         "Languages and texts": _languages(),
@@ -73,29 +73,31 @@ def _places() -> tuple[Mistake, ...]:
         Mistake(
             "The archive is not unpacked",
             "ljspeech LJSpeech-1.1.tar.bz2 NEW",
-            "`tar xf LJSpeech-1.1.tar.bz2`, then give the folder. Only `tts-prep manifest` reads archives: the tar "
+            "`tar xf LJSpeech-1.1.tar.bz2`, then use the folder. Only `tts-prep manifest` reads archives: the tar "
             "files of WebDataset and Emilia.",
             _archive,
         ),
-        Mistake("A file in place of the folder", "ljspeech CORPUS/metadata.csv NEW", "CORPUS is the corpus's root."),
-        Mistake("The folder above", "ljspeech DOWNLOADS NEW", "", _one_down),
-        Mistake("The folder below", "ljspeech CORPUS/wavs NEW", ""),
         Mistake(
-            "Another corpus's command",
-            "vctk CORPUS NEW",
-            "[CORPORA.md](CORPORA.md) says which folders and files each command expects.",
+            "A file instead of the folder", "ljspeech CORPUS/metadata.csv NEW", "CORPUS is the root of the corpus."
         ),
-        Mistake("Corpus and store swapped", "ljspeech NEW CORPUS", "Nothing was changed in the corpus."),
+        Mistake("The parent folder", "ljspeech DOWNLOADS NEW", "", _one_down),
+        Mistake("A subfolder", "ljspeech CORPUS/wavs NEW", ""),
+        Mistake(
+            "The command of another corpus",
+            "vctk CORPUS NEW",
+            "[CORPORA.md](CORPORA.md) lists the folders and files that each command expects.",
+        ),
+        Mistake("Corpus and store swapped", "ljspeech NEW CORPUS", "The corpus is not changed."),
         Mistake("No command", "CORPUS NEW", ""),
-        Mistake("A command that is not there", "prepare CORPUS NEW", ""),
+        Mistake("A command that does not exist", "prepare CORPUS NEW", ""),
         Mistake(
             "The store in the corpus",
             "ljspeech CORPUS CORPUS/store --jobs 1",
-            "A note, and the store is made. Readers that search folders may take it for a part of the corpus later: "
-            "rather give a path outside.",
+            "A note; the store is built. Readers that search folders may later read it as part of the corpus, so use a "
+            "path outside.",
         ),
         Mistake("A subset as the corpus", "libritts LIBRITTS/train-clean-100 NEW", "", _libritts),
-        Mistake("A subset that is not there", "libritts LIBRITTS NEW --subset train-clean-360", "", _libritts),
+        Mistake("A subset that does not exist", "libritts LIBRITTS NEW --subset train-clean-360", "", _libritts),
     )
 
 
@@ -104,24 +106,24 @@ def _contents() -> tuple[Mistake, ...]:
         Mistake(
             "A recording is missing",
             MAKE,
-            "With four rows, 1 % is none. Bring the file, remove the row, or give `--max-failures 1`: the row is then "
-            "left out, and stays in `failures.jsonl`. The same command goes on where it stopped.",
+            "Of four rows, 1 % is zero. Restore the file, remove the row, or use `--max-failures 1` to skip the row, "
+            "which is recorded in `failures.jsonl`. The same command resumes.",
             lambda w: (w.corpus / "wavs/S-0001.wav").unlink(),
         ),
         Mistake(
             "Recordings of another format",
             MAKE,
-            "`ljspeech` reads `wavs/<id>.wav`. For FLAC, MP3, Opus and others, write a list with the true names, and "
-            "give it to `tts-prep filelist` or `manifest`.",
+            "`ljspeech` reads `wavs/<id>.wav`. For FLAC, MP3, Opus and others, write a list of file names for "
+            "`tts-prep filelist` or `manifest`.",
             _flac,
         ),
         Mistake("Ids with a suffix", MAKE, "Remove `.wav` from the first field.", _suffixes),
-        Mistake("Commas in place of bars", MAKE, "", lambda w: _separator(w, ",")),
+        Mistake("Commas instead of bars", MAKE, "", lambda w: _separator(w, ",")),
         Mistake("A header", MAKE, "", _header),
         Mistake(
-            "Recordings that are cut",
+            "Truncated recordings",
             MAKE,
-            "Mostly a copy that was interrupted: bring the recording again.",
+            "Usually an interrupted copy: copy the recording again.",
             lambda w: (w.corpus / "wavs/S-0001.wav").write_bytes((w.corpus / "wavs/S-0001.wav").read_bytes()[:5000]),
         ),
         Mistake("A row without a text", MAKE, "", lambda w: w.row("S-0000b||")),
@@ -133,14 +135,14 @@ def _lists() -> tuple[Mistake, ...]:
         Mistake(
             "Paths relative to another folder",
             "filelist LIST NEW --jobs 1",
-            "`--root CORPUS/wavs`: paths are relative to the folder of the list otherwise.",
+            "Use `--root CORPUS/wavs`; by default, paths are relative to the folder of the list.",
             lambda w: w.write("LIST", "S-0000.wav|One two.\nS-0001.wav|Three four.\n"),
         ),
         Mistake(
             "Paths of another machine",
             "filelist LIST NEW --jobs 1",
-            "Make them relative to the folder of the recordings (`sed 's|/home/me/data/||' LIST`), and give that as "
-            "`--root`. Of `DUMMY1/…` in VITS's lists, the name alone is looked up below `--root` already.",
+            "Make them relative to the folder of the recordings (`sed 's|/home/me/data/||' LIST`), and use it as "
+            "`--root`. The prefix `DUMMY1/` of VITS's lists is ignored.",
             lambda w: w.write("LIST", "/home/me/data/a.wav|One two.\n/home/me/data/b.wav|Three four.\n"),
         ),
         Mistake(
@@ -156,7 +158,7 @@ def _lists() -> tuple[Mistake, ...]:
             lambda w: w.write("LIST.csv", "S-0000.wav,One two three.\nS-0001.wav,Three four.\n"),
         ),
         Mistake(
-            "Columns of other names",
+            "Columns with other names",
             "manifest LIST.csv NEW",
             "`--columns text=words`. Known names are in [CORPORA.md](CORPORA.md#manifests).",
             lambda w: w.write("LIST.csv", "file,words\nS-0000.wav,One two.\n"),
@@ -166,84 +168,85 @@ def _lists() -> tuple[Mistake, ...]:
 
 def _settings() -> tuple[Mistake, ...]:
     return (
-        Mistake("A preset, written otherwise", f"{MAKE} --preset HiFiGAN", ""),
+        Mistake("Another spelling of a preset", f"{MAKE} --preset HiFiGAN", ""),
         Mistake(
             "Two presets",
             f"{MAKE} --preset vocos --config hifigan.toml",
-            "A file that `tts-prep presets hifigan` printed names its preset.",
+            "A file from `tts-prep presets hifigan` contains the name of its preset.",
             lambda w: w.write("hifigan.toml", 'preset = "hifigan"\n'),
         ),
         Mistake(
             "A checkpoint as the vocoder's configuration",
             f"{MAKE} --vocoder-config generator.pth",
-            "`config.json` lies beside the checkpoint.",
+            "`config.json` is next to the checkpoint.",
             lambda w: w.write("generator.pth", b"PK\x03\x04\x9d"),
         ),
         Mistake("Kilohertz", f"{MAKE} --sample-rate 22.05k", "`--sample-rate 22050`."),
         Mistake(
-            "Recordings below the preset's rate",
+            "Recordings with a lower sample rate than the preset",
             f"{MAKE} --preset vocos",
-            "A note, and the store is made. Its mels have nothing above half the rate of the recordings, where those "
-            "that the vocoder was trained on have; a preset of that rate fits better.",
+            "A note; the store is built. Unlike the training data of the vocoder, its mels have no energy above half "
+            "the sample rate of the recordings; a preset of that rate is more suitable.",
         ),
-        Mistake("A feature by its short name", f"{MAKE} --feature f0", ""),
-        Mistake("A feature's setting without its name", f"{MAKE} --feature pitch=80", "`--feature pitch:floor=80`."),
-        Mistake("A table in other letters", f"{MAKE} --symbols StyleTTS2", "`tts-prep symbols` lists them."),
+        Mistake("A short name of a feature", f"{MAKE} --feature f0", ""),
+        Mistake("An option of a feature without its name", f"{MAKE} --feature pitch=80", "`--feature pitch:floor=80`."),
+        Mistake("Another spelling of a table", f"{MAKE} --symbols StyleTTS2", "`tts-prep symbols` lists the tables."),
     )
 
 
 def _languages() -> tuple[Mistake, ...]:
     return (
-        Mistake("A language by its name", f"{MAKE} --language german", "`--language de`."),
-        Mistake("English by its name", f"{MAKE} --language English", "`--language en-us` is the default."),
-        Mistake("A country for a language", f"{MAKE} --language jp", ""),
+        Mistake("The name of a language", f"{MAKE} --language german", "`--language de`."),
+        Mistake("The name of English", f"{MAKE} --language English", "`--language en-us` is the default."),
+        Mistake("A country instead of a language", f"{MAKE} --language jp", ""),
         Mistake(
-            "German under English",
+            "German texts as English",
             MAKE,
-            "A remark after the run, with how often and where first: `--language de` makes it again as German.",
+            "A remark after the run, with the count and the first id. Use `--language de`.",
             lambda w: _texts(w, "Das ist nicht der Weg, und wir gehen auch nicht mit."),
         ),
-        Mistake("Chinese under English", MAKE, "`--language zh`.", lambda w: _texts(w, "今天天气很好。")),
-        Mistake("English under Chinese", f"{MAKE} --language zh", "Leave out `--language`."),
+        Mistake("Chinese texts as English", MAKE, "`--language zh`.", lambda w: _texts(w, "今天天气很好。")),
+        Mistake("English texts as Chinese", f"{MAKE} --language zh", "Omit `--language`."),
         Mistake(
             "Phonemes as texts",
             MAKE,
-            "A note, and the store is made, of what espeak-ng reads in these letters. `--frontend phonemes` takes the "
-            "symbols as they stand.",
+            "A note; espeak-ng reads the symbols as letters. `--frontend phonemes` uses the symbols unchanged.",
             lambda w: _texts(w, "kˈɔːl miː ˈɪʃmeɪəl."),
         ),
         Mistake(
             "Texts as phonemes",
             f"{MAKE} --frontend phonemes",
-            "A note, and the store is made of the letters. Leave out `--frontend`.",
+            "A note; the letters are used as symbols. Omit `--frontend`.",
             lambda w: _texts(w, "Good morning."),
         ),
-        Mistake("A frontend of another system", f"{MAKE} --frontend g2p_en", "`arpabet` gives the same symbols."),
+        Mistake("A frontend of another system", f"{MAKE} --frontend g2p_en", "`arpabet` has the same symbols."),
     )
 
 
 def _runs() -> tuple[Mistake, ...]:
     return (
         Mistake("A mistyped option", f"{MAKE} --overwite", ""),
-        Mistake("A part that is not there", f"{MAKE} --part 3/2", "Parts are counted from 1."),
-        Mistake("A list without a name", f"{MAKE} --split valid.txt", "`--split valid=valid.txt`."),
+        Mistake("A part that does not exist", f"{MAKE} --part 3/2", "Parts are counted from 1."),
+        Mistake(
+            "A list of ids without the name of the split", f"{MAKE} --split valid.txt", "`--split valid=valid.txt`."
+        ),
         Mistake(
             "Other settings than the store's",
             "ljspeech CORPUS STORE --jobs 1 --preset hifigan",
-            "A store has one recipe. Another path keeps both.",
+            "A store has one configuration. Use another path for a second store.",
             _made,
         ),
         Mistake(
-            "A library that is newer than the store",
+            "A newer library than that of the store",
             "ljspeech CORPUS STORE --jobs 1",
-            "Another version may compute other values, so one store is made with one version. After the command in the "
-            "message the run goes on; `--overwrite` begins again with the new version.",
+            "Another version may compute other values, so a store is built with one version. Run the command in the "
+            "message to resume, or use `--overwrite` to start again with the new version.",
             _upgraded,
         ),
         Mistake(
             "A repair without the reader",
             "verify STORE --repair CORPUS",
-            "A store made from Python by a function of your own has its name only.",
+            "A store of a custom reader contains only its name.",
             _own_reader,
         ),
     )
@@ -251,12 +254,16 @@ def _runs() -> tuple[Mistake, ...]:
 
 def _stores() -> tuple[Mistake, ...]:
     return (
-        Mistake("The corpus in place of the store", "info CORPUS", ""),
+        Mistake("The corpus instead of the store", "info CORPUS", ""),
         Mistake("A mistyped store", "info SOTRE", ""),
-        Mistake("The manifest in place of the store", "info STORE/manifest.json", ""),
-        Mistake("A store that is not finished", "info STORE", "", lambda w: (w.store / "manifest.json").unlink()),
-        Mistake("A report into a folder that is not there", "report STORE -o reports/store.html", ""),
-        Mistake("Batches below the longest utterance", "plan STORE --max-frames 5", "`dataset.filter` leaves it out."),
+        Mistake("The manifest instead of the store", "info STORE/manifest.json", ""),
+        Mistake("An unfinished store", "info STORE", "", lambda w: (w.store / "manifest.json").unlink()),
+        Mistake("A report in a folder that does not exist", "report STORE -o reports/store.html", ""),
+        Mistake(
+            "Batches smaller than the longest utterance",
+            "plan STORE --max-frames 5",
+            "Use `dataset.filter` to exclude it.",
+        ),
         Mistake("An export that needs waveforms", "export STORE OUT --to nemo", ""),
         Mistake("Pitch without recordings", "add STORE --feature pitch", "", _made),
     )
@@ -265,9 +272,9 @@ def _stores() -> tuple[Mistake, ...]:
 def _training() -> tuple[Mistake, ...]:
     return (
         Mistake(
-            "More to validate on than there is",
+            "More validation utterances than exist",
             '>>> UtteranceDataset("STORE").split(100)',
-            "A share, such as `split(0.05)`, fits every size.",
+            "A share, such as `split(0.05)`, works for every size.",
             call=lambda w: UtteranceDataset(w.store).split(100),
         ),
         Mistake(
@@ -277,19 +284,19 @@ def _training() -> tuple[Mistake, ...]:
             call=lambda w: UtteranceDataset(w.store).filter(lambda m: m.seconds > 1 and m.seconds < 9),
         ),
         Mistake(
-            "A column of another name",
+            "A column with another name",
             '>>> UtteranceDataset("STORE").sort("duration")',
             "`seconds` is the duration of a recording, `n_frames` of its mel.",
             call=lambda w: UtteranceDataset(w.store).sort("duration"),
         ),
         Mistake(
-            "A path in place of the dataset",
+            "A path instead of the dataset",
             '>>> DataLoader("STORE")',
             "",
             call=lambda w: DataLoader("STORE"),
         ),
         Mistake(
-            "The dataset in place of its lengths",
+            "The dataset instead of its lengths",
             '>>> LengthBucketBatchSampler(UtteranceDataset("STORE"), max_frames=9)',
             "",
             call=lambda w: LengthBucketBatchSampler(UtteranceDataset(w.store), max_frames=9),
@@ -297,17 +304,17 @@ def _training() -> tuple[Mistake, ...]:
         Mistake(
             "The sampler of another dataset",
             ">>> DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, batch_size=2))",
-            "`train.n_frames`: positions are those of the dataset that is loaded.",
+            "Use `train.n_frames`: positions are those of the loaded dataset.",
             call=_other_sampler,
         ),
         Mistake(
-            "A field of another name",
+            "A field with another name",
             ">>> batch.mels",
             "A batch has `mel`, `phonemes`, `waveform` and their `…_lengths`.",
             call=lambda w: next(iter(DataLoader(UtteranceDataset(w.store)))).mels,
         ),
         Mistake(
-            "Tensors by another name",
+            "Another name for tensors",
             '>>> DataLoader(dataset, output="pt")',
             "",
             call=lambda w: DataLoader(UtteranceDataset(w.store), output="pt"),  # type: ignore[call-overload]
@@ -385,7 +392,7 @@ def _other_sampler(world: World) -> None:
 
 
 def said(mistake: Mistake, folder: Path) -> str:
-    """Return what is said: the error, or the notes and remarks of a run that goes on, paths as in the mistakes."""
+    """Return the error message, or the notes and remarks of a run, with paths as in the mistakes."""
     with world(folder) as place:
         mistake.breaking(place)
         if mistake.call:
@@ -402,7 +409,7 @@ def said(mistake: Mistake, folder: Path) -> str:
         ):
             main(mistake.use.split())
         if err.getvalue():
-            # The version that is installed.
+            # Replace the installed version.
             message = re.sub(r"and [\d.]+ now", "and … now", _plain(err.getvalue(), folder))
             return f"tts-prep: error: {message}"
         remarks = (line for line in out.getvalue().splitlines() if line.startswith("note: ") or " × 2" in line)
@@ -410,7 +417,7 @@ def said(mistake: Mistake, folder: Path) -> str:
 
 
 def rows() -> Iterator[tuple[str, Mistake, str]]:
-    """Yield chapter, mistake and what is said."""
+    """Yield section, mistake and message."""
     with tempfile.TemporaryDirectory() as folder:
         for chapter, found in mistakes().items():
             for number, mistake in enumerate(found):
@@ -422,12 +429,12 @@ def rows() -> Iterator[tuple[str, Mistake, str]]:
 def page(found: Iterable[tuple[str, Mistake, str]]) -> str:
     """Return docs/first-hour.md."""
     lines = [
-        "# The first hour: mistakes and their messages",
+        "# Common mistakes",
         "",
-        "What is easily mistyped or misunderstood at first, what tts-prep says, and what to do. The messages come from",
-        "`tests/first_hour.py`, and a test compares them. [ERRORS.md](ERRORS.md) has further bad inputs, one a line.",
+        "This page lists common mistakes with their messages and solutions. The messages are generated by",
+        "`tests/first_hour.py`, and a test compares them. [ERRORS.md](ERRORS.md) lists further error messages.",
         "",
-        "An error has exit status 1 where something failed, 2 for wrong usage; a note ends nothing.",
+        "The exit status is 1 for a failure and 2 for wrong usage; notes do not end a run.",
     ]
     last = ""
     for chapter, mistake, message in found:

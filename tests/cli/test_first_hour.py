@@ -1,4 +1,4 @@
-"""Every mistake of a first hour gets the message that docs/first-hour.md says."""
+"""Every common mistake has the message of docs/first-hour.md."""
 
 from __future__ import annotations
 
