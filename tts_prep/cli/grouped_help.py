@@ -1,4 +1,4 @@
-"""Help whose options, and whose commands, stand in named groups."""
+"""Help texts with options and commands in named groups."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ _OPTION_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "The store": ("dtype", "waveform", "shard_utterances", "overwrite", "update"),
     "The run": ("jobs", "backend", "scheduler", "part", "max_failures", "quiet", "verbose", "debug", "help"),
 }
-"""Title → names of options, in the order of the help."""
+"""Title → names of options, in the order of output."""
 
 _SENTENCE: Final = 200
-"""Most characters of what a command is described with in a list: more than a sentence has."""
+"""The maximum length of a description in a list of commands, longer than any sentence."""
 
 
 class GroupedCommand(click.Command):
-    """A command whose help has its options in groups; those in no group come with the first one."""
+    """A command whose help shows options in groups. Options without a group are in the first one."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in groups."""
         group_of = {name: title for title, names in _OPTION_GROUPS.items() for name in names}
         first = next(iter(_OPTION_GROUPS))
-        found: dict[str, list[tuple[str, str]]] = {title: [] for title in _OPTION_GROUPS}
+        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in _OPTION_GROUPS}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if record is not None:
-                # The name of --help is the version of click's.
+                # The name of the option --help depends on the version of click.
                 name = "help" if "--help" in option.opts else option.name or ""
-                found[group_of.get(name, first)].append(record)
-        for title, records in found.items():
+                groups[group_of.get(name, first)].append(record)
+        for title, records in groups.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
@@ -64,7 +64,7 @@ def write_command_groups(
     group: click.Group,
     titles: Mapping[str, Iterable[str]],
 ) -> None:
-    """Write the commands of a group below titles; those in none come below the first one.
+    """Write the commands of a group below titles. Commands without a title are below the first one.
 
     Args:
         titles: title → names of commands.
@@ -76,7 +76,7 @@ def write_command_groups(
     for title, names in found.items():
         commands = ((name, group.get_command(ctx, name)) for name in names)
         with formatter.section(title):
-            # Sentences are wrapped, not cut.
+            # Long sentences are wrapped instead of truncated.
             formatter.write_dl(
                 [(f"{name:<{width}}", command.get_short_help_str(_SENTENCE)) for name, command in commands if command]
             )

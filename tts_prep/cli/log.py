@@ -1,4 +1,4 @@
-"""The library's log on stderr, above the progress bar where there is one."""
+"""Output of the library's log on stderr, above the progress bar."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tts_prep.errors import one_line
 
 
 class _Lines(logging.Handler):
-    """Write each record as one line that is safe to print on a terminal."""
+    """Write each record as one printable line."""
 
     def emit(self, record: logging.LogRecord) -> None:
         line = one_line(record.getMessage())
         if sys.stderr.isatty():
-            # It knows of the bar and draws it anew below the line.
+            # tqdm redraws the progress bar below the line.
             from tqdm import tqdm
 
             tqdm.write(line, file=sys.stderr)
@@ -29,7 +29,7 @@ def printing_log(verbosity: int) -> Iterator[None]:
     """Print the records of the logger ``tts_prep``.
 
     Args:
-        verbosity: 1 for what is done and what is left out, 2 for every shard as well.
+        verbosity: 1 for steps and failed rows, 2 for shards too.
     """
     logger = logging.getLogger("tts_prep")
     handler, before = _Lines(), logger.level

@@ -1,4 +1,4 @@
-"""``--quiet`` and ``--verbose``: what a command that runs long prints beside errors."""
+"""The options ``--quiet`` and ``--verbose`` of long-running commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEY = "tts_prep.verbosity"
 
 
 def verbosity_options(function: F) -> F:
-    """Add ``--quiet`` and ``--verbose``; the function gets neither, `say` and `make_progress` do what they ask for."""
+    """Add ``--quiet`` and ``--verbose``, which `say` and `make_progress` use; the function does not receive them."""
     quiet = click.option(
         "--quiet", "-q", is_flag=True, expose_value=False, callback=_set_quiet, help="Print errors only."
     )
@@ -29,13 +29,13 @@ def verbosity_options(function: F) -> F:
 
 
 def say(line: str) -> None:
-    """Print a line on stdout, unless the command is to be quiet."""
+    """Print a line on stdout, unless ``--quiet`` is set."""
     if not is_quiet():
         click.echo(line)
 
 
 def is_quiet() -> bool:
-    """Return whether the running command is to print errors only."""
+    """Return whether ``--quiet`` is set for the running command."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(_KEY, 0) < 0)
 
@@ -56,7 +56,7 @@ def _set_verbose(context: click.Context, _: click.Parameter, value: int) -> None
 
 
 def _printing_log(verbosity: int) -> Any:
-    # Commands that print no log need no logging.
+    # Import logging only if needed.
     from tts_prep.cli.log import printing_log
 
     return printing_log(verbosity)

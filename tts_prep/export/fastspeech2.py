@@ -1,4 +1,4 @@
-"""What ming024/FastSpeech2's ``preprocess.py`` leaves behind and its ``Dataset`` reads."""
+"""The files that ming024/FastSpeech2's ``preprocess.py`` writes and its ``Dataset`` reads."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
     """Write ``mel/``, ``pitch/``, ``energy/``, ``duration/``, and the lists; yield the paths of complete files.
 
     Arrays are ``{speaker}-{mel|pitch|energy|duration}-{name}.npy``: mel [n_frames, n_mels] float32; pitch and energy
-    [n_phonemes] float64, means over phones less the mean and divided by the standard deviation of the whole store;
-    durations [n_phonemes] int64. ``train.txt`` and ``val.txt`` have ``name|speaker|{phones}|text``, without the ``@``
-    that marks phones in FastSpeech2's table. Rows go to ``val.txt`` by the column ``split``; in a store without one, a
-    random twentieth does, at most 512.
+    [n_phonemes] float64, means over phones, standardized by the statistics of the store; durations [n_phonemes] int64.
+    ``train.txt`` and ``val.txt`` have lines ``name|speaker|{phones}|text``, without the ``@`` of phones in the table.
+    ``val.txt`` has the rows with a validation ``split``; without such a column, a random 5 %, at most 512.
 
     Raises:
-        ConfigurationError: the store lacks pitch, energy or durations, or a symbol cannot stand between braces.
+        ConfigurationError: the store lacks pitch, energy or durations, or a symbol is not allowed in braces.
     """
     examples = Dataset(dataset)
     phones = _phones(dataset)
@@ -45,7 +44,7 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
     for position, row in enumerate(export_rows(dataset)):
         example = examples.get_example(position)
         speaker = names[row.utterance.speaker]
-        # Its Dataset looks for files by the name in the list; preprocess.py cuts names at the first dot.
+        # Dataset finds files by the name in the list, but preprocess.py truncates names at the first dot.
         name = row.name.replace(".", "_")
         for kind in ("mel", "pitch", "energy", "duration"):
             path = folder / kind / f"{speaker}-{kind}-{name}.npy"
@@ -63,7 +62,7 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
 
 
 def _phones(dataset: UtteranceDataset) -> dict[int, str]:
-    """Return id → what stands between braces, of the symbols that occur."""
+    """Return id → phone in braces, for the symbols that occur."""
     used = np.unique(np.concatenate([utterance.phonemes for utterance in dataset])).tolist()
     phones = {i: dataset.symbols[i].removeprefix("@") for i in used}
     for phone in phones.values():
@@ -76,7 +75,7 @@ def _phones(dataset: UtteranceDataset) -> dict[int, str]:
 
 
 def _names(speakers: tuple[str, ...]) -> dict[str, str]:
-    """Return speaker → a name that can be part of a file's, different for each."""
+    """Return speaker → unique name that is valid in file names."""
     names: dict[str, str] = {}
     for speaker in speakers:
         name = file_name(speaker)
@@ -85,7 +84,7 @@ def _names(speakers: tuple[str, ...]) -> dict[str, str]:
 
 
 def _validation(dataset: UtteranceDataset) -> npt.NDArray[np.bool_]:
-    """Return which utterances are to validate on, [n]."""
+    """Return the mask of validation utterances, [n]."""
     if _SPLIT in dataset.columns:
         values: Any = dataset.columns[_SPLIT]
         found = np.array([bool(_VALIDATION.match(value)) for value in values])

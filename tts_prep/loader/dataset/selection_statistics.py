@@ -16,11 +16,11 @@ _AT_A_TIME = 256
 """The number of utterances with memory maps at a time."""
 
 _COUNTED = {"pitch": "voiced"}
-"""The array that tells which rows of another one are counted, as in a store's own statistics."""
+"""Array → the mask of its counted rows, as in the statistics of a store."""
 
 
 def selection_statistics(dataset: UtteranceDataset, name: str) -> RowStatistics:
-    """Return the statistics of an array over the utterances of a dataset, computed in float64 from their rows.
+    """Compute the statistics of an array over the utterances of a dataset in float64.
 
     Raises:
         ConfigurationError: the store has no such array.

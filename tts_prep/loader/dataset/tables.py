@@ -1,4 +1,4 @@
-"""The columns of a dataset as a table of pandas or of Arrow. Both are imported when they are asked for."""
+"""The columns of a dataset as pandas and Arrow tables. Both libraries are imported on use."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> pa.Table:
     """Return columns as a ``pyarrow.Table``: numbers, strings, and dictionaries of strings for categories.
 
     Args:
-        names: of the columns; None takes all but those that say where arrays lie.
+        names: the names of the columns; default: all except storage locations.
 
     Raises:
-        ConfigurationError: there is no such column.
+        ConfigurationError: a column does not exist.
         MissingPackageError: pyarrow is not installed.
     """
     try:
@@ -37,7 +37,7 @@ def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> pa.Table:
         if isinstance(values, CategoryValues):
             return pa.DictionaryArray.from_arrays(pa.array(values.checked_codes()), pa.array(values.table, pa.string()))
         if isinstance(values, TextValues):
-            # 64-bit offsets: the texts of a large store have more than 2 GB.
+            # 64-bit offsets, because the texts of a large store exceed 2 GB.
             return pa.array(list(values), pa.large_string())
         return pa.array(np.ascontiguousarray(values))
 
@@ -45,15 +45,15 @@ def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> pa.Table:
 
 
 def to_pandas(columns: Columns, names: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return columns as a ``pandas.DataFrame``: numbers, strings and categoricals, in memory of their own.
+    """Return columns as a ``pandas.DataFrame`` of numbers, strings and categoricals, which are copies.
 
     The index is the position in the dataset: ``dataset.select(frame.query("seconds > 5").index)``.
 
     Args:
-        names: of the columns; None takes all but those that say where arrays lie.
+        names: the names of the columns; default: all except storage locations.
 
     Raises:
-        ConfigurationError: there is no such column.
+        ConfigurationError: a column does not exist.
         MissingPackageError: pandas is not installed.
     """
     try:

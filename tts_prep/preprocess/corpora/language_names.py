@@ -1,4 +1,4 @@
-"""English names of languages, as lhotse's manifests have them, and the codes that the frontends take."""
+"""English names of languages, as in lhotse's manifests, and the codes of the frontends."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ _CODES: Final = word_table(
 
 
 def language_code(language: str) -> str:
-    """Return the code of a language that is called by its English name; anything else as it is."""
+    """Return the code of an English name of a language, and other values unchanged."""
     return _CODES.get(language.strip().lower(), language)

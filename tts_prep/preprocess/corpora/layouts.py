@@ -1,4 +1,4 @@
-"""Which corpus a folder looks like: for the error of a command that was given another one."""
+"""Detection of the corpus in a folder, for the error messages of readers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FILES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "kaldi": (("wav.scp", "text"), ("idx2wav", "idx2*text")),
     "manifest": (("*.parquet",), ("data/*.parquet",), ("*.arrow",), ("*.jsonl",), ("*.jsonl.gz",), ("*.tar",)),
 }
-"""Command → the files of which a folder holds all, in one of several ways."""
+"""Command → alternative layouts, each a tuple of patterns that must all match."""
 _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip", ".7z")
 
 
 def likely_commands(folder: Path) -> list[str]:
-    """Return the commands that read corpora of a folder's layout, none where there is no such folder."""
+    """Return the commands that match the layout of a folder; [] if it does not exist."""
     if not folder.is_dir():
         return []
     return [
@@ -29,7 +29,7 @@ def likely_commands(folder: Path) -> list[str]:
 
 
 def what_it_is(reader: str, corpus: Path) -> str:
-    """Return what a path is that a reader takes for no corpus of its own; empty where that cannot be told."""
+    """Return a hint about a path that a reader does not recognize, or an empty string."""
     if corpus.is_file():
         if corpus.name.lower().endswith(_ARCHIVES):
             return f"{corpus} is an archive: unpack it, and give the folder"

@@ -1,6 +1,6 @@
-"""The log of runs: ``logging.getLogger("tts_prep")``, silent until the program that uses the library gives a handler.
+"""The logger ``tts_prep`` of runs, which is silent unless the program adds a handler.
 
-``INFO`` says what a run does, ``WARNING`` names every row that is left out, ``DEBUG`` every shard.
+The levels are ``INFO`` for the steps of a run, ``WARNING`` for failed rows, and ``DEBUG`` for shards.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 VERSION: Final = "1"
-"""Increased with every change of the rules, because stores record it."""
+"""The version of the rules, which stores record. Increase it with every change."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -52,7 +52,7 @@ _PAST: Final = _words(
     " told gave found thought knew sat left made felt began"
 )
 _LINKS: Final = _BE | _words("seem seems seemed feel feels felt remain remained quite perfectly became become")
-# Words of a sentence that are considered on each side. It bounds the time for texts without marks.
+# The maximum number of words on each side, which limits the time for texts without punctuation.
 _MAX_DISTANCE: Final = 40
 _SENTENCE_ENDS: Final = frozenset(".?!;")
 _ALONG: Final = _words("around round up through down along into its past between across")
@@ -151,7 +151,7 @@ def _pronounce(tokens: Sequence[str], i: int) -> str:
 
 
 class _Context:
-    """What the words around a word say about it."""
+    """The context of a word."""
 
     def __init__(self, tokens: Sequence[str], i: int) -> None:
         self.tokens = tokens
@@ -214,7 +214,7 @@ def _is_adverb(token: str) -> bool:
 
 
 def _is_second(word: str, context: _Context) -> bool:
-    """Return whether the second pronunciation of a word is the right one."""
+    """Return whether the second pronunciation of a word applies."""
     form, following = context.form, context.next
     verb = form in ("base", "finite")
     if word == "read":
