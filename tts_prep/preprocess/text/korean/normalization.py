@@ -69,7 +69,8 @@ _LETTERS: Final = word_table(
     U=유 V=브이 W=더블유 X=엑스 Y=와이 Z=지
     """
 )
-_NUMBER: Final = r"\d+(?:,\d{3})+(?!\d)|\d+"
+# Begins where digits begin, so that the time is linear in the number of digits.
+_NUMBER: Final = r"(?<!\d)(?:\d+(?:,\d{3})+(?!\d)|\d+)"
 
 _PHONE: Final = re.compile(r"(?<!\d)(0\d{1,2})[-)](\d{3,4})-(\d{4})(?!\d)")
 _TIME: Final = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
