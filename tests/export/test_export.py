@@ -95,6 +95,23 @@ def test_webdataset_has_the_files_of_a_row_beside_each_other(store: Path, rows: 
     assert ids == [row.id for row in rows]
 
 
+@pytest.mark.parametrize("layout", ["nemo", "espnet", "lhotse", "webdataset"])
+def test_ids_that_become_one_name_or_are_too_long_for_one_have_different_names(tmp_path: Path, layout: str) -> None:
+    ids = ["a.b", "a_b", "a_b_1", "é" * 150 + "1", "é" * 150 + "2", "字" * 200]
+    rows = [replace(row, id=uid) for row, uid in zip(make_rows([5] * len(ids)), ids, strict=True)]
+    store = write_store(tmp_path / "s", rows, waveform=True)
+    folder = export(store, layout, tmp_path / "out")
+    dataset = UtteranceDataset(store)
+    names = [row.name for row in export_rows(dataset, dots=False, max_bytes=80)]
+    assert len(set(names)) == len(ids)
+    assert max(len(name.encode()) for name in names) <= 80
+    if layout == "webdataset":
+        with tarfile.open(folder / "000000.tar") as archive:
+            assert len({name.partition(".")[0] for name in archive.getnames()}) == len(ids)
+    else:
+        assert len(list(folder.rglob("*.wav"))) == len(ids)
+
+
 def test_lhotse_has_cuts_of_whole_frames_with_features_and_recordings(
     store: Path, rows: list[Row], tmp_path: Path
 ) -> None:

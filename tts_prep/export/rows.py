@@ -39,15 +39,27 @@ def file_name(text: str) -> str:
     return _UNSAFE.sub("_", text).lstrip(".") or "_"
 
 
-def export_rows(dataset: UtteranceDataset) -> Iterator[ExportRow]:
-    """Yield the rows of a dataset in order."""
+def export_rows(dataset: UtteranceDataset, *, dots: bool = True, max_bytes: int = 200) -> Iterator[ExportRow]:
+    """Yield the rows of a dataset in order, with names that differ.
+
+    Args:
+        dots: whether a name can have ``.``.
+        max_bytes: the maximum length of a name in UTF-8.
+    """
     seen: set[str] = set()
     for position, utterance in enumerate(dataset):
         # Ids may contain paths; no file may be written outside the folder.
-        name = file_name(utterance.id)
-        name = name[:200] if name[:200] not in seen else f"{name[:200]}_{position}"
+        stem = file_name(utterance.id) if dots else file_name(utterance.id).replace(".", "_")
+        name, suffix = _shortened(stem, max_bytes), ""
+        while name in seen:
+            suffix += f"_{position}"
+            name = _shortened(stem, max_bytes - len(suffix)) + suffix
         seen.add(name)
         yield ExportRow(name, utterance)
+
+
+def _shortened(text: str, max_bytes: int) -> str:
+    return text.encode()[:max_bytes].decode(errors="ignore")
 
 
 def require_waveforms(dataset: UtteranceDataset, system: str) -> None:

@@ -26,7 +26,8 @@ def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]
     folder.mkdir(parents=True, exist_ok=True)
     archive: tarfile.TarFile | None = None
     path = folder
-    for number, row in enumerate(export_rows(dataset)):
+    # The key of a row ends at the first dot; a member of a USTAR archive has a name of at most 100 bytes.
+    for number, row in enumerate(export_rows(dataset, dots=False, max_bytes=80)):
         if number % _ROWS == 0:
             if archive:
                 archive.close()
@@ -35,8 +36,7 @@ def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]
             archive = tarfile.open(path, "w", format=tarfile.USTAR_FORMAT)  # noqa: SIM115 - closed after its last row
         assert archive
         for suffix, data in _files(row, dataset.sample_rate).items():
-            # The key of a row ends at the first dot.
-            member = tarfile.TarInfo(f"{row.name.replace('.', '_')[:80]}{suffix}")
+            member = tarfile.TarInfo(f"{row.name}{suffix}")
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
     if archive:
