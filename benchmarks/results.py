@@ -62,7 +62,7 @@ def read_result(text: str) -> Result:
 def describe_machine() -> str:
     """Return processor, cores, vector units and memory."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts = [f"{cores} cores", f"{platform.system()} {platform.machine()}"]
+    facts = [f"{cores} core{'s' if cores != 1 else ''}", f"{platform.system()} {platform.machine()}"]
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
