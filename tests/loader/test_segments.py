@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores import HOP_LENGTH, N_MELS, SILENCE, make_rows, write_store
 
@@ -170,3 +170,53 @@ def test_other_arrays_are_cut_at_the_same_place(stamped):
             SegmentCollator(3, arrays=["phonemes"])(utterances)
         with pytest.raises(ConfigurationError, match="no array 'pitch'"):
             SegmentCollator(3, arrays=["pitch"])(utterances)
+
+
+@pytest.fixture(scope="module")
+def chain(stamped, tmp_path_factory):
+    rows = stamp(make_rows([5, 9, 14]), "center")
+    other = UtteranceDataset(write_store(tmp_path_factory.mktemp("other") / "o", rows, waveform=True))
+    return ChainDataset(stamped, other), MixingSampler(groups_of([stamped, other]), [1, 2], num_samples=17, seed=3)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_segments_mixing_fixed_shapes_ranks_and_resume_hold_together(chain, data):
+    dataset, mixing = chain
+    frames, segments = data.draw(st.integers(1, 8)), data.draw(st.integers(0, 2))
+    n_shapes = data.draw(st.sampled_from([None, 2]))
+    epoch, steps, world_size = (data.draw(st.integers(low, 3)) for low in (0, 0, 1))
+    shapes = set()
+
+    def make(rank):
+        sampler = LengthBucketBatchSampler(
+            dataset.n_frames, max_frames=60, sampler=mixing, n_shapes=n_shapes, seed=3, rank=rank, world_size=world_size
+        )
+        collate = SegmentCollator(frames, segments, seed=3) if segments else Collator()
+        loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=collate)
+        loader.set_epoch(epoch)
+        return loader
+
+    for rank in range(world_size):
+        complete = list(make(rank))
+        resumed = make(rank)
+        begun = [batch for _, batch in zip(range(steps), resumed, strict=False)]
+        again = make(rank)
+        again.load_state_dict(resumed.state_dict())
+        rest = list(again) if len(begun) < len(complete) else []
+        assert len(begun) + len(rest) == len(complete)
+        for batch, expected in zip([*begun, *rest], complete, strict=True):
+            np.testing.assert_array_equal(batch.mel, expected.mel)
+            np.testing.assert_array_equal(batch.waveform, expected.waveform)
+            shapes.add(batch.mel.shape)
+            for row, n in enumerate(batch.mel_lengths):
+                # Every frame and every sample has the number of its frame.
+                start = batch.starts[row] if segments else 0
+                np.testing.assert_array_equal(batch.mel[row, :n, 0], start + np.arange(n))
+            if segments:
+                assert batch.mel.shape[1:] == (frames, N_MELS)
+                for row, numbers in enumerate(frames_of(batch)):
+                    n = batch.waveform_lengths[row] // HOP_LENGTH
+                    np.testing.assert_array_equal(numbers[:n, 0], batch.starts[row] + np.arange(n))
+    if n_shapes and not segments:
+        assert len(shapes) <= n_shapes
