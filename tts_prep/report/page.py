@@ -30,7 +30,7 @@ _RARE = 10
 
 _SECTIONS = (
     *("Overview", "Suspects", "Speakers", "Distributions", "Texts", "Symbols", "Categories", "Batches"),
-    *("Outliers", "Gallery", "Left out", "Configuration"),
+    *("Outliers", "Gallery", "Failed rows", "Configuration"),
 )
 
 
