@@ -235,6 +235,54 @@ def test_recordings_inside_tars_are_ranges_of_bytes(tmp_path: Path) -> None:
         read(tmp_path / "00.tar")
 
 
+@pytest.mark.parametrize("kind", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
+def test_members_with_long_names_links_and_folders_are_found(tmp_path: Path, kind: int) -> None:
+    clip, long = audio_bytes(tmp_path, "a.wav"), "d" * 90 + "/" + "é" * 120
+    with tarfile.open(tmp_path / "00.tar", "w", format=kind) as archive:
+        folder, link = tarfile.TarInfo("d" * 90), tarfile.TarInfo("link.wav")
+        folder.type, link.type, link.linkname, link.size = tarfile.DIRTYPE, tarfile.SYMTYPE, "a.wav", 700
+        archive.addfile(folder)
+        archive.addfile(link)
+        for name, data in ((f"{long}.wav", clip), (f"{long}.txt", b"One."), ("b.txt", b"Two."), ("b.wav", clip)):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    found, failed = read(tmp_path / "00.tar")
+    assert [(u.id, u.text) for u in found] == [(long, "One."), ("b", "Two.")]
+    assert failed == []
+    for item in found:
+        with open_recording(tmp_path / item.audio, item.inside) as file:
+            assert file.read() == clip
+
+
+def test_a_damaged_tar_is_refused_whole(tmp_path: Path) -> None:
+    clip = audio_bytes(tmp_path, "a.wav")
+    members = [(f"{i}.{suffix}", data) for i in range(3) for suffix, data in (("wav", clip), ("txt", b"One."))]
+    path = write_tar(tmp_path / "00.tar", members)
+    data = path.read_bytes()
+    header = data.index(b"1.wav\0")
+    path.write_bytes(data[: header + 1] + b"x" + data[header + 2 :])
+    with pytest.raises(CorpusError, match=rf"cannot be read as .* \(bad checksum at byte {header:,}\)"):
+        read(path)
+    path.write_bytes(data[: data.index(b"2.wav\0") + 600])
+    with pytest.raises(CorpusError, match="the last .* bytes are missing"):
+        read(path)
+    # Writers may leave out the zeros at the end.
+    path.write_bytes(data[: data.index(b"2.txt\0") + 1024])
+    assert len(read(path)[0]) == 3
+
+
+def test_sparse_members_of_tars_are_refused(tmp_path: Path) -> None:
+    header = bytearray(tarfile.TarInfo("a.wav").tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[386:398], header[398:410], header[483:495] = b"%011o\0" % 0, b"%011o\0" % 0, b"%011o\0" % 512
+    header[148:156] = b"        "
+    header[148:156] = b"%06o\0 " % sum(header)
+    (tmp_path / "00.tar").write_bytes(header + bytes(1024))
+    with pytest.raises(CorpusError, match=r"a\.wav is sparse; create the archive without --sparse"):
+        read(tmp_path / "00.tar")
+
+
 RECORDING = {
     "id": "r1",
     "sources": [{"type": "file", "channels": [0, 1], "source": "audio/r1.flac"}],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 from tts_prep.errors import CorpusError
 from tts_prep.preprocess.corpora.manifests.row import Row
@@ -17,8 +17,7 @@ from tts_prep.preprocess.recordings import byte_range
 _AUDIO = {".wav", ".flac", ".mp3", ".ogg", ".opus", ".aiff", ".aif", ".au", ".caf", ".sph", ".w64"}
 _TEXT = {".txt": "text", ".lab": "text", ".normalized.txt": "normalized_text"}
 _MAX_DESCRIPTION = 1 << 22
-# Older versions of Python keep about a kilobyte for every member.
-_STREAM: dict[str, Any] = {"stream": True} if sys.version_info >= (3, 13) else {}
+_BLOCK = 512
 
 
 class Tar:
@@ -41,28 +40,25 @@ class Tar:
         """
         key, members = "", list[tarfile.TarInfo]()
         try:
-            # Compressed archives are refused, because their members are not byte ranges of the file.
-            with tarfile.open(self._path, "r:", **_STREAM) as archive:
-                while member := archive.next():
-                    if not _STREAM:
-                        archive.members.clear()  # type: ignore[attr-defined]
+            with self._path.open("rb") as file:
+                for member in _members(file):
                     if not member.isfile():
                         continue
                     name = _key(member.name)
                     if name != key and members:
-                        yield self._row(archive, key, members)
+                        yield self._row(file, key, members)
                         members = []
                     key = name
                     members.append(member)
                 if members:
-                    yield self._row(archive, key, members)
+                    yield self._row(file, key, members)
         except FileNotFoundError:
             raise CorpusError(f"{self._path}: no such file") from None
         except (OSError, tarfile.TarError) as error:
             reason = getattr(error, "strerror", None) or error
             raise CorpusError(f"{self._path}: cannot be read as an uncompressed tar archive ({reason})") from error
 
-    def _row(self, archive: tarfile.TarFile, key: str, members: list[tarfile.TarInfo]) -> Row | Failure:
+    def _row(self, file: BinaryIO, key: str, members: list[tarfile.TarInfo]) -> Row | Failure:
         where = f"{self._path.name}:{key}"
         values: dict[str, Any] = {"__key__": key}
         recordings = []
@@ -75,8 +71,8 @@ class Tar:
                 continue
             if member.size > _MAX_DESCRIPTION:
                 return Failure(key, where, "corpus", f"{where}: {member.name} has {member.size:,} bytes")
-            file = archive.extractfile(member)
-            data = file.read() if file else b""
+            file.seek(member.offset_data)
+            data = file.read(member.size)
             try:
                 if suffix in _TEXT:
                     values[_TEXT[suffix]] = data.decode("utf-8").strip()
@@ -94,6 +90,31 @@ class Tar:
         (recording,) = recordings
         inside = byte_range(recording.offset_data, recording.size)
         return Row(where, values, str(self._path), inside)
+
+
+def _members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
+    """Yield the members of an uncompressed archive. A `tarfile.TarFile` would keep a kilobyte for every member."""
+    size = os.fstat(file.fileno()).st_size
+    # Compressed archives are refused, because their members are not byte ranges of the file.
+    with tarfile.open(fileobj=file, mode="r:") as archive:
+        position = 0
+        while position < size:
+            file.seek(position)
+            # The end of the archive is marked by zeros, which some writers leave out.
+            if not file.read(_BLOCK).strip(b"\0"):
+                return
+            file.seek(position)
+            try:
+                member = tarfile.TarInfo.fromtarfile(archive)
+            except tarfile.HeaderError as error:
+                raise tarfile.ReadError(f"{error} at byte {position:,}") from error
+            if member.issparse():
+                raise tarfile.ReadError(f"{member.name} is sparse; create the archive without --sparse")
+            yield member
+            has_data = not (member.islnk() or member.issym() or member.isdir() or member.isdev())
+            position = member.offset_data + (-(-member.size // _BLOCK) * _BLOCK if has_data else 0)
+    if position > size:
+        raise tarfile.ReadError(f"the last {position - size:,} bytes are missing")
 
 
 def _key(name: str) -> str:
