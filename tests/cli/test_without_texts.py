@@ -41,6 +41,16 @@ def test_a_folder_gives_its_recordings_in_the_order_of_their_paths(audio: Path) 
         next(read_recordings(audio / "b/empty"))
 
 
+def test_links_to_folders_are_followed_but_not_in_circles(audio: Path, tmp_path: Path) -> None:
+    record(tmp_path / "elsewhere/5.wav")
+    (tmp_path / "elsewhere/back").symlink_to(audio)
+    (audio / "a/elsewhere").symlink_to(tmp_path / "elsewhere")
+    (audio / "a/self").symlink_to(audio / "a/self")
+    (audio / "b/up").symlink_to(audio / "b")
+    found = [item.id for item in read_recordings(audio)]
+    assert found == ["a/elsewhere/5", "a/x/3", "b/1", "b/2", "top"]
+
+
 def test_every_command_works_on_a_store_without_phonemes(capsys, audio: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     status, out, _ = run(capsys, "recordings", audio, store, "--preset", "hifigan", "--waveform", "int16", *JOBS)

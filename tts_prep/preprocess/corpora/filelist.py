@@ -11,10 +11,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.list_columns import MAX_ROWS, guess_columns, number_columns
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-
-ANONYMOUS = "0"
-"""The speaker of a list without speakers, as in StyleTTS2."""
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
 
 _KNOWN = ("path", "text", "speaker", "id", "-")
 

@@ -10,14 +10,14 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from tts_prep.errors import CorpusError
+from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
 from tts_prep.quantities import count_text
 
 MAX_ROWS: Final = 10_000
 """The maximum number of rows to examine."""
 
-_AUDIO_SUFFIXES: Final = frozenset(
-    (".wav", ".flac", ".mp3", ".mp2", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".au", ".sph", ".w64", ".caf", ".m4a")
-)
+# Recordings in .m4a fail later, with a reason.
+_AUDIO_SUFFIXES: Final = frozenset((*AUDIO_SUFFIXES, ".m4a"))
 _MOSTLY: Final = 0.9
 """The share of rows that must match a rule, because lists have a few invalid lines."""
 _CLEARLY: Final = 1.5

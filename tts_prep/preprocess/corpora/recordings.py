@@ -5,28 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-
-SPEAKER: Final = "0"
-SUFFIXES: Final = (
-    ".wav",
-    ".flac",
-    ".mp3",
-    ".mp2",
-    ".ogg",
-    ".oga",
-    ".opus",
-    ".aif",
-    ".aiff",
-    ".au",
-    ".sph",
-    ".w64",
-    ".caf",
-)
-"""Suffixes of recordings, compared without regard to case."""
+from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
 
 
 def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
@@ -42,19 +24,32 @@ def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
         raise CorpusError(f"{root}: no such folder; expected a folder of recordings")
     names = sorted(_names(root))
     if not names:
-        raise CorpusError(f"{root}: no recordings; their names end in {', '.join(SUFFIXES)}")
+        raise CorpusError(f"{root}: no recordings; their names end in {', '.join(AUDIO_SUFFIXES)}")
     for name in names:
         path = PurePosixPath(name)
         folder = "" if str(path.parent) == "." else str(path.parent)
-        yield Utterance(str(path.with_suffix("")), "", name, name, SPEAKER, {"folder": folder})
+        yield Utterance(str(path.with_suffix("")), "", name, name, ANONYMOUS, {"folder": folder})
 
 
-def _names(root: Path) -> Iterator[str]:
-    def fail(error: OSError) -> None:
+def _names(root: Path, folder: str = "", above: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
+    """Yield the paths of the recordings in a folder, relative to the root.
+
+    Args:
+        folder: the path of the folder relative to the root, with a final ``/``.
+        above: devices and inodes of the folders that contain it; a link to one of them is not followed.
+    """
+    try:
+        status = (root / folder).stat()
+        entries = list(os.scandir(root / folder))
+    except OSError as error:
         raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})") from error
-
-    for folder, folders, files in os.walk(root, onerror=fail, followlinks=True):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
-                yield (Path(folder) / name).relative_to(root).as_posix()
+    identity = (status.st_dev, status.st_ino)
+    if identity in above:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if Path(entry).is_dir():
+            yield from _names(root, f"{folder}{entry.name}/", (*above, identity))
+        elif entry.name.lower().endswith(AUDIO_SUFFIXES):
+            yield folder + entry.name

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+ANONYMOUS: Final = "0"
+"""The speaker of a corpus without speakers, as in StyleTTS2's lists."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,7 @@ from tts_prep.preprocess.corpora.language_names import language_code
 from tts_prep.preprocess.corpora.manifests.columns import choose_columns, parse_columns
 from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
 from tts_prep.preprocess.corpora.manifests.row import Container, Row
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-
-ANONYMOUS = "0"
-"""The speaker of a manifest without speakers."""
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
 
 _FOLDERS = ("", "clips", "wavs", "wav", "audio")
 """Folders of recordings, relative to the manifest's folder. Common Voice uses clips/."""

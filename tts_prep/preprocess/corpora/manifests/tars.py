@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 
 from tts_prep.errors import CorpusError
 from tts_prep.preprocess.corpora.manifests.row import Row
+from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
 from tts_prep.preprocess.corpora.utterance import Failure
 from tts_prep.preprocess.recordings import byte_range
 
-_AUDIO = {".wav", ".flac", ".mp3", ".ogg", ".opus", ".aiff", ".aif", ".au", ".caf", ".sph", ".w64"}
 _TEXT = {".txt": "text", ".lab": "text", ".normalized.txt": "normalized_text"}
 _MAX_DESCRIPTION = 1 << 22
 _BLOCK = 512
@@ -64,7 +64,7 @@ class Tar:
         recordings = []
         for member in members:
             suffix = member.name[len(key) :].lower()
-            if suffix in _AUDIO:
+            if suffix in AUDIO_SUFFIXES:
                 recordings.append(member)
                 continue
             if suffix != ".json" and suffix not in _TEXT:
