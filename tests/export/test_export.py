@@ -18,7 +18,7 @@ from stores import Row, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import EXPORTS, export_store
-from tts_prep.export.rows import export_rows, wav_bytes
+from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.runs.adding_columns import add_columns
@@ -82,6 +82,15 @@ def test_espnet_has_sorted_tables_whose_names_begin_with_the_speaker(
     assert {len(soundfile.read(path)[0]) for path in paths} == {len(row.waveform) for row in rows}
 
 
+def test_espnet_has_a_line_for_each_of_the_ids_with_and_without_their_speaker(tmp_path: Path) -> None:
+    rows = [replace(row, id=uid, speaker="anna") for row, uid in zip(make_rows([5, 6]), ("anna-1", "1"), strict=True)]
+    folder = export(write_store(tmp_path / "s", rows, waveform=True), "espnet", tmp_path / "out")
+    lines = (folder / "wav.scp").read_text(encoding="utf-8").splitlines()
+    found = dict(line.split(" ", 1) for line in lines)
+    assert sorted(len(soundfile.read(path)[0]) for path in found.values()) == [len(row.waveform) for row in rows]
+    assert (folder / "spk2utt").read_text(encoding="utf-8") == f"anna {' '.join(sorted(found))}\n"
+
+
 def test_webdataset_has_the_files_of_a_row_beside_each_other(store: Path, rows: list[Row], tmp_path: Path) -> None:
     folder = export(store, "webdataset", tmp_path / "wds")
     with tarfile.open(folder / "000000.tar") as archive:
@@ -110,6 +119,14 @@ def test_ids_that_become_one_name_or_are_too_long_for_one_have_different_names(t
             assert len({name.partition(".")[0] for name in archive.getnames()}) == len(ids)
     else:
         assert len(list(folder.rglob("*.wav"))) == len(ids)
+
+
+def test_names_of_files_differ_after_everything_that_shortens_them() -> None:
+    texts = ["a.b", "a_b", "a_b_1", "ab" * 30, "ab" * 31, "../x"]
+    assert list(unique_names(texts, dots=False, max_bytes=10)) == [
+        *("a_b", "a_b_1", "a_b_1_2", "ababababab", "abababab_4", "_x"),
+    ]
+    assert list(unique_names(texts[:2])) == ["a.b", "a_b"]
 
 
 def test_lhotse_has_cuts_of_whole_frames_with_features_and_recordings(

@@ -9,13 +9,20 @@ import click
 from tts_prep.cli.options import PATH
 from tts_prep.cli.verbosity import say, verbosity_options
 
-LAYOUTS = ("espnet", "fastspeech2", "lhotse", "nemo", "parquet", "webdataset")
+
+def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the layouts for shell completion."""
+    from tts_prep.export.registry import EXPORTS
+
+    return [name for name in EXPORTS if name.startswith(incomplete)]
 
 
 @click.command()
 @click.argument("store", type=PATH)
 @click.argument("folder", type=PATH)
-@click.option("--to", "layout", type=click.Choice(LAYOUTS), required=True, help="The layout to write.")
+@click.option(
+    "--to", "layout", metavar="LAYOUT", required=True, shell_complete=_complete_layout, help="The layout to write."
+)
 @verbosity_options
 def export(store: Path, folder: Path, layout: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.

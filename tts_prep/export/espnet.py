@@ -31,6 +31,9 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         yield path
         speaker = "_".join(utterance.speaker.split()) or "0"
         name = row.name if row.name.startswith(speaker) else f"{speaker}-{row.name}"
+        # Of "1" and "anna-1" of the speaker anna, both would be "anna-1".
+        while name in tables["utt2spk"]:
+            name = f"{speaker}-{name}"
         speakers[speaker].append(name)
         tables["wav.scp"][name] = str(path)
         # Kaldi's scripts reject lines without text. A store without texts has no such file.

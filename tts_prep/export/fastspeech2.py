@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.rows import export_rows, file_name
+from tts_prep.export.rows import export_rows, unique_names
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.recipes.fastspeech2 import Dataset
 
@@ -36,23 +36,23 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
     """
     examples = Dataset(dataset)
     phones = _phones(dataset)
-    names = _names(dataset.speakers)
+    names = dict(zip(dataset.speakers, unique_names(dataset.speakers, max_bytes=40), strict=True))
     is_validation = _validation(dataset)
     for kind in ("mel", "pitch", "energy", "duration"):
         (folder / kind).mkdir(parents=True)
     lines: dict[str, list[str]] = {"train.txt": [], "val.txt": []}
-    for position, row in enumerate(export_rows(dataset)):
+    # Dataset finds files by the name in the list, but preprocess.py truncates names at the first dot.
+    for position, row in enumerate(export_rows(dataset, dots=False)):
         example = examples.get_example(position)
         speaker = names[row.utterance.speaker]
-        # Dataset finds files by the name in the list, but preprocess.py truncates names at the first dot.
-        name = row.name.replace(".", "_")
         for kind in ("mel", "pitch", "energy", "duration"):
-            path = folder / kind / f"{speaker}-{kind}-{name}.npy"
+            path = folder / kind / f"{speaker}-{kind}-{row.name}.npy"
             np.save(path, example[kind], allow_pickle=False)
             yield path
         spoken = " ".join(phones[i] for i in example["text"].tolist())
         text = " ".join(row.utterance.text.replace("|", " ").split())
-        lines["val.txt" if is_validation[position] else "train.txt"].append(f"{name}|{speaker}|{{{spoken}}}|{text}\n")
+        file = "val.txt" if is_validation[position] else "train.txt"
+        lines[file].append(f"{row.name}|{speaker}|{{{spoken}}}|{text}\n")
     contents = {name: "".join(rows) for name, rows in lines.items()}
     contents["speakers.json"] = json.dumps({names[speaker]: code for code, speaker in enumerate(dataset.speakers)})
     contents["stats.json"] = json.dumps({name: list(found) for name, found in examples.statistics.items()})
@@ -72,15 +72,6 @@ def _phones(dataset: UtteranceDataset) -> dict[int, str]:
                 "be one; make the store with --symbols fastspeech2 and phones of an alignment, or --frontend arpabet"
             )
     return phones
-
-
-def _names(speakers: tuple[str, ...]) -> dict[str, str]:
-    """Return speaker → unique name that is valid in file names."""
-    names: dict[str, str] = {}
-    for speaker in speakers:
-        name = file_name(speaker)
-        names[speaker] = name if name not in names.values() else f"{name}_{len(names)}"
-    return names
 
 
 def _validation(dataset: UtteranceDataset) -> npt.NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ class ExportRow:
         }
 
 
-def file_name(text: str) -> str:
+def _file_name(text: str) -> str:
     """Return a text with ``_`` for all characters but letters, digits, ``_``, ``-`` and ``.``."""
     return _UNSAFE.sub("_", text).lstrip(".") or "_"
 
@@ -46,16 +46,22 @@ def export_rows(dataset: UtteranceDataset, *, dots: bool = True, max_bytes: int 
         dots: whether a name can have ``.``.
         max_bytes: the maximum length of a name in UTF-8.
     """
+    names = unique_names(dataset.id, dots=dots, max_bytes=max_bytes)
+    yield from map(ExportRow, names, dataset)
+
+
+def unique_names(texts: Iterable[str], *, dots: bool = True, max_bytes: int = 200) -> Iterator[str]:
+    """Yield names for the files of texts, as `export_rows` does."""
     seen: set[str] = set()
-    for position, utterance in enumerate(dataset):
+    for position, text in enumerate(texts):
         # Ids may contain paths; no file may be written outside the folder.
-        stem = file_name(utterance.id) if dots else file_name(utterance.id).replace(".", "_")
+        stem = _file_name(text) if dots else _file_name(text).replace(".", "_")
         name, suffix = _shortened(stem, max_bytes), ""
         while name in seen:
             suffix += f"_{position}"
             name = _shortened(stem, max_bytes - len(suffix)) + suffix
         seen.add(name)
-        yield ExportRow(name, utterance)
+        yield name
 
 
 def _shortened(text: str, max_bytes: int) -> str:
