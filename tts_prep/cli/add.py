@@ -92,7 +92,8 @@ def _add_features(
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.manifest import read_manifest
-    from tts_prep.preprocess.corpora import import_reader, read_corpus
+    from tts_prep.preprocess.configuration.rows import corpus_rows
+    from tts_prep.preprocess.corpora import import_reader
     from tts_prep.preprocess.runs.adding import Corpus, add_features
     from tts_prep.preprocess.runs.array_files import specs_of
     from tts_prep.preprocess.runs.prepare import available_jobs
@@ -114,15 +115,7 @@ def _add_features(
     if parsed.recordings and corpus is not None:
         lists = split_lists(splits)
         own = import_reader(reader) if reader else None
-        items, folder = read_corpus(
-            config.corpus,
-            corpus,
-            root=root,
-            splits=lists,
-            options=config.options,
-            texts=config.text.has_phonemes,
-            own=own,
-        )
+        items, folder = corpus_rows(config, corpus, root=root, splits=split_lists(splits), own=own)
         source = Corpus(items, folder)
     with make_shard_progress(sys.stderr) as progress:
         manifest = add_features(

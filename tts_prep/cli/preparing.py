@@ -20,9 +20,9 @@ from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.manifest import Manifest
 from tts_prep.format.ood_texts import check_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.configuration.rows import corpus_rows
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
-from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collecting import with_collected_symbols
 from tts_prep.preprocess.runs.parts import Part
@@ -72,9 +72,7 @@ def _prepare_and_report(
     lists = split_lists(options["splits"])
     first: list[str] = []
     config = configuration(reader, options, lists, reader_options, text_of_corpus(reader, corpus, reader_options))
-    source: dict[str, Any] = {"root": root, "splits": lists, "options": reader_options}
-    source["texts"] = config.text.has_phonemes
-    items, folder = read_corpus(reader, corpus, **source, report=first.append)
+    items, folder = corpus_rows(config, corpus, root=root, splits=lists, report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     with make_progress(sys.stderr) as progress:
@@ -88,7 +86,7 @@ def _prepare_and_report(
         items = noting_rate(items, folder, config.mel.sample_rate, first.append)
         items = noting_texts(items, config.text, first.append)
         if config.text.symbols == AUTO:
-            rows, _ = read_corpus(reader, corpus, **source)
+            rows, _ = corpus_rows(config, corpus, root=root, splits=lists)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
         how |= {"features": parsed.features, "alignments": parsed.alignments}

@@ -19,7 +19,8 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import Reader, read_corpus
+from tts_prep.preprocess.configuration.rows import corpus_rows
+from tts_prep.preprocess.corpora import Reader
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.alignments.applying import Alignments
@@ -100,15 +101,7 @@ def repair_store(
                 f"{audio_root}{f' and alignments of {alignments}' if alignments else ''}; give what it was made from"
             )
 
-    items, audio_root = read_corpus(
-        config.corpus,
-        corpus,
-        root=root,
-        splits=splits,
-        options=config.options,
-        texts=config.text.has_phonemes,
-        own=reader,
-    )
+    items, audio_root = corpus_rows(config, corpus, root=root, splits=splits, own=reader)
     result = prepare(
         items,
         audio_root,
