@@ -34,7 +34,7 @@ def count_text(number: int, noun: str) -> str:
 def number_text(value: float) -> str:
     """Return a number with about three significant digits, four decimals at most: ``0.0123``, ``12.3``, ``12,345``.
 
-    Thousands are separated, the minus sign is a true one, and what is not a number is "unknown".
+    Thousands are separated by commas, the minus sign is U+2212, and NaN is "unknown".
     """
     if math.isnan(value):
         return "unknown"

@@ -41,7 +41,7 @@ def test_what_was_left_out_is_the_last_line(
     (own_corpus / "wavs" / "S-0002.wav").unlink()
     status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--jobs", 1, "--max-failures", 1)
     assert status == 0
-    assert out.splitlines()[-1].startswith("failed: 1 rows of the corpus (audio 1), listed in ")
+    assert out.splitlines()[-1].startswith("failed: 1 row of the corpus (audio 1), listed in ")
     assert "S-0002.wav: no such file" in out
 
 
@@ -134,6 +134,10 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         assert "Example:" in out or "Examples:" in out, name
         assert re.search(rf"\n    tts-prep {name}\b", out)
         assert "\\b" not in out
+        # Examples and tables are not wrapped.
+        shown = {line.strip() for line in out.splitlines()}
+        for unwrapped in re.findall(r"\x08\n(.*?)(?:\n\s*\n|$)", cli.commands[name].help or "", re.DOTALL):
+            assert {line.strip() for line in unwrapped.splitlines()} <= shown, name
 
 
 def test_the_module_is_the_command() -> None:

@@ -54,7 +54,7 @@ def test_the_first_lines_of_a_run_say_what_was_understood(capsys, tmp_path: Path
 def test_vctk_becomes_a_store_whose_columns_the_loader_filters_on(capsys, tmp_path: Path) -> None:
     root, store = write_vctk(tmp_path / "vctk"), tmp_path / "store"
     status, out, _ = run(capsys, "vctk", root, store, "--max-failures", 1, "--language", "en-gb", *JOBS)
-    assert (status, "failed: 1 rows of the corpus (corpus 1)" in out) == (0, True)
+    assert (status, "failed: 1 row of the corpus (corpus 1)" in out) == (0, True)
     dataset = UtteranceDataset(store)
     assert list(dataset.speakers) == ["p225", "p280", "p362", "s5"]
     assert list(dataset.filter(lambda m: (m.age > 22) & (m.gender == "F")).id) == [

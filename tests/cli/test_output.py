@@ -41,21 +41,45 @@ def test_a_quiet_command_prints_errors_only(capsys: pytest.CaptureFixture[str], 
     assert (status, "--quiet and --verbose exclude each other" in err) == (2, True)
 
 
-def test_a_verbose_command_names_the_rows_that_are_left_out(
+LISTS = ("presets", "frontends", "languages", "symbols")
+"""Commands that only print a list, which have no --quiet."""
+
+
+def test_every_command_on_a_store_can_be_quiet(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = {
+        name: {word for option in command.params for word in option.opts} for name, command in cli.commands.items()
+    }
+    assert {name for name in options if "--quiet" not in options[name]} == set(LISTS)
+    assert run(capsys, "ljspeech", corpus, "store", *MAKE, "--part", "1/1", "-q") == (0, "", "")
+    for command in (
+        *("finish store --max-failures 1", "info store", "info store --json", "check store", "plan store"),
+        *("plan store --json", "verify store", "reindex store", "add store --measures", "export-scp store scp"),
+        *("export store cuts --to lhotse", "report store"),
+    ):
+        assert run(capsys, *command.split(), "--quiet") == (0, "", ""), command
+    assert {path.name for path in tmp_path.iterdir()} == {"store", "scp", "cuts", "report.html"}
+    status, out, err = run(capsys, "info", "nowhere", "-q")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+
+
+def test_a_verbose_command_names_the_failed_rows(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
-    left_out = "left out: S-0001: wavs/S-0001.wav: no such file"
+    failed = "failed: S-0001: wavs/S-0001.wav: no such file"
     status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "a", *MAKE, "-v")
-    assert (status, err.splitlines()) == (0, [f"{tmp_path / 'a'}: 3 rows in 2 shards", left_out])
+    assert (status, err.splitlines()) == (0, [f"{tmp_path / 'a'}: 3 rows in 2 shards", failed])
     assert "2 utterances" in out
     _, _, err = run(capsys, "ljspeech", corpus, tmp_path / "b", *MAKE, "-vv")
     assert [line for line in err.splitlines() if line.startswith("shards/")] == [
-        "shards/00000.h5: 1 rows, made",
-        "shards/00001.h5: 1 rows, made",
+        "shards/00000.h5: 1 row, made",
+        "shards/00001.h5: 1 row, made",
     ]
     # The option is of one command, not of the process.
     _, _, err = run(capsys, "ljspeech", corpus, tmp_path / "c", *MAKE)
-    assert left_out not in err
+    assert failed not in err
 
 
 def test_the_library_logs_without_printing(
@@ -96,7 +120,7 @@ def test_help_has_every_command_and_every_option_once(capsys: pytest.CaptureFixt
     assert sorted(names) == sorted(cli.list_commands(click.Context(cli)))
     _, out, _ = run(capsys, "ljspeech", "--help")
     titles = re.findall(r"^(\w.*):$", out, re.MULTILINE)
-    assert titles == ["The corpus", "Mels", "Texts", "Features", "The store", "The run"]
+    assert titles == ["The corpus", "Mels", "Cleaning", "Texts", "Features", "The store", "The run"]
     command = cli.commands["ljspeech"]
     own = [option for option in command.params if isinstance(option, click.Option)]
     described = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", out, re.MULTILINE)

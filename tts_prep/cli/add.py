@@ -9,15 +9,8 @@ from typing import Any
 
 import click
 
-from tts_prep.cli.features import FEATURE_OPTIONS
-from tts_prep.cli.options import PATH, Integer
-from tts_prep.cli.verbosity import say, verbosity_options
-
-
-def _feature_options(function: Any) -> Any:
-    for option in reversed(FEATURE_OPTIONS):
-        function = option(function)
-    return function
+from tts_prep.cli.options import PATH, Integer, feature_options
+from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
@@ -27,11 +20,11 @@ def _feature_options(function: Any) -> Any:
 @click.option(
     "--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that the store was made with."
 )
-@click.option("--reader", metavar="MODULE:FUNCTION", help="A reader that is a function of your own.")
-@_feature_options
+@click.option("--reader", metavar="MODULE:FUNCTION", help="The reader function of a store of a custom reader.")
+@feature_options
 @click.option("--measures", is_flag=True, help="Add the measures of 'tts-prep check' as columns of the index.")
 @click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
-@verbosity_options
+@quiet_option
 def add(
     store: Path,
     corpus: Path | None,
@@ -113,7 +106,6 @@ def _add_features(
         )
     source = None
     if parsed.recordings and corpus is not None:
-        lists = split_lists(splits)
         own = import_reader(reader) if reader else None
         items, folder = corpus_rows(config, corpus, root=root, splits=split_lists(splits), own=own)
         source = Corpus(items, folder)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
     from tts_prep.checks.suspects import Suspects
@@ -32,6 +33,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Set the limit of a reason; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are suspects.")
+@quiet_option
 def check(
     store: Path,
     csv_file: Path | None,
@@ -67,10 +69,10 @@ def check(
         write_ids(suspects, ids_file)
     if json_output:
         # ASCII, so that control characters are escaped.
-        click.echo(json.dumps(as_json(suspects), indent=1))
+        say(json.dumps(as_json(suspects), indent=1))
     else:
         for line in _lines(suspects, ids_file):
-            click.echo(line)
+            say(line)
     if strict and len(suspects.positions):
         click.get_current_context().exit(1)
 

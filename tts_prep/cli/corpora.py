@@ -172,10 +172,10 @@ COMMANDS: Final = {
         ),
         CorpusCommand(
             "css10",
-            r"""Make STORE of a language of CSS10, or of several, at CORPUS.
+            r"""Make STORE of one or several languages of CSS10 at CORPUS.
 
             CORPUS contains transcript.txt and the folders of its books, or folders such as de and fr with these. The
-            language follows from the books. Each language uses its default frontend.
+            language is recognized by the books. Each language uses its default frontend.
 
             \b
             Example:
@@ -185,10 +185,10 @@ COMMANDS: Final = {
         ),
         CorpusCommand(
             "recordings",
-            r"""Make STORE of the recordings in the folder CORPUS, without texts, as vocoders are trained on.
+            r"""Make STORE of the recordings in the folder CORPUS, without texts, to train a vocoder.
 
             All recordings in CORPUS and its subfolders are used; the folder becomes a column. There are no
-            phonemes. Other commands omit texts and phonemes with --frontend none.
+            phonemes. For a corpus with texts, use its command with --frontend none.
 
             \b
             Example:
@@ -210,7 +210,7 @@ COMMANDS: Final = {
                 click.Option(
                     ["--columns"],
                     metavar="A|B|…",
-                    help="The names of the fields.  [default: path|text, and speaker if there is a third field]",
+                    help="The names of the fields.  [default: path, text and speaker, in the order that is detected]",
                 ),
             ),
             root="The folder of relative paths.  [default: the folder of FILE]",
@@ -221,8 +221,8 @@ COMMANDS: Final = {
             r"""Make STORE of the Kaldi data folder CORPUS.
 
             CORPUS contains wav.scp and text, and optionally segments, utt2spk, spk2gender, utt2lang and other utt2NAME
-            files, which become columns; or the idx2wav, idx2text, idx2spk and idx2gen of SpeeChain. Commands in wav.scp
-            are not run.
+            files, which become columns; or SpeeChain's idx2wav, idx2text, idx2spk and idx2gen. Commands in wav.scp are
+            not run.
 
             \b
             Example:

@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
 @click.argument("folder", type=PATH)
+@quiet_option
 def demo(folder: Path) -> None:
     r"""Run all steps, from recordings to padded batches, in FOLDER.
 
@@ -31,16 +33,14 @@ def demo(folder: Path) -> None:
     corpus, store = folder / "corpus", folder / "store"
     context = click.get_current_context()
     count = make_demo_corpus(corpus)
-    click.echo(f"{corpus}: {count} sentences, synthesized by espeak-ng\n")
-    click.secho(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan")
+    say(f"{corpus}: {count} sentences, synthesized by espeak-ng\n")
+    say(click.style(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan"))
     context.invoke(COMMANDS["ljspeech"], corpus=corpus, store=store)
-    click.secho(f"\n$ tts-prep info {store}", fg="cyan")
+    say(click.style(f"\n$ tts-prep info {store}", fg="cyan"))
     context.invoke(info, store=store)
-    click.secho("\nthe batches of the first epoch, of at most 4,000 padded frames each", fg="cyan")
+    say(click.style("\nthe batches of the first epoch, of at most 4,000 padded frames each", fg="cyan"))
     dataset = UtteranceDataset(store)
     sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=4000, seed=0)
     for number, batch in enumerate(DataLoader(dataset, batch_sampler=sampler)):
         padding = 1 - np.sum(batch.mel_lengths) / (batch.mel.shape[0] * batch.mel.shape[1])
-        click.echo(
-            f"{number:>3}  mel {batch.mel.shape!s:<16} phonemes {batch.phonemes.shape!s:<12} padding {padding:.1%}"
-        )
+        say(f"{number:>3}  mel {batch.mel.shape!s:<16} phonemes {batch.phonemes.shape!s:<12} padding {padding:.1%}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
-from tts_prep.cli.verbosity import say, verbosity_options
+from tts_prep.cli.verbosity import quiet_option, say
 
 
 def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -23,7 +23,7 @@ def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @click.option(
     "--to", "layout", metavar="LAYOUT", required=True, shell_complete=_complete_layout, help="The layout to write."
 )
-@verbosity_options
+@quiet_option
 def export(store: Path, folder: Path, layout: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.
 

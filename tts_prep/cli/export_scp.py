@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command("export-scp")
@@ -15,6 +16,7 @@ from tts_prep.cli.options import PATH
 @click.option(
     "--speechain", is_flag=True, help="Use the names of SpeeChain's recipes: idx2feat, idx2wav, idx2text, idx2spk."
 )
+@quiet_option
 def export_scp(store: Path, folder: Path, speechain: bool) -> None:
     r"""Write feat.scp, text, utt2spk and similar files of 'id value' lines for STORE to FOLDER.
 
@@ -27,4 +29,4 @@ def export_scp(store: Path, folder: Path, speechain: bool) -> None:
     from tts_prep.loader.recipes.kaldi_files import export_scp as write_files
 
     for path in write_files(store, folder, speechain):
-        click.echo(path)
+        say(str(path))

@@ -28,14 +28,15 @@ FEATURE_OPTIONS = (
         "--alignments",
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="TextGrids or durations, one file per id, or a CTM file; adds durations.",
+        help="Add durations from TextGrids or duration files, one per id, or from a CTM file.",
     ),
     click.option(
         "--array",
         "arrays",
         multiple=True,
         metavar="NAME[@AXIS]=PATH",
-        help="Import an array by id; AXIS is frame, phoneme, sample, utterance or own.",
+        help="Import an array for each id from .npz, .h5 or a folder of .npy; AXIS is frame, phoneme, sample, "
+        "utterance or own.",
     ),
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
-from tts_prep.cli.verbosity import say, verbosity_options
+from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
@@ -15,7 +15,7 @@ from tts_prep.cli.verbosity import say, verbosity_options
 @click.option(
     "--max-failures", default="1%", show_default=True, metavar="N|P%", help="Fail if more rows than this failed."
 )
-@verbosity_options
+@quiet_option
 def finish(store: Path, max_failures: str) -> None:
     r"""Complete STORE when all of its parts are made: write failure list, index and manifest.
 

@@ -7,29 +7,15 @@ from typing import Final
 
 import click
 
+from tts_prep.cli.options import SETTINGS
+
 _OPTION_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "The corpus": ("root", "columns", "mic", "subsets", "splits", "limit"),
-    "Mels": (
-        *("preset", "vocoder_config", "config", "sample_rate", "n_fft", "win_length", "hop_length", "n_mels"),
-        *("fmin", "fmax", "channel"),
-        *("peak", "highpass", "trim_db", "trim_vad", "trim_margin", "loudness", "limiter"),
-    ),
-    "Texts": (
-        *(
-            "text",
-            "frontend",
-            "language",
-            "normalize",
-            "symbols",
-            "ends",
-            "blanks",
-            "unknown",
-            "punctuation",
-            "ood_texts",
-        ),
-    ),
+    "Mels": ("preset", "vocoder_config", "config", *SETTINGS["audio"].values()),
+    "Cleaning": (*SETTINGS["cleaning"].values(),),
+    "Texts": ("text", *SETTINGS["text"].values()),
     "Features": ("features", "alignments", "arrays"),
-    "The store": ("dtype", "waveform", "shard_utterances", "overwrite", "update"),
+    "The store": (*SETTINGS["store"].values(), "overwrite", "update"),
     "The run": ("jobs", "backend", "scheduler", "part", "max_failures", "quiet", "verbose", "debug", "help"),
 }
 """Title → names of options, in the order of output."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
     from tts_prep.format.arrays import ArraySpec
@@ -21,9 +22,10 @@ _MEDIANS = {"phones_per_second": "phones/s", "loudness_lufs": "LUFS", "snr_db": 
 
 @click.command()
 @click.argument("store", type=PATH)
-@click.option("--json", "as_json", is_flag=True, help="Print the manifest without its list of files.")
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON, without its lists of files.")
+@quiet_option
 def info(store: Path, as_json: bool) -> None:
-    r"""Show what is in STORE.
+    r"""Show the contents and settings of STORE.
 
     \b
     Examples:
@@ -42,12 +44,12 @@ def info(store: Path, as_json: bool) -> None:
         value = {key: item for key, item in manifest_json(manifest).items() if key not in omitted}
         text = json.dumps({"store": str(store), "bytes": size, **value}, indent=1, ensure_ascii=False)
         # Escape control characters, which can only be in strings.
-        click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
+        say("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
         return
     rows = _rows(store, manifest, size)
     for name, line in rows.items():
         # Texts come from the store, so control characters are escaped.
-        click.echo("\n".join(_folded(name, one_line(line, 10_000))))
+        say("\n".join(_folded(name, one_line(line, 10_000))))
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:

@@ -40,10 +40,10 @@ from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
 _DEBUG = "--debug"
 _GROUPS = {
     "Make a store": (*COMMANDS, "manifest", "finish", "add", "demo"),
-    "Look at a store": ("info", "report", "plot", "check", "plan"),
-    "Keep a store": ("verify", "reindex"),
-    "Give a store to another system": ("export", "export-scp"),
-    "What there is": ("presets", "frontends", "languages", "symbols"),
+    "Inspect a store": ("info", "report", "plot", "check", "plan"),
+    "Verify and repair a store": ("verify", "reindex"),
+    "Export a store": ("export", "export-scp"),
+    "List values of options": ("presets", "frontends", "languages", "symbols"),
 }
 
 
@@ -74,7 +74,7 @@ class _Commands(click.Group):
 
 
 def _what_to_give(name: str) -> str:
-    """Return what to give in the place of a word that is no command; empty where that is not known."""
+    """Return a hint about a word that is not a command, or an empty string."""
     if Path(name).exists():
         from tts_prep.preprocess.corpora.layouts import likely_commands
 
@@ -108,7 +108,7 @@ def _paragraphs(text: str | None) -> str:
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")
 def cli() -> None:
-    r"""Prepare text-to-speech corpora: mel spectrograms and phoneme ids, once, in parallel, into one store.
+    r"""Prepare a text-to-speech corpus for training: mel spectrograms and phoneme ids in one store.
 
     \b
     Examples:
@@ -208,7 +208,7 @@ def _run(arguments: Sequence[str]) -> NoReturn:
 
 
 def _color() -> bool | None:
-    """Return False where NO_COLOR asks for no colours, else None: colours in a terminal, none elsewhere."""
+    """Return False if NO_COLOR is set, which disables colours; None enables them in a terminal only."""
     return False if os.environ.get("NO_COLOR") else None
 
 

@@ -28,7 +28,8 @@ from tts_prep.cli.options import PATH, corpus_options
 def manifest(files: tuple[Path, ...], store: Path, root: Path | None, columns: str | None, **options: Any) -> None:
     r"""Make STORE of the recordings in manifests.
 
-    A FILE can be
+    A FILE can be:
+
     \b
       .jsonl, .json     NeMo, Emilia, audiofolder; lhotse's cuts, or supervisions and recordings (also .gz)
       .csv, .tsv        with a header: Common Voice, F5-TTS, Hi-Fi TTS, audiofolder

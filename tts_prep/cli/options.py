@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,31 +17,26 @@ PATH = click.Path(path_type=Path)
 
 
 class Integer(click.IntRange):
-    """An integer within bounds; what is none is called "not a valid integer", not "integer range"."""
+    """An integer within bounds, which error messages call "integer" instead of "integer range"."""
 
     name = "integer"
 
 
-SETTINGS = {
-    "audio": {
-        **{name: name for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin", "fmax")},
-        **{name: name for name in ("channel", "peak")},
-    },
-    "cleaning": {
-        **{name: name for name in ("highpass", "trim_db", "trim_vad", "trim_margin", "loudness", "limiter")},
-    },
-    "text": {
-        **{name: name for name in ("frontend", "language", "normalize", "symbols", "unknown", "punctuation")},
-        **{name: name for name in ("ends", "blanks")},
-        "ood_texts": "ood_texts",
-    },
-    "store": {"mel_dtype": "dtype", "waveform_dtype": "waveform", "shard_utterances": "shard_utterances"},
+_TABLES = {
+    "audio": "sample_rate n_fft win_length hop_length n_mels fmin fmax channel peak",
+    "cleaning": "highpass trim_db trim_vad trim_margin loudness limiter",
+    "text": "frontend language normalize symbols unknown punctuation ends blanks ood_texts",
+    "store": "mel_dtype waveform_dtype shard_utterances",
 }
+_OPTIONS = {"mel_dtype": "dtype", "waveform_dtype": "waveform"}
+"""Settings whose options have other names."""
+
+SETTINGS = {table: {name: _OPTIONS.get(name, name) for name in names.split()} for table, names in _TABLES.items()}
 """The option of each setting by table, for `tts_prep.preprocess.configuration.settings.configure`."""
 
 
 def _number_or_none(ctx: click.Context, param: click.Parameter, value: Any) -> float | str | None:
-    """Return the number that an option gives, or ``none``, which unsets a setting."""
+    """Return the number of an option, or ``none``, which unsets a setting."""
     return value if value in (None, "none") else float(click.FLOAT.convert(value, param, ctx))
 
 
@@ -59,6 +54,18 @@ def complete_symbols(_: click.Context, __: click.Parameter, incomplete: str) -> 
     return [name for name in (*TABLES, AUTO) if name.startswith(incomplete)]
 
 
+def _with_options(function: F, options: Sequence[Callable[[F], F]]) -> F:
+    """Add options to a command, in this order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def feature_options(function: F) -> F:
+    """Add ``--feature``, ``--alignments`` and ``--array``."""
+    return _with_options(function, FEATURE_OPTIONS)
+
+
 def corpus_options(function: F) -> F:
     """Add the options of all commands that make a store."""
     integer, number, file = Integer(min=1), click.FLOAT, click.Path(path_type=Path)
@@ -67,12 +74,15 @@ def corpus_options(function: F) -> F:
             "--preset",
             metavar="NAME",
             shell_complete=complete_preset,
-            help="Mel settings; 'tts-prep presets' lists them.  [default: parakeet]",
+            help="Preset of mel settings; 'tts-prep presets' lists them.  [default: parakeet]",
         ),
         click.option(
-            "--vocoder-config", type=file, metavar="FILE", help="Mel settings of a HiFi-GAN or BigVGAN config.json."
+            "--vocoder-config",
+            type=file,
+            metavar="FILE",
+            help="Mel settings from the config.json of a HiFi-GAN or BigVGAN checkpoint.",
         ),
-        click.option("--config", type=file, metavar="FILE", help="Settings in TOML, which override the preset."),
+        click.option("--config", type=file, metavar="FILE", help="TOML file of settings, which override the preset."),
         click.option("--sample-rate", type=integer, metavar="HZ", help="Resample to this rate."),
         click.option("--n-fft", type=integer, metavar="N", help="Samples per transform."),
         click.option("--win-length", type=integer, metavar="N", help="Samples per window."),
@@ -83,41 +93,46 @@ def corpus_options(function: F) -> F:
         click.option(
             "--channel",
             type=click.Choice(["first", "mean"]),
-            help="Select or average channels.  [default: the preset's]",
+            help="Use the first channel, or the mean of all channels.  [default: the preset's]",
         ),
         click.option(
             "--peak",
             callback=_number_or_none,
             metavar="LEVEL|none",
-            help="Scale every recording to this peak, full scale being 1.  [default: the preset's]",
+            help="Scale every recording to this peak (full scale: 1), or do not scale.  [default: the preset's]",
         ),
-        click.option("--highpass", type=number, metavar="HZ", help="Filter out what lies below."),
+        click.option("--highpass", type=number, metavar="HZ", help="Remove frequencies below this."),
         click.option(
-            "--trim-db", type=number, metavar="DB", help="Trim ends that are this many dB below the loudest frame."
+            "--trim-db",
+            type=number,
+            metavar="DB",
+            help="Trim both ends where the level is this far below the loudest frame.",
         ),
         click.option(
             "--trim-vad",
             type=number,
             metavar="PROBABILITY",
-            help="Trim ends in which speech is less probable, such as 0.5; needs the extra 'vad'.",
+            help="Trim both ends where speech is less probable than this, such as 0.5; needs the extra 'vad'.",
         ),
         click.option(
             "--trim-margin",
             type=number,
             metavar="SECONDS",
-            help="What trimming keeps before and after.  [default: 0.1]",
+            help="Margin that trimming keeps at both ends.  [default: 0.1]",
         ),
-        click.option("--loudness", type=number, metavar="LUFS", help="Bring recordings to this integrated loudness."),
-        click.option("--limiter", type=number, metavar="DBFS", help="Turn peaks above this level down, such as -1."),
+        click.option(
+            "--loudness", type=number, metavar="LUFS", help="Normalize recordings to this integrated loudness."
+        ),
+        click.option("--limiter", type=number, metavar="DBFS", help="Attenuate peaks above this level, such as -1."),
         click.option(
             "--frontend",
             metavar="NAME",
-            help="Text frontend; 'tts-prep frontends' lists them.  [default: espeak; one of its own for zh, ja, ko]",
+            help="Text frontend; 'tts-prep frontends' lists them.  [default: that of the language, mostly espeak]",
         ),
         click.option(
             "--language",
             metavar="CODE",
-            help="Language of texts, unless the corpus has it per text.  [default: the corpus's, or en-us]",
+            help="Language of texts for which the corpus has none.  [default: that of the corpus, or en-us]",
         ),
         click.option(
             "--normalize/--no-normalize",
@@ -150,7 +165,7 @@ def corpus_options(function: F) -> F:
         click.option(
             "--punctuation",
             type=click.Choice(["attached", "separate"]),
-            help="Punctuation attached to words, or as separate tokens.  [default: the frontend's]",
+            help="Attach punctuation to words, or make separate tokens of it.  [default: the frontend's]",
         ),
         click.option("--ood-texts", type=file, metavar="FILE", help="Out-of-domain texts to phonemize, one per line."),
         click.option(
@@ -182,7 +197,7 @@ def corpus_options(function: F) -> F:
         ),
         click.option("--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler.  [default: a local cluster]"),
         click.option(
-            "--part", metavar="K/N", help="Make only every N-th shard; 'tts-prep finish' completes the store."
+            "--part", metavar="K/N", help="Make only the shards of part K of N; 'tts-prep finish' completes the store."
         ),
         click.option(
             "--max-failures",
@@ -194,7 +209,4 @@ def corpus_options(function: F) -> F:
         click.option("--overwrite", is_flag=True, help="Replace an existing store once the new one is complete."),
         click.option("--update", is_flag=True, help="Like --overwrite, but reuse unchanged shards."),
     )
-    function = verbosity_options(function)
-    for option in reversed(options):
-        function = option(function)
-    return function
+    return _with_options(verbosity_options(function), options)

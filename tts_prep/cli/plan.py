@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.verbosity import quiet_option, say
 
 _COUNT = Integer(min=1)
 
@@ -19,6 +20,7 @@ _COUNT = Integer(min=1)
 @click.option("--seed", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Seed of the samplers.")
 @click.option("--epoch", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Epoch number.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+@quiet_option
 def plan(
     store: Path,
     max_frames: tuple[int, ...],
@@ -52,7 +54,7 @@ def plan(
     policies = make_policies(dataset, batch_size, max_frames, seed=seed)
     costs = [policy_cost(dataset, policy, epoch=epoch, world_size=world_size) for policy in policies]
     if as_json:
-        click.echo(json.dumps({"store": str(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
+        say(json.dumps({"store": str(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
         return
     head = ("policy", "batches", "steps", "utterances", "frames", "phonemes", "largest batch", "shapes")
     rows = [
@@ -70,9 +72,7 @@ def plan(
     ]
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     of_ranks = f"; {world_size} ranks" if world_size > 1 else ""
-    click.echo(
-        f"{store}: {len(dataset):,} utterances, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n"
-    )
+    say(f"{store}: {len(dataset):,} utterances, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
     for number, row in enumerate((head, *rows)):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        click.secho("  ".join(cells), bold=True if number == 0 else None)
+        say(click.style("  ".join(cells), bold=number == 0 or None))

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import quiet_option, say
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -26,6 +27,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 @click.option(
     "--dpi", type=click.IntRange(20, 600), default=120, show_default=True, metavar="N", help="Pixels per inch of .png."
 )
+@quiet_option
 def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     r"""Plot the utterance ID of STORE: waveform, mel, pitch, energy and phones.
 
@@ -57,4 +59,4 @@ def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     figure = selected[0].plot()
     with replacing(output) as partial:
         save_figure(figure, partial, suffix[1:], dpi)
-    click.echo(f"{output}: {selected[0].id}, {selected[0].seconds:.2f} s")
+    say(f"{output}: {selected[0].id}, {selected[0].seconds:.2f} s")

@@ -149,10 +149,15 @@ def summary(result: Result, elapsed: float) -> list[str]:
         elapsed -= result.compiling
         speed = f"made in {duration_text(elapsed)}"
         # The speed is meaningless if an earlier run made some of the shards.
-        speed += f"; {kept:,} shards already existed" if kept else f", {totals['seconds'] / elapsed:,.0f} × real time"
+        speed += (
+            f"; {count_text(kept, 'shard')} already existed"
+            if kept
+            else f", {totals['seconds'] / elapsed:,.0f} × real time"
+        )
         if result.compiling:
             speed += (
-                f"; before that, the mel kernel was compiled (once on a machine), in {duration_text(result.compiling)}"
+                f"; before that, the mel kernel was compiled (once per installation), in "
+                f"{duration_text(result.compiling)}"
             )
         lines = [made, speed]
     lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
@@ -206,6 +211,6 @@ def failures_text(store: Path, count: int) -> str:
     stages = ", ".join(f"{stage} {number}" for stage, number in Counter(row["stage"] for row in failures).items())
     first = failures[0]
     return (
-        f"failed: {count:,} rows of the corpus ({stages}), listed in {store / FAILURES}; the first: "
+        f"failed: {count_text(count, 'row')} of the corpus ({stages}), listed in {store / FAILURES}; the first: "
         f"{first['id'] or first['where']}: {first['reason']}"
     )

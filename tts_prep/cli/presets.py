@@ -21,9 +21,9 @@ _COLUMNS = ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin"
 def presets(name: str | None) -> None:
     r"""List the mel presets, or print the settings of NAME.
 
-    The list has the sample rate, the lengths of the transform, the window and the hop in samples, the number of mel
-    bins, the band in Hz, and the settings that differ from the first preset; or the preset with the same settings. The
-    output for NAME is a file for --config with the same settings.
+    The list shows the sample rate, the lengths of transform, window and hop in samples, the number of mel bins, the
+    band in Hz, and the other settings that differ from the first preset. A preset with the settings of an earlier one
+    refers to it. The output for NAME is a file for --config.
 
     \b
     Example:
@@ -41,7 +41,7 @@ def presets(name: str | None) -> None:
             rest = _further(preset)
             row = f"{config.sample_rate:>6} Hz  {sizes:<17} {config.n_mels:>4}  {band:<10} {rest}".rstrip()
             same = earlier.setdefault(row, preset.name)
-            click.echo(f"{preset.name:<{_WIDTH}}{row if same == preset.name else f'as {same}':}")
+            click.echo(f"{preset.name:<{_WIDTH}}{row if same == preset.name else f'as {same}'}")
         return
     preset = get_preset(name)
     click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}\n\n[audio]")

@@ -72,7 +72,7 @@ def _counter(stream: TextIO, noun: str, unit: str) -> Iterator[Callable[[int, in
 
 def _text(progress: Progress, started: float) -> str:
     if not progress.done:
-        return "starting; the first run on a machine compiles the mel kernel, once"
+        return "starting; the first run of an installation compiles the mel kernel"
     speed = progress.made_seconds / max(1e-9, time.monotonic() - started - progress.compiling)
     failed = f", {progress.failures:,} failed" if progress.failures else ""
     return f"{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time{failed}"

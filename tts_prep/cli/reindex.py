@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH
+from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
 @click.argument("store", type=PATH)
+@quiet_option
 def reindex(store: Path) -> None:
     r"""Rebuild the index, the failure list and the manifest of STORE from its shards.
 
@@ -21,6 +23,8 @@ def reindex(store: Path) -> None:
       tts-prep reindex store
     """
     from tts_prep.format.assembly import reindex_store
+    from tts_prep.quantities import count_text
 
     totals = reindex_store(store).totals
-    click.echo(f"{store}: index, failures and manifest of {totals['shards']:,} shards, {totals['utterances']:,} rows")
+    shards = count_text(totals["shards"], "shard")
+    say(f"{store}: index, failures and manifest of {shards}, {totals['utterances']:,} rows")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import PATH, Integer
-from tts_prep.cli.verbosity import say, verbosity_options
+from tts_prep.cli.verbosity import quiet_option, say
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -42,7 +42,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="MB",
     help="Size limit of all sounds, suspects first; 0 for none.",
 )
-@verbosity_options
+@quiet_option
 def report(
     store: Path, other: Path | None, output: Path, csv_file: Path | None, gallery: int, seed: int, max_sound: int
 ) -> None:

@@ -12,9 +12,9 @@ from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.quantities import values_text
 
 _PHONETIC = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
-"""Of the International Phonetic Alphabet, what no orthography of many speakers has."""
+"""Symbols of the International Phonetic Alphabet that no common orthography has."""
 
-_OF_TEXTS = ("espeak", "arpabet", "characters")
+_TEXT_FRONTENDS = ("espeak", "arpabet", "characters")
 _MAX_TEXTS = 200
 
 
@@ -59,7 +59,7 @@ def noting_rate(
 def noting_texts(
     items: Iterator[Utterance | Failure], text: TextConfig, report: Callable[[str], None]
 ) -> Iterator[Utterance | Failure]:
-    """Pass on the rows of a corpus; report where the frontend expects text and gets phonemes, or the reverse."""
+    """Yield the rows of a corpus, and report if the frontend expects texts and gets phonemes, or the reverse."""
     frontend = text.frontend_name
     n_texts = n_phonetic = 0
     for item in items:
@@ -67,7 +67,7 @@ def noting_texts(
             n_texts += 1
             n_phonetic += bool(_PHONETIC.intersection(item.text))
         yield item
-    if frontend in _OF_TEXTS and 2 * n_phonetic > n_texts:
+    if frontend in _TEXT_FRONTENDS and 2 * n_phonetic > n_texts:
         report(
             f"note: most texts look like phonemes (IPA); {frontend} takes them for texts, --frontend phonemes does not"
         )

@@ -1,4 +1,4 @@
-"""The options ``--quiet`` and ``--verbose`` of long-running commands."""
+"""The options ``--quiet``, of all commands on a store, and ``--verbose``, of those that build shards."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 _KEY = "tts_prep.verbosity"
 
 
-def verbosity_options(function: F) -> F:
-    """Add ``--quiet`` and ``--verbose``, which `say` and `make_progress` use; the function does not receive them."""
+def quiet_option(function: F) -> F:
+    """Add ``--quiet``, which `say` and `make_progress` use; the function does not receive it."""
     quiet = click.option(
         "--quiet", "-q", is_flag=True, expose_value=False, callback=_set_quiet, help="Print errors only."
     )
+    return quiet(function)
+
+
+def verbosity_options(function: F) -> F:
+    """Add ``--quiet``, and ``--verbose``, which prints the log of a run; the function does not receive them."""
     verbose = click.option(
         "--verbose",
         "-v",
         count=True,
         expose_value=False,
         callback=_set_verbose,
-        help="Print what is done, and rows that are left out; twice for every shard.",
+        help="Print the steps of the run and the failed rows; -vv also prints each shard.",
     )
-    return quiet(verbose(function))
+    return quiet_option(verbose(function))
 
 
 def say(line: str) -> None:
-    """Print a line on stdout, unless ``--quiet`` is set."""
+    """Print a line, which may have line breaks and colours, on stdout, unless ``--quiet`` is set."""
     if not is_quiet():
         click.echo(line)
 

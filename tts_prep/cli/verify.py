@@ -37,8 +37,10 @@ from tts_prep.cli.verbosity import say, verbosity_options
     metavar="PATH",
     help="With --repair: the alignments that a store was made with, if they change its mels or phonemes.",
 )
-@click.option("--reader", metavar="MODULE:FUNCTION", help="With --repair: a reader that is a function of your own.")
-@click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: 1]")
+@click.option(
+    "--reader", metavar="MODULE:FUNCTION", help="With --repair: the reader function of a store of a custom reader."
+)
+@click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="With --repair: worker processes.  [default: 1]")
 @verbosity_options
 def verify(
     store: Path,
@@ -50,7 +52,7 @@ def verify(
     reader: str | None,
     jobs: int | None,
 ) -> int:
-    r"""Verify the checksum and the number of rows of every file of STORE.
+    r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
 
     Broken files are listed, and the exit status is 1. With --repair, only broken files are made again, with the
     settings of the store. A store does not record paths: give all paths that the store was made from.

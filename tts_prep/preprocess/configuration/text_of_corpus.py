@@ -12,15 +12,17 @@ from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_fr
 
 
 def text_of_corpus(name: str, corpus: Path, options: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Return settings of `TextConfig`: the language of a corpus, a frontend for each of several, none without texts.
+    """Return settings of `TextConfig`: the language of a corpus, or a frontend for each of its languages.
+
+    A corpus without texts has the frontend ``none``.
 
     Args:
-        name: of the reader.
+        name: the name of the reader.
         corpus: the root of the corpus.
-        options: of the reader.
+        options: the options of the reader.
 
     Raises:
-        CorpusError: the corpus is none of the reader's.
+        CorpusError: the reader does not recognize the corpus.
     """
     if name == "recordings":
         return {"frontend": NO_PHONEMES}

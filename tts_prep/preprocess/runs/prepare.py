@@ -47,6 +47,7 @@ from tts_prep.preprocess.runs.shards import ShardRecipe, ShardSummary, get_ready
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.preprocess.workers.scratch import scratch_folder
+from tts_prep.quantities import count_text
 
 
 @dataclass(frozen=True)
@@ -362,7 +363,7 @@ def _make_shards(
 ) -> tuple[list[ShardSummary], float]:
     """Make all missing shards. Return all shards, in order, and the seconds spent compiling."""
     total = sum(plan.n_rows for plan in plans)
-    LOG.info("%s: %d rows in %d shards", folder, total, len(plans))
+    LOG.info("%s: %s in %s", folder, count_text(total, "row"), count_text(len(plans), "shard"))
     summaries: list[ShardSummary] = []
     rows = failures = 0
     seconds = made_seconds = compiling = 0.0
@@ -372,9 +373,10 @@ def _make_shards(
             summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
             failures += len(summary.header.failures)
-            LOG.debug("%s: %d rows, %s", summary.entry.file, summary.header.rows, "made" if summary.made else "kept")
+            n_rows = count_text(summary.header.rows, "row")
+            LOG.debug("%s: %s, %s", summary.entry.file, n_rows, "made" if summary.made else "kept")
             for failure in summary.header.failures:
-                LOG.warning("left out: %s: %s", failure["id"] or failure["where"], failure["reason"])
+                LOG.warning("failed: %s: %s", failure["id"] or failure["where"], failure["reason"])
             seconds += summary.header.seconds
             made_seconds += summary.header.seconds if summary.made else 0.0
             compiling = max([compiling, summary.compiling, *filter(None, pool.ready_values)])
