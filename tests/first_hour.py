@@ -138,6 +138,7 @@ def _lists() -> tuple[Mistake, ...]:
             "Use `--root CORPUS/wavs`; by default, paths are relative to the folder of the list.",
             lambda w: w.write("LIST", "S-0000.wav|One two.\nS-0001.wav|Three four.\n"),
         ),
+        Mistake("A folder instead of a list", "filelist CORPUS/wavs NEW", ""),
         Mistake(
             "Paths of another machine",
             "filelist LIST NEW --jobs 1",
@@ -168,6 +169,18 @@ def _lists() -> tuple[Mistake, ...]:
 
 def _settings() -> tuple[Mistake, ...]:
     return (
+        Mistake(
+            "The list of presets as a configuration file",
+            f"{MAKE} --config presets.txt",
+            "`tts-prep presets` prints a list, `tts-prep presets hifigan` a configuration file.",
+            lambda w: w.write("presets.txt", "parakeet   22050 Hz  1024/1024/256\n"),
+        ),
+        Mistake(
+            "A setting without its table",
+            f"{MAKE} --config settings.toml",
+            "",
+            lambda w: w.write("settings.toml", "n_mels = 80\n"),
+        ),
         Mistake("Another spelling of a preset", f"{MAKE} --preset HiFiGAN", ""),
         Mistake(
             "Two presets",
@@ -226,6 +239,7 @@ def _languages() -> tuple[Mistake, ...]:
 def _runs() -> tuple[Mistake, ...]:
     return (
         Mistake("A mistyped option", f"{MAKE} --overwite", ""),
+        Mistake("An option before the command", "--preset hifigan ljspeech CORPUS NEW", ""),
         Mistake("A part that does not exist", f"{MAKE} --part 3/2", "Parts are counted from 1."),
         Mistake(
             "A list of ids without the name of the split", f"{MAKE} --split valid.txt", "`--split valid=valid.txt`."
@@ -243,6 +257,7 @@ def _runs() -> tuple[Mistake, ...]:
             "message to resume, or use `--overwrite` to start again with the new version.",
             _upgraded,
         ),
+        Mistake("A repair without the corpus", "verify STORE --repair", "`tts-prep verify STORE --repair CORPUS`."),
         Mistake(
             "A repair without the reader",
             "verify STORE --repair CORPUS",
@@ -258,6 +273,8 @@ def _stores() -> tuple[Mistake, ...]:
         Mistake("A mistyped store", "info SOTRE", ""),
         Mistake("The manifest instead of the store", "info STORE/manifest.json", ""),
         Mistake("An unfinished store", "info STORE", "", lambda w: (w.store / "manifest.json").unlink()),
+        Mistake("The page instead of a second store", "report STORE report.html", ""),
+        Mistake("The demo in a store", "demo STORE", ""),
         Mistake("A report in a folder that does not exist", "report STORE -o reports/store.html", ""),
         Mistake(
             "Batches smaller than the longest utterance",

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from commands import run
 
 from tts_prep.demo.corpus import make_demo_corpus, read_sentences
 from tts_prep.errors import CorpusError
@@ -89,6 +90,20 @@ def test_a_second_run_keeps_the_files_that_are_right_and_repairs_the_others(corp
     assert content(corpus) == before
     rewritten = {path.name for path in corpus.rglob("*.*") if path.stat().st_mtime > 1}
     assert rewritten == {"DEMO-0003.wav", "DEMO-0005.wav"}
+
+
+def test_a_corpus_and_a_store_of_ones_own_are_not_changed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "metadata.csv").write_text("A-0001|One.|One.\n")
+    status, _, err = run(capsys, "demo", tmp_path)
+    assert (status, "corpus/metadata.csv: of another corpus; nothing was changed" in err) == (1, True)
+    assert content(tmp_path) == {"corpus/metadata.csv": b"A-0001|One.|One.\n"}
+    store = tmp_path / "store"
+    (store / "shards").mkdir(parents=True)
+    (store / "shards" / "00000.h5").write_bytes(b"rows")
+    status, _, err = run(capsys, "demo", store)
+    assert (status, f"{store}: a store; give a new folder" in err) == (2, True)
+    assert content(store) == {"shards/00000.h5": b"rows"}
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

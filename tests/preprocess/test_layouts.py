@@ -39,8 +39,15 @@ def test_what_is_not_known_is_not_guessed(tmp_path: Path) -> None:
     }
 
 
+def test_a_store_is_no_corpus(tmp_path: Path) -> None:
+    (tmp_path / "failures.jsonl").write_text("")
+    assert likely_commands(tmp_path) == ["manifest"]
+    (tmp_path / "shards").mkdir()
+    assert likely_commands(tmp_path) == []
+
+
 def test_versions_that_no_command_brings_back_are_described() -> None:
     old = {"numpy": "1.0", "libsndfile": "1.2", "fused multiply-add": "yes"}
     assert install_line(old, {**old, "numpy": "2.0"}).endswith("pip install numpy==1.0")
-    assert install_line(old, {**old, "libsndfile": "1.3"}).endswith("a soundfile that has libsndfile 1.2")
+    assert install_line(old, {**old, "libsndfile": "1.3"}).endswith("a version of soundfile with libsndfile 1.2")
     assert install_line(old, {**old, "fused multiply-add": "no", "numpy": "2.0"}) == install_line(old, old) == ""

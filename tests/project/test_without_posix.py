@@ -61,4 +61,5 @@ def test_the_loader_info_and_plan_run_without_what_windows_lacks(store: Path) ->
     assert (status, err.count("\n"), "parsed on Linux and macOS only" in err) == (1, 1, True)
     for command, (status, out, err) in found.items():
         assert (status, out) == (1, ""), command
-        assert err == "tts-prep: error: this command needs Linux or macOS; on Windows, the loader, info and plan work\n"
+        refused = "this command needs Linux or macOS; on Windows, the loader, info, plan, check, report and export work"
+        assert err == f"tts-prep: error: {refused}\n"

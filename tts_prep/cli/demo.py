@@ -28,8 +28,12 @@ def demo(folder: Path) -> None:
     from tts_prep.cli.corpora import COMMANDS
     from tts_prep.cli.info import info
     from tts_prep.demo.corpus import make_demo_corpus
+    from tts_prep.errors import ConfigurationError
+    from tts_prep.format.layout import SHARDS
     from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
+    if (folder / SHARDS).is_dir():
+        raise ConfigurationError(f"{folder}: a store; give a new folder")
     corpus, store = folder / "corpus", folder / "store"
     context = click.get_current_context()
     count = make_demo_corpus(corpus)

@@ -176,8 +176,10 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         sys.exit(2)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        path = context.command_path if context else "tts-prep"
+        path = context.command_path if context else _command_path(arguments)
         message = error.format_message().rstrip(".")
+        if isinstance(error, click.NoSuchOption) and path == "tts-prep":
+            message += "; options come after the command"
         _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):
@@ -193,7 +195,11 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         _fail("out of memory; use fewer --jobs", 1, arguments)
     except ModuleNotFoundError as error:
         if error.name in ("fcntl", "resource"):
-            _fail("this command needs Linux or macOS; on Windows, the loader, info and plan work", 1, arguments)
+            _fail(
+                "this command needs Linux or macOS; on Windows, the loader, info, plan, check, report and export work",
+                1,
+                arguments,
+            )
         missing = missing_library(error.name)
         if missing is None:
             raise
@@ -205,6 +211,11 @@ def _run(arguments: Sequence[str]) -> NoReturn:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 1, arguments)
+
+
+def _command_path(arguments: Sequence[str]) -> str:
+    """Return the command of arguments whose parsing failed; click does not always give it."""
+    return f"tts-prep {arguments[0]}" if arguments and arguments[0] in cli.commands else "tts-prep"
 
 
 def _color() -> bool | None:

@@ -71,6 +71,8 @@ def report(
             raise StoreError(
                 f"{path}: cannot be written, there is no folder {path.parent}; make it, or give another path"
             )
+    if other is not None and other.suffix == ".html":
+        raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
     if other is not None and csv_file is not None:
         raise ConfigurationError("--csv is of one store; give one")
     summary = summarise(store, gallery=gallery, seed=seed)

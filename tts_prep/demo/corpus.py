@@ -41,19 +41,21 @@ def make_demo_corpus(folder: Path) -> int:
     deterministic, and files with the correct contents are not rewritten.
 
     Raises:
-        CorpusError: the folder cannot be written.
+        CorpusError: the folder contains another corpus, or cannot be written.
     """
-    rows = []
+    sentences = {f"DEMO-{number:04d}": texts for number, texts in enumerate(read_sentences(), 1)}
+    rows = [f"{utterance_id}|{text}|{normalized}\n" for utterance_id, (text, normalized) in sentences.items()]
+    metadata, content = folder / "metadata.csv", "".join(rows).encode("utf-8")
     try:
+        if metadata.exists() and metadata.read_bytes() != content:
+            raise CorpusError(f"{metadata}: of another corpus; nothing was changed; choose another folder")
         for name in ("wavs", "TextGrid"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        for number, (text, normalized) in enumerate(read_sentences()):
-            utterance_id = f"DEMO-{number + 1:04d}"
+        for number, (utterance_id, (_, normalized)) in enumerate(sentences.items()):
             wav, textgrid = _record(normalized, number)
             _write_if_different(folder / "wavs" / f"{utterance_id}.wav", wav)
             _write_if_different(folder / "TextGrid" / f"{utterance_id}.TextGrid", textgrid)
-            rows.append(f"{utterance_id}|{text}|{normalized}\n")
-        _write_if_different(folder / "metadata.csv", "".join(rows).encode("utf-8"))
+        _write_if_different(metadata, content)
     except OSError as error:
         raise CorpusError(f"{folder}: cannot write the demo corpus: {error.strerror}; choose another folder") from error
     return len(rows)

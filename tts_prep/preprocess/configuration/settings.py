@@ -26,6 +26,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+_TABLES = {
+    "audio": (MelConfig, ReadingConfig),
+    "cleaning": (CleaningConfig,),
+    "text": (TextConfig,),
+    "store": (StoreConfig,),
+}
+"""The records of the settings in each table of a file."""
+
 _TEXT_FILES = ("ood_texts",)
 _NONE_IS_A_VALUE = ("frontend",)
 
@@ -44,7 +52,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: not TOML: nested too deeply") from error
     except ValueError as error:
         # Errors of TOML and of UTF-8, and integers of thousands of digits.
-        raise ConfigurationError(f"{path}: not TOML: {error}") from error
+        raise ConfigurationError(f"{path}: not TOML: {error}; 'tts-prep presets NAME' prints an example") from error
 
 
 def read_vocoder_config(path: Path) -> MelConfig:
@@ -144,7 +152,7 @@ def configure(
     cleaning = CleaningConfig()
     ood_texts: OodConfig | None = None
     for where, layer, folder in layers:
-        _check_names(where, "table", layer, ("audio", "cleaning", "text", "store"))
+        _check_tables(where, layer)
         audio = _table(where, layer, "audio")
         names = _names(MelConfig) + _names(ReadingConfig)
         _check_names(f"{where}audio.", "setting", audio, names)
@@ -189,7 +197,7 @@ def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] |
 
 
 def _shown(value: object) -> str:
-    """Return a value of any size and depth as text for a message."""
+    """Return a setting as text for a message; large and nested values only by type."""
     return repr(value) if isinstance(value, bool | float | str) else f"a value of type {type(value).__name__}"
 
 
@@ -202,6 +210,14 @@ def _table(where: str, tables: Mapping[str, Any], name: str) -> Mapping[str, Any
     if not isinstance(table, Mapping):
         raise ConfigurationError(f"{where}{name}: expected a table of settings, found {table!r}")
     return table
+
+
+def _check_tables(where: str, layer: Mapping[str, Any]) -> None:
+    for name in layer:
+        for table, kinds in _TABLES.items():
+            if any(name in _names(kind) for kind in kinds):
+                raise ConfigurationError(f"{where}{name}: a setting of the table '{table}'; write it below [{table}]")
+    _check_names(where, "table", layer, tuple(_TABLES))
 
 
 def _check_names(where: str, what: str, names: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -16,24 +16,26 @@ _PACKAGES = ("numpy", "scipy", "librosa", "numba", "soundfile", "soxr")
 
 FUSED_MULTIPLY_ADD = "fused multiply-add"
 
-# What has no package of its own, and the one that brings it.
-_BROUGHT_BY = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader", "heteronyms": "tts-prep"}
+# Libraries and data that are installed with another package, and the name of that package.
+_INSTALLED_WITH = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader", "heteronyms": "tts-prep"}
 
 
 def install_line(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """Return the command that brings back the versions that a store was made with; empty where no command does.
+    """Return the command that installs the versions that a store was made with, or an empty string if none does.
 
     Args:
-        old, new: name → version, as `software_versions` gives them, and frontends theirs.
+        old, new: name → version, by `software_versions` and the frontends.
     """
     differ = {name: version for name, version in old.items() if new.get(name) != version}
     if FUSED_MULTIPLY_ADD in differ:
         return ""
-    packages = [f"{name}=={version}" for name, version in differ.items() if name not in _BROUGHT_BY]
+    packages = [f"{name}=={version}" for name, version in differ.items() if name not in _INSTALLED_WITH]
     steps = [f"pip install {' '.join(packages)}"] if packages else []
-    # It is not known which version of the package has them.
-    steps += [f"a {_BROUGHT_BY[name]} that has {name} {differ[name]}" for name in _BROUGHT_BY if name in differ]
-    return f"to go on with what it was made with: {', '.join(steps)}" if steps else ""
+    # The version of the package that contains them is unknown.
+    steps += [
+        f"a version of {_INSTALLED_WITH[name]} with {name} {differ[name]}" for name in _INSTALLED_WITH if name in differ
+    ]
+    return f"to continue with the same versions: {', '.join(steps)}" if steps else ""
 
 
 def fused_multiply_add() -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tts_prep.format.layout import SHARDS
+
 _FILES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "ljspeech": (("metadata.csv", "wavs"),),
     "vctk": (("txt", "wav48*"),),
@@ -18,8 +20,9 @@ _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip", ".
 
 
 def likely_commands(folder: Path) -> list[str]:
-    """Return the commands that match the layout of a folder; [] if it does not exist."""
-    if not folder.is_dir():
+    """Return the commands that match the layout of a folder; [] if it does not exist, or is a store."""
+    # A store has a .jsonl file too.
+    if not folder.is_dir() or (folder / SHARDS).is_dir():
         return []
     return [
         command
@@ -38,4 +41,10 @@ def what_it_is(reader: str, corpus: Path) -> str:
     if reader != "manifest" and reader in likely_commands(corpus.absolute().parent):
         return f"give {corpus.parent}"
     commands = [command for command in likely_commands(corpus) if command != reader]
-    return f"{corpus} looks like a corpus for 'tts-prep {commands[0]}'" if commands else ""
+    if commands:
+        return f"{corpus} looks like a corpus for 'tts-prep {commands[0]}'"
+    if reader == "filelist" and corpus.is_dir():
+        return (
+            f"{corpus} is a folder, expected a list with one recording per line; 'tts-prep recordings' reads a folder"
+        )
+    return ""

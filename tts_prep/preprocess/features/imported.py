@@ -106,7 +106,8 @@ def _first(path: Path, name: str) -> Array:
         else:
             raise ConfigurationError(f"array '{name}': {path}: expected a folder of .npy files, or a .npz or .h5 file")
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ConfigurationError(f"array '{name}': {path}: cannot be read ({error})") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"array '{name}': {path}: cannot be read ({reason})") from error
     if values is None:
         raise ConfigurationError(f"array '{name}': {path}: contains no array")
     first_array: Array = values

@@ -122,7 +122,7 @@ class CleaningConfig:
                 raise ConfigurationError(f"{field.name}: has no effect without {' or '.join(steps)}; give that too")
         if self.loudness is not None and peak is not None:
             raise ConfigurationError(
-                f"loudness: the recipe of the mel scales every recording to a peak of {peak:g} afterwards, which "
+                f"loudness: the preset scales every recording to a peak of {peak:g} afterwards, which "
                 "undoes it; give --peak none (peak = 'none' in the table 'audio'), or leave loudness out"
             )
         if self.highpass is not None and self.highpass >= sample_rate / 2:
