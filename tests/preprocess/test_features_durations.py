@@ -37,6 +37,14 @@ def test_each_rounding_gives_the_frames_of_its_system(rounding: str, frames: dic
         assert found.tolist() == expected
 
 
+def test_speechain_reads_boundaries_to_five_decimals() -> None:
+    # SpeeChain's own functions give 134 and 13 frames; the second length is 0.12501 s in full, and 0.12500 s as read.
+    bounds = [0.0, 1.1994256757156174, 1.324431855061558]
+    assert frames_of(bounds, "speechain", 22050, 200, 147).tolist() == [134, 13]
+    grid = Alignment("a", ("AH0", "sil"), np.array(bounds))
+    assert grid.span(AlignmentConfig("speechain"), 22050, 200, 29204) == (0, 29204 - int(0.12 / 1.32 * 29204))
+
+
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_the_sum_is_that_of_the_mel_for_any_boundaries(rounding: str) -> None:
     random = np.random.default_rng(len(rounding))

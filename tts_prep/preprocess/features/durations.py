@@ -33,9 +33,17 @@ def _espnet(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int, 
     return np.diff(np.floor(bounds * sample_rate / hop_length)).astype(np.int64)
 
 
+def speechain_seconds(bounds: npt.NDArray[np.float64]) -> list[float]:
+    """Return the lengths of phones as SpeeChain stores them, rounded to 0.01 s.
+
+    The package textgrid, with which it reads alignments, rounds boundaries to 0.00001 s.
+    """
+    return [round(length, 2) for length in np.diff([round(time, 5) for time in bounds.tolist()]).tolist()]
+
+
 def _speechain(bounds: npt.NDArray[np.float64], sample_rate: int, hop_length: int, n_frames: int) -> Frames:  # noqa: ARG001
     """Round durations to 0.01 s, then their shares of the mel to frames, halves to even (SpeeChain)."""
-    seconds = np.array([round(length, 2) for length in np.diff(bounds).tolist()], np.float32)
+    seconds = np.array(speechain_seconds(bounds), np.float32)
     total = seconds.sum()
     if not total > 0:
         return np.zeros(len(seconds), np.int64)

@@ -19,7 +19,15 @@ from tts_prep.preprocess.features.alignments.ctm import read_ctm
 from tts_prep.preprocess.features.alignments.duration_files import read_durations
 from tts_prep.preprocess.features.alignments.intervals import Interval, tile
 from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
-from tts_prep.preprocess.features.durations import MAX_DIFFERENCE, ROUNDINGS, SURPLUS, Frames, frames_of, settle
+from tts_prep.preprocess.features.durations import (
+    MAX_DIFFERENCE,
+    ROUNDINGS,
+    SURPLUS,
+    Frames,
+    frames_of,
+    settle,
+    speechain_seconds,
+)
 
 SILENCES: Final = frozenset({"", "sil", "sp", "spn"})
 """The labels of silences that are cut at the ends with ``silences=cut``."""
@@ -184,12 +192,12 @@ class Alignment:
             start, stop = (int(frame * hop_length / sample_rate * sample_rate) for frame in frames)
             return start, n_samples if last == bounds[-1] else stop
         if config.rounding == "speechain":
-            lengths = np.array([round(length, 2) for length in np.diff(bounds).tolist()])
+            lengths = speechain_seconds(bounds)
             n_before = int(np.searchsorted(bounds, first))
             n_after = len(lengths) - int(np.searchsorted(bounds, last))
-            total = float(sum(lengths.tolist()))
-            front = sum(lengths[:n_before].tolist()) / total
-            tail = sum(lengths[len(lengths) - n_after :].tolist()) / total
+            total = sum(lengths)
+            front = sum(lengths[:n_before]) / total
+            tail = sum(lengths[len(lengths) - n_after :]) / total
             return int(front * n_samples), n_samples - int(tail * n_samples)
         return int(sample_rate * first), min(int(sample_rate * last), n_samples)
 
