@@ -12,6 +12,7 @@ from corpora import speech_like
 
 from tts_prep.preprocess.audio import PRESETS, MelConfig, mel
 from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.simd.lanes import empty_aligned
 
 # Powers of two, each radix, a sum over 19 and 29, a convolution (1094 is twice a prime), and small ones.
 LENGTHS = [6, 14, 32, 60, 90, 400, 480, 512, 960, 1094, 1102, 1200, 1920]
@@ -90,3 +91,12 @@ def test_without_the_compiler_mels_are_made_all_the_same(monkeypatch: pytest.Mon
     finally:
         mel.compiled_kernel.cache_clear()
         mel.compile_kernels.cache_clear()
+
+
+@pytest.mark.parametrize("n", [0, 1, 8, 1000, 65536])
+def test_arrays_of_the_kernel_start_at_a_cache_line(n: int) -> None:
+    for _ in range(8):
+        array = empty_aligned(n)
+        assert array.shape == (n,)
+        assert array.dtype == np.float64
+        assert array.ctypes.data % 64 == 0

@@ -27,8 +27,8 @@ Array = npt.NDArray[Any]
 LARGEST_PRIME: Final = 100
 """The largest prime factor that is transformed by a direct sum; for larger ones a convolution is faster."""
 
-_CACHED = 64
-"""The number of rows of LANES complex numbers that fit into the first-level cache: 16 KiB with 16 lanes."""
+_CACHED = 128
+"""The number of rows of LANES complex numbers that fit into the first-level cache: 32 KiB with 16 lanes."""
 
 _SQRT_HALF = 0.7071067811865476
 

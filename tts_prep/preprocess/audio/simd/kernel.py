@@ -11,6 +11,7 @@ from tts_prep.preprocess.audio.simd.fft import convolve, transform
 from tts_prep.preprocess.audio.simd.lanes import (
     LANES,
     at_least,
+    empty_aligned,
     jit,
     load,
     load_windowed_frames,
@@ -131,12 +132,13 @@ def mel_frames(
         energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; if empty, it is not computed.
     """
     n_fft, n_read = len(cr), len(window)
-    re, im = np.empty(n_read // 2 * LANES), np.empty(n_read // 2 * LANES)
-    scratch = np.empty((2 * found.odd.max() if len(found.odd) else 0) * LANES)
-    buffers = np.empty((4, len(found.wr) * LANES if found.chirp.shape[1] else 0))
-    power = np.empty((n_fft // 2 + 1) * LANES, np.float32)
-    sums = np.empty(len(starts) * LANES, np.float32)
-    squares, norms = np.empty(LANES), np.empty(LANES, np.float32)
+    re, im = empty_aligned(n_read // 2 * LANES), empty_aligned(n_read // 2 * LANES)
+    scratch = empty_aligned((2 * found.odd.max() if len(found.odd) else 0) * LANES)
+    buffers = empty_aligned(4 * len(found.wr) * LANES if found.chirp.shape[1] else 0).reshape(4, -1)
+    # Half as many float64 numbers take the space of the float32 numbers; LANES is even.
+    power = empty_aligned((n_fft // 2 + 1) * LANES // 2).view(np.float32)
+    sums = empty_aligned(len(starts) * LANES // 2).view(np.float32)
+    squares, norms = empty_aligned(LANES), empty_aligned(LANES // 2).view(np.float32)
     for first in range(0, len(out), LANES):
         for k in range(0, n_read, LANES):
             load_windowed_frames(x, first * hop, hop, window, k, re, im)
