@@ -23,6 +23,7 @@ soak: $(INSTALLED)
 	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
 		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/test_full_disk.py
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/test_fuzzed_recordings.py
+	EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest tests/cli/test_any_text.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -55,6 +55,14 @@ def corpus(made_once: MakeOnce) -> Path:
     return made_once("corpus", write_ljspeech)
 
 
+@pytest.fixture(scope="session")
+def demo_corpus(made_once: MakeOnce) -> Path:
+    """Return the root of the read-only demo corpus: three minutes, synthesized by espeak-ng."""
+    from tts_prep.demo.corpus import make_demo_corpus
+
+    return made_once("demo-corpus", make_demo_corpus)
+
+
 @pytest.fixture
 def own_corpus(tmp_path: Path) -> Path:
     """Return the root of a corpus that the test may change."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.runs import phonemizing
 from tts_prep.preprocess.text import FRONTENDS, get_frontend
 
+EXAMPLES = int(os.environ.get("EXAMPLES", "1"))
 HOSTILE = [
     f"It cost ${'1' * 41}.",
     f"0.{'1' * 5000}",
@@ -50,7 +52,7 @@ SAME_READING = ("mandarin-pinyin", "mandarin-ipa")
 
 
 @pytest.mark.parametrize("frontend", [name for name in FRONTENDS if name not in SAME_READING])
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=40, max_size=40))
 @example(HOSTILE)
 def test_no_text_of_any_characters_ends_a_run(

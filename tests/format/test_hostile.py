@@ -28,9 +28,16 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "s"
+    return write_store(path, make_rows([7, 3, 9, 4, 5]), n_shards=2, waveform=True)
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return write_store(tmp_path / "s", make_rows([7, 3, 9, 4, 5]), n_shards=2, waveform=True)
+def store(whole: Path, tmp_path: Path) -> Path:
+    """Return a store that the test may change."""
+    return Path(shutil.copytree(whole, tmp_path / "s"))
 
 
 def read(store: Path) -> None:

@@ -209,7 +209,7 @@ def test_pinned_memory_needs_a_device(dataset):
             DataLoader(dataset, output="torch", pin_memory=True)
 
 
-@pytest.mark.parametrize(("workers", "method"), [(0, None), (2, "fork"), (2, "spawn")])
+@pytest.mark.parametrize(("workers", "method"), [(0, None), (2, "fork"), (1, "spawn")])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_real_torch_loader(dataset, rows, workers, method):
@@ -220,7 +220,7 @@ def test_the_real_torch_loader(dataset, rows, workers, method):
         batch_sampler=sampler,
         num_workers=workers,
         multiprocessing_context=method,
-        # Each of these imports torch, for seconds; the forked ones are new for each epoch.
+        # It imports torch, for seconds; the forked ones are new for each epoch.
         persistent_workers=method == "spawn",
         collate_fn=as_tensors,
     )

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -16,9 +17,16 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.loader import UtteranceDataset, collate
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "s"
+    return write_store(path, make_rows([7, 3, 9, 4, 5]), n_shards=2, waveform=True)
+
+
 @pytest.fixture
-def store(tmp_path):
-    return write_store(tmp_path / "s", make_rows([7, 3, 9, 4, 5]), n_shards=2, waveform=True)
+def store(whole, tmp_path):
+    """Return a store that the test may change."""
+    return Path(shutil.copytree(whole, tmp_path / "s"))
 
 
 def edit_index(store, name, position, value):

@@ -73,9 +73,10 @@ class Cluster:
                 process.stderr.close()
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    made = Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Yield a cluster of two workers, of which one test kills one."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
     yield made
     made.stop()
 

@@ -35,7 +35,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> dict[str, bytes]:
     store = tmp_path_factory.mktemp("undisturbed") / "store"
-    done = run(f"{command(corpus, store)}")
+    done = run(command(corpus, store, jobs=1))
     assert done.returncode == 0, done.stderr
     return contents(store)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 import tts_prep
 
+ROOT = Path(tts_prep.__file__).parent
 HEAVY = {
     "librosa",
     "scipy",
@@ -96,27 +98,31 @@ filter_bank(PRESETS["parakeet"])
 
 
 def test_every_import_goes_to_a_lower_floor() -> None:
-    root = Path(tts_prep.__file__).parent
     wrong = []
-    for path in root.rglob("*.py"):
-        floor = path.relative_to(root).parts[0].removesuffix(".py")
+    for path, tree in syntax_trees().items():
+        floor = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if floor not in FLOORS:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tts_prep."):
                 target = (node.module or "").split(".")[1]
                 if target != floor and target not in ABOVE[floor]:
-                    wrong.append(f"{path.relative_to(root)} imports {node.module}")
+                    wrong.append(f"{path.relative_to(ROOT)} imports {node.module}")
     assert not wrong
+
+
+@lru_cache
+def syntax_trees() -> dict[Path, ast.Module]:
+    """Return the syntax trees of all modules of tts-prep by path."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py")}
 
 
 def importers_of(*packages: str) -> set[str]:
     """Return the modules of tts-prep that import one of the packages."""
-    root = Path(tts_prep.__file__).parent
     return {
-        str(path.relative_to(root))
-        for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        str(path.relative_to(ROOT))
+        for path, tree in syntax_trees().items()
+        for node in ast.walk(tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
         if name.split(".")[0] in packages

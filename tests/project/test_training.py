@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tts_prep.demo.corpus import make_demo_corpus
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -27,7 +26,6 @@ def load(name: str) -> dict[str, Any]:
 
 def make_store(corpus: Path, store: Path, limit: int | None = None) -> Path:
     """Build a store of the demo corpus with waveforms (for the vocoder) and phonemes of espeak."""
-    make_demo_corpus(corpus)
     configuration = Configuration(
         limit=limit, mel=get_preset("hifigan").config, store=StoreConfig(waveform_dtype="int16")
     )
@@ -36,10 +34,9 @@ def make_store(corpus: Path, store: Path, limit: int | None = None) -> Path:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store of the first utterances."""
-    folder = tmp_path_factory.mktemp("demo")
-    return make_store(folder / "corpus", folder / "store", 16)
+    return make_store(demo_corpus, tmp_path_factory.mktemp("demo") / "store", 16)
 
 
 def test_a_text_to_mel_model_halves_its_validation_loss(small: Path, tmp_path: Path) -> None:
@@ -68,8 +65,8 @@ def test_a_fastspeech_model_beats_the_mean_in_all_that_it_predicts(tmp_path: Pat
 
 
 @pytest.mark.soak
-def test_validation_losses_of_the_demo_corpus_fall_by_half(tmp_path: Path) -> None:
-    store = make_store(tmp_path / "corpus", tmp_path / "store")
+def test_validation_losses_of_the_demo_corpus_fall_by_half(demo_corpus: Path, tmp_path: Path) -> None:
+    store = make_store(demo_corpus, tmp_path / "store")
     history = load("train_text_to_mel")["train"](store, tmp_path / "checkpoint.pt", 20)
     assert history[-1] < 0.5
     _, _, history = load("train_vocoder")["train"](store, 60)
