@@ -22,6 +22,7 @@ import tts_prep
 from tts_prep.cli.main import main
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
+from tts_prep.format.files import stored_file
 from tts_prep.format.hdf5_process import hdf5_process
 from tts_prep.format.shard import FindLocations, check_shard
 from tts_prep.format.verification import verify_store
@@ -203,6 +204,26 @@ def test_a_link_within_the_store_is_followed(store: Path) -> None:
     (store / "shards/00000.h5").rename(store / "shards/x.h5")
     (store / "shards/00000.h5").symlink_to("x.h5")
     read(store)
+
+
+def test_a_folder_that_is_a_link_out_of_the_store_is_refused(store: Path, tmp_path: Path, find: FindLocations) -> None:
+    (store / "shards").rename(tmp_path / "outside")
+    (store / "shards").symlink_to(tmp_path / "outside")
+    with pytest.raises(CorruptStoreError, match=r"00000\.h5: a link to a file outside of the store"):
+        read(store)
+    use_all(store, find)
+
+
+@pytest.mark.parametrize("name", ["../outside", "shards/../../outside", "{folder}/outside"])
+def test_a_path_that_leads_out_of_the_store_is_refused(store: Path, tmp_path: Path, name: str) -> None:
+    (store.parent / "outside").write_text("x")
+    with pytest.raises(CorruptStoreError, match="a link to a file outside of the store"):
+        stored_file(store, name.format(folder=store.parent))
+
+
+def test_a_store_below_a_link_is_read(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(store.parent)
+    read(tmp_path / "link" / store.name)
 
 
 @pytest.mark.parametrize("name", ["index.h5", "shards/00001.h5"])

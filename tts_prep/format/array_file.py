@@ -13,7 +13,7 @@ from tts_prep.errors import CorruptStoreError, FeatureError
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.checksums import FileDigest, canonical_json, json_sha256
 from tts_prep.format.columns import column_datasets
-from tts_prep.format.datasets import Array, Locations, dataset_at, map_dataset, read_string
+from tts_prep.format.datasets import Array, Locations, dataset_at, map_file, read_string
 from tts_prep.format.decoding import Record, parse_json, shown
 from tts_prep.format.hdf5_process import locations_apart
 from tts_prep.format.layout import ARRAY_FORMAT, OWN, UTTERANCE, version_text
@@ -211,10 +211,11 @@ def own_columns(path: Path, locations: Locations) -> tuple[Array, Array]:
         CorruptStoreError: a column is missing or does not hold integers.
     """
     columns = column_datasets(locations)
+    file = map_file(path)
     arrays = []
     for name in ("start", "length"):
         place = columns.get(name, {}).get("")
         if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
             raise CorruptStoreError(f"{path}: the column '{name}' is missing or does not hold integers")
-        arrays.append(map_dataset(path, place))
+        arrays.append(file.dataset(place))
     return arrays[0], arrays[1]

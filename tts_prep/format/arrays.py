@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ class ArraySpec:
     @property
     def row_bytes(self) -> int:
         """The size of one row in bytes."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.row_shape, dtype=object))
+        return np.dtype(self.dtype).itemsize * math.prod(self.row_shape)
 
     @property
     def columns(self) -> tuple[str, str] | None:

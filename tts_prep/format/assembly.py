@@ -14,7 +14,7 @@ from tts_prep.format.array_file import ArrayHeader, inspect_array_file, read_arr
 from tts_prep.format.atomic import replacing, writing
 from tts_prep.format.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
 from tts_prep.format.columns import CategoryColumn
-from tts_prep.format.datasets import Locations, location_crc32
+from tts_prep.format.datasets import Locations, location_crc32, map_file
 from tts_prep.format.files import shard_files, stored_file
 from tts_prep.format.hdf5_process import hdf5_process
 from tts_prep.format.hdf5_reader import read_locations
@@ -102,7 +102,7 @@ def assemble_store(
         array_files=files,
         datasets=datasets,
     )
-    index = open_index(store / INDEX, datasets[INDEX], summary.rows, manifest.specs, len(shards))
+    index = open_index(map_file(store / INDEX), datasets[INDEX], summary.rows, manifest.specs, len(shards))
     speakers = index.column("speaker")
     assert isinstance(speakers, CategoryColumn)
     totals = {

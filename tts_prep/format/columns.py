@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Array, Location, Locations, map_dataset
+from tts_prep.format.datasets import Array, Location, Locations, MappedFile
 from tts_prep.format.decoding import shown
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER, NUMBER_DTYPES, TEXT
 
@@ -150,11 +151,11 @@ def check_columns(
         if stored == CATEGORY:
             _expect(path, name, datasets["codes"], (rows,), "i")
             # A category without rows would be useless, so the table is at most as long as the rows.
-            n_values = min(rows, max(0, int(np.prod(datasets["offsets"].shape, dtype=object)) - 1))
+            n_values = min(rows, max(0, math.prod(datasets["offsets"].shape) - 1))
         _expect(path, name, datasets["offsets"], (n_values + 1,), "i")
 
 
-def check_texts(path: Path, columns: Mapping[str, Mapping[str, Location]]) -> None:
+def check_texts(file: MappedFile, columns: Mapping[str, Mapping[str, Location]]) -> None:
     """Decode every text of the columns.
 
     Raises:
@@ -163,10 +164,10 @@ def check_texts(path: Path, columns: Mapping[str, Mapping[str, Location]]) -> No
     for name, datasets in columns.items():
         if "" in datasets:
             continue
-        offsets, end = map_dataset(path, datasets["offsets"]), datasets["bytes"].shape[0]
+        offsets, end = file.dataset(datasets["offsets"]), datasets["bytes"].shape[0]
         if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
-            raise CorruptStoreError(f"{path}: the offsets of column '{name}' do not go from 0 to {end:,}")
-        for _ in TextColumn(map_dataset(path, datasets["bytes"]), offsets):
+            raise CorruptStoreError(f"{file.path}: the offsets of column '{name}' do not go from 0 to {end:,}")
+        for _ in TextColumn(file.dataset(datasets["bytes"]), offsets):
             pass
 
 
@@ -178,9 +179,9 @@ def _expect(path: Path, name: str, location: Location, shape: tuple[int, ...], k
         )
 
 
-def map_column(path: Path, datasets: Mapping[str, Location]) -> Column:
-    """Memory-map a column, given its datasets."""
-    arrays = {name: map_dataset(path, location) for name, location in datasets.items()}
+def column_of(file: MappedFile, datasets: Mapping[str, Location]) -> Column:
+    """Return a column, given its datasets."""
+    arrays = {name: file.dataset(location) for name, location in datasets.items()}
     if "" in arrays:
         return arrays[""]
     texts = TextColumn(arrays["bytes"], arrays["offsets"])

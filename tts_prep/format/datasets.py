@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import math
+import mmap
 import os
 import zlib
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ import numpy.typing as npt
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.checksums import bytes_crc32, crc32_text
 from tts_prep.format.decoding import MAX_COUNT, Record, shown
+from tts_prep.format.regular_files import open_regular
 
 Array = npt.NDArray[Any]
 
@@ -46,7 +49,7 @@ class Location:
     @property
     def size(self) -> int:
         """The size of the dataset in bytes."""
-        return self.dtype.itemsize * int(np.prod(self.shape, dtype=object))
+        return self.dtype.itemsize * math.prod(self.shape)
 
     def within(self, n_bytes: int) -> bool:
         """Return whether the dataset lies within a file of ``n_bytes`` bytes."""
@@ -89,38 +92,74 @@ def dataset_at(path: Path, locations: Locations, name: str) -> Location:
     return locations[name]
 
 
-def map_dataset(path: Path, location: Location) -> Array:
-    """Memory-map a dataset, read-only, as an array of its shape and dtype.
+@dataclass(frozen=True, eq=False)
+class MappedFile:
+    """A file that is memory-mapped as a whole, read-only. Its datasets are views, which keep the map open.
 
-    The size of the file is checked first, so that a truncated file raises here and does not cause a bus error later.
-    Small datasets are checked against their checksum, if it is known.
+    Attributes:
+        path: the path of the file.
+        data: [size] uint8, its bytes when it was mapped.
+        memory: the map; None for an empty file.
+    """
+
+    path: Path
+    data: Array
+    memory: mmap.mmap | None
+
+    @property
+    def size(self) -> int:
+        """The number of bytes that can be read: the file may have become shorter since it was mapped."""
+        return min(len(self.data), self.memory.size()) if self.memory else 0
+
+    def dataset(self, location: Location) -> Array:
+        """Return a dataset as a view of its shape and dtype.
+
+        Small datasets are checked against their checksum, if it is known.
+
+        Raises:
+            CorruptStoreError: the dataset exceeds the file, or the checksum does not match.
+        """
+        if location.size == 0:
+            return _no_elements(self.path, location)
+        start, end = location.offset, location.offset + location.size
+        # Checked for each dataset, so that a truncated file raises and does not cause a bus error later.
+        size = self.size
+        if start < 0 or end > size:
+            raise CorruptStoreError(
+                f"{self.path}: {size:,} bytes, expected at least {end:,}; run 'tts-prep verify', make the store again"
+            )
+        if location.crc32 is not None and location.size <= MAX_CHECKED_BYTES:
+            checksum = crc32_text(zlib.crc32(self.data[start:end]))
+            if checksum != location.crc32:
+                raise CorruptStoreError(
+                    f"{self.path}: {location.size:,} bytes at offset {start:,} have the CRC-32 {checksum}, expected "
+                    f"{shown(location.crc32)[1:-1]}; run 'tts-prep verify'"
+                )
+        return np.ndarray(location.shape, location.dtype, self.data, start)
+
+
+def map_file(path: Path) -> MappedFile:
+    """Memory-map a regular file.
 
     Raises:
-        CorruptStoreError: the file is missing or too short, or the checksum does not match.
+        CorruptStoreError: the file is missing or cannot be opened.
         StoreError: the process has too many open files.
     """
     try:
-        if location.size == 0:
-            return np.empty(location.shape, location.dtype)
-        size = path.stat().st_size
-        end = location.offset + location.size
-        if location.offset < 0 or end > size:
-            raise CorruptStoreError(
-                f"{path}: {size:,} bytes, expected at least {end:,}; run 'tts-prep verify' and make the store again"
-            )
-        mapped = np.memmap(path, location.dtype, "r", location.offset, location.shape)
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return MappedFile(path, np.empty(0, np.uint8), None)
+            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, OverflowError, ValueError) as error:
-        raise _unusable(path, "mapped", error) from error
-    # A plain array over the same pages, because slicing an np.memmap object costs microseconds.
-    values: Array = np.asarray(mapped)
-    if location.crc32 is not None and location.size <= MAX_CHECKED_BYTES:
-        checksum = crc32_text(zlib.crc32(values.reshape(-1).view(np.uint8)))
-        if checksum != location.crc32:
-            raise CorruptStoreError(
-                f"{path}: {location.size:,} bytes at offset {location.offset:,} have the CRC-32 {checksum}, expected "
-                f"{shown(location.crc32)[1:-1]}; run 'tts-prep verify'"
-            )
-    return values
+        raise _unusable(path, "opened", error) from error
+    return MappedFile(path, np.frombuffer(memory, np.uint8), memory)
+
+
+def _no_elements(path: Path, location: Location) -> Array:
+    try:
+        return np.empty(location.shape, location.dtype)
+    except ValueError as error:  # a length that no array has, beside one of 0
+        raise _unusable(path, "read", error) from error
 
 
 def _unusable(path: Path, how: str, error: Exception) -> StoreError:
@@ -141,7 +180,7 @@ def read_dataset(path: Path, location: Location) -> Array:
         CorruptStoreError: the file is missing or too short.
     """
     if not location.size:
-        return np.empty(location.shape, location.dtype)
+        return _no_elements(path, location)
     try:
         with path.open("rb", buffering=0) as file:
             # Checked before memory is allocated.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.layout import SHARDS, shard_number
@@ -40,7 +40,7 @@ def stored_file(store: Path, name: str) -> Path:
     path = store / name
     try:
         status = path.stat()
-        inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(store))
+        inside = not _may_leave(store, name) or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(store))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CorruptStoreError(f"{path}: cannot be opened ({reason}); was the store moved?") from error
@@ -49,6 +49,24 @@ def stored_file(store: Path, name: str) -> Path:
     if not stat.S_ISREG(status.st_mode):
         raise CorruptStoreError(f"{path}: expected a regular file, found something else")
     return path
+
+
+def _may_leave(store: Path, name: str) -> bool:
+    """Return whether a path in a store has links, or other steps that can lead out of it.
+
+    Resolving it and the store takes several times as long, since it looks at every folder from the root.
+    """
+    relative = PurePath(name)
+    if relative.anchor or ".." in relative.parts:
+        return True
+    place = os.fspath(store)
+    for part in relative.parts:
+        place = os.path.join(place, part)  # noqa: PTH118 - a Path for each takes longer than lstat
+        status = os.lstat(place)
+        # Windows has junctions too, which are not symbolic links.
+        if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", False):
+            return True
+    return False
 
 
 def read_text(path: Path, max_bytes: int) -> str:

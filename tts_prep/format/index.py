@@ -10,8 +10,8 @@ import numpy as np
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.columns import Column, check_columns, column_datasets, map_column
-from tts_prep.format.datasets import Array, Location, Locations, dataset_at, map_dataset
+from tts_prep.format.columns import Column, check_columns, column_datasets, column_of
+from tts_prep.format.datasets import Array, Location, Locations, MappedFile, dataset_at
 from tts_prep.format.decoding import shown
 from tts_prep.format.hdf5_process import locations_apart
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS, INDEX, OWN, UTTERANCE
@@ -23,7 +23,7 @@ class Index:
     """The locations of everything in ``index.h5``. Opening it reads no column.
 
     Attributes:
-        path: the path of the file.
+        file: the memory-mapped file.
         rows: the number of utterances.
         columns: the datasets of each column.
         speaker_statistics: ``frames`` [n_speakers], ``mel_mean`` and ``mel_std`` [n_speakers, n_mels]; for an added
@@ -31,15 +31,20 @@ class Index:
         arrays: for each array, byte offsets [n_shards] and numbers of rows [n_shards] in the shards.
     """
 
-    path: Path
+    file: MappedFile
     rows: int
     columns: Mapping[str, Mapping[str, Location]]
     speaker_statistics: Mapping[str, Location]
     arrays: Mapping[str, tuple[Array, Array]]
 
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.file.path
+
     def column(self, name: str) -> Column:
-        """Memory-map a column."""
-        return map_column(self.path, self.columns[name])
+        """Return a column of the memory-mapped file."""
+        return column_of(self.file, self.columns[name])
 
 
 def index_locations(store: Path, manifest: Manifest) -> Locations:
@@ -50,7 +55,9 @@ def index_locations(store: Path, manifest: Manifest) -> Locations:
     return manifest.datasets.get(INDEX) or locations_apart(store / INDEX)
 
 
-def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, ArraySpec], n_shards: int) -> Index:
+def open_index(
+    file: MappedFile, locations: Locations, rows: int, specs: Mapping[str, ArraySpec], n_shards: int
+) -> Index:
     """Check the columns of an index against the manifest. No column is read.
 
     Args:
@@ -62,6 +69,7 @@ def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, 
     Raises:
         CorruptStoreError: a column is missing, or its length contradicts the manifest.
     """
+    path = file.path
     columns = column_datasets(locations)
     spans = [column for spec in specs.values() for column in spec.columns or ()]
     values = [column for spec in specs.values() for column in spec.index_columns]
@@ -69,7 +77,7 @@ def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, 
         if name not in columns:
             raise CorruptStoreError(f"{path}: the column '{name}' is missing")
     check_columns(path, columns, rows, in_index=True, integers=[name for name in spans if name not in FIXED_COLUMNS])
-    size = path.stat().st_size
+    size = file.size
     for name, place in locations.items():
         if not place.within(size):
             raise CorruptStoreError(f"{path}: {shown(name)} exceeds the file's {size:,} bytes")
@@ -81,12 +89,12 @@ def open_index(path: Path, locations: Locations, rows: int, specs: Mapping[str, 
                 raise CorruptStoreError(
                     f"{path}: '{name}' of the shards is {place.dtype} {list(place.shape)}, expected {n_shards} integers"
                 )
-        maps[name] = map_dataset(path, offsets), map_dataset(path, counts)
+        maps[name] = file.dataset(offsets), file.dataset(counts)
     prefix = "speakers/"
     speakers = {name.removeprefix(prefix): place for name, place in locations.items() if name.startswith(prefix)}
     for name in ("frames", "mel_mean", "mel_std"):
         dataset_at(path, locations, f"{prefix}{name}")
-    return Index(path, rows, columns, speakers, maps)
+    return Index(file, rows, columns, speakers, maps)
 
 
 def check_places(index: Index, manifest: Manifest) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.columns import TextColumn, check_columns, column_datasets, map_column
-from tts_prep.format.datasets import Array, Location, Locations, dataset_at, map_dataset, read_string
+from tts_prep.format.columns import TextColumn, check_columns, column_datasets, column_of
+from tts_prep.format.datasets import Array, Location, Locations, MappedFile, dataset_at, read_string
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.hdf5_process import locations_apart
 from tts_prep.format.layout import OOD_FORMAT, OOD_TEXTS
@@ -71,29 +71,30 @@ class OodLocations:
     """The locations of the datasets of the out-of-domain texts.
 
     Attributes:
+        file: the memory-mapped file.
         rows: the number of texts.
         columns: the datasets of each column.
         phonemes: the location of the concatenated ids.
     """
 
-    path: Path
+    file: MappedFile
     rows: int
     columns: Mapping[str, Mapping[str, Location]]
     phonemes: Location
 
     def text(self, name: str) -> TextColumn:
-        """Memory-map ``text`` or ``phoneme_text``."""
-        column = map_column(self.path, self.columns[name])
+        """Return ``text`` or ``phoneme_text``."""
+        column = column_of(self.file, self.columns[name])
         assert isinstance(column, TextColumn)
         return column
 
     def number(self, name: str) -> Array:
-        """Memory-map ``phonemes_start`` or ``n_phonemes``, [rows]."""
-        return map_dataset(self.path, self.columns[name][""])
+        """Return ``phonemes_start`` or ``n_phonemes``, [rows]."""
+        return self.file.dataset(self.columns[name][""])
 
     def ids(self) -> Array:
-        """Memory-map the concatenated ids, [sum of n_phonemes] int32."""
-        return map_dataset(self.path, self.phonemes)
+        """Return the concatenated ids, [sum of n_phonemes] int32."""
+        return self.file.dataset(self.phonemes)
 
 
 def ood_locations(store: Path, manifest: Manifest) -> Locations:
@@ -101,7 +102,7 @@ def ood_locations(store: Path, manifest: Manifest) -> Locations:
     return manifest.datasets.get(OOD_TEXTS) or locations_apart(store / OOD_TEXTS)
 
 
-def open_ood_texts(path: Path, locations: Locations, rows: int) -> OodLocations:
+def open_ood_texts(file: MappedFile, locations: Locations, rows: int) -> OodLocations:
     """Check the length of every dataset. No array is read.
 
     Args:
@@ -110,6 +111,7 @@ def open_ood_texts(path: Path, locations: Locations, rows: int) -> OodLocations:
     Raises:
         CorruptStoreError: a dataset is missing, or its length contradicts the manifest.
     """
+    path = file.path
     columns = column_datasets(locations)
     for name in (*_TEXTS, *_NUMBERS):
         if name not in columns:
@@ -118,4 +120,4 @@ def open_ood_texts(path: Path, locations: Locations, rows: int) -> OodLocations:
     phonemes = dataset_at(path, locations, "phonemes")
     if len(phonemes.shape) != 1 or phonemes.dtype.str != "<i4":
         raise CorruptStoreError(f"{path}: 'phonemes' should be int32 [n], found {phonemes.dtype} {phonemes.shape}")
-    return OodLocations(path, rows, columns, phonemes)
+    return OodLocations(file, rows, columns, phonemes)

@@ -11,7 +11,16 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.arrays import parse_arrays
 from tts_prep.format.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
 from tts_prep.format.columns import check_columns, check_texts, column_datasets
-from tts_prep.format.datasets import Array, Location, Locations, dataset_at, location_crc32, map_dataset, read_string
+from tts_prep.format.datasets import (
+    Array,
+    Location,
+    Locations,
+    MappedFile,
+    dataset_at,
+    location_crc32,
+    map_file,
+    read_string,
+)
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.hdf5_process import locations_apart
 from tts_prep.format.layout import ARRAYS, SHARD_FORMAT, UTTERANCE, version_text
@@ -156,6 +165,7 @@ def inspect_shard(
     if header.number != number:
         raise CorruptStoreError(f"{path}: is shard {header.number}, expected shard {number}")
     columns = column_datasets(locations)
+    file = map_file(path)
     for name, spec in parse_arrays(f"{path}: {HEADER}", header.arrays).items():
         if spec.added:
             raise CorruptStoreError(f"{path}: the header has the array '{name}', which is not stored in shards")
@@ -165,10 +175,10 @@ def inspect_shard(
                 f"{path}: '{name}' is {place.dtype} {list(place.shape)}, which contradicts the header"
             )
         layout = ARRAYS[name]
-        starts, lengths = (_numbers(path, columns, column) for column in (layout.start_column, layout.length_column))
+        starts, lengths = (_numbers(file, columns, column) for column in (layout.start_column, layout.length_column))
         check_tiling(path, name, starts, lengths, place.shape[0])
     check_columns(path, columns, header.rows, in_index=False, integers=())
-    check_texts(path, columns)
+    check_texts(file, columns)
     return CheckedShard(header, digest, locations)
 
 
@@ -231,8 +241,8 @@ def broken_text(names: list[str]) -> str:
     return f"{text} {'does' if len(names) == 1 else 'do'} not match the checksums in the file"
 
 
-def _numbers(path: Path, columns: Mapping[str, Mapping[str, Location]], name: str) -> Array:
+def _numbers(file: MappedFile, columns: Mapping[str, Mapping[str, Location]], name: str) -> Array:
     place = columns.get(name, {}).get("")
     if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
-        raise CorruptStoreError(f"{path}: the column '{name}' is missing or does not hold integers")
-    return map_dataset(path, place)
+        raise CorruptStoreError(f"{file.path}: the column '{name}' is missing or does not hold integers")
+    return file.dataset(place)

@@ -11,7 +11,7 @@ import numpy as np
 from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.array_file import inspect_array_file
 from tts_prep.format.checksums import FileDigest, digest_file
-from tts_prep.format.datasets import Locations, location_crc32
+from tts_prep.format.datasets import Locations, location_crc32, map_file
 from tts_prep.format.files import stored_file
 from tts_prep.format.hdf5_process import hdf5_process
 from tts_prep.format.index import Index, check_places, open_index
@@ -108,7 +108,7 @@ class _Verification:
         _, fault = self._file(manifest.index)
         try:
             places = manifest.datasets.get(INDEX) or self._find(stored_file(self._store, INDEX))
-            index = open_index(path, places, manifest.index.rows, manifest.specs, len(manifest.shards))
+            index = open_index(map_file(path), places, manifest.index.rows, manifest.specs, len(manifest.shards))
             check_places(index, manifest)
             self._index = index
             if fault:
@@ -158,7 +158,7 @@ class _Verification:
             header = check_ood_texts(path, self._find)
             self._check_datasets(path, OOD_TEXTS)
             places = self._manifest.datasets.get(OOD_TEXTS) or self._find(path)
-            open_ood_texts(path, places, entry.rows)
+            open_ood_texts(map_file(path), places, entry.rows)
         except (TtsPrepError, OSError) as error:
             return str(error)
         return None if header.rows == entry.rows else f"{header.rows:,} rows, the manifest says {entry.rows:,}"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import dataset_at, map_dataset
+from tts_prep.format.datasets import dataset_at
 from tts_prep.format.decoding import Record
 from tts_prep.format.index import Index
 from tts_prep.format.layout import MANIFEST
@@ -149,7 +149,7 @@ def _speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) 
             f"{index.path}: '{name}' by speaker: expected the shape {list(shape)}, found {list(place.shape)} of "
             f"{place.dtype}; run 'tts-prep verify'"
         )
-    return map_dataset(index.path, place)
+    return index.file.dataset(place)
 
 
 def _vector(values: list[float], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -41,7 +41,7 @@ class OutOfDomainTexts(Sequence[OutOfDomainText]):
     """
 
     def __init__(self, locations: OodLocations) -> None:
-        self._path = locations.path
+        self._path = locations.file.path
         self._ids = locations.ids()
         self._starts = locations.number("phonemes_start")
         self.n_phonemes: Array = locations.number("n_phonemes")

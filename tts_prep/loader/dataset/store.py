@@ -11,24 +11,24 @@ import numpy as np
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.checksums import file_sha256
 from tts_prep.format.columns import CategoryColumn, Column
-from tts_prep.format.datasets import Array, Location, map_dataset
+from tts_prep.format.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.files import stored_file
 from tts_prep.format.index import Index, check_places, index_locations, open_index
 from tts_prep.format.layout import MANIFEST
-from tts_prep.format.manifest import LONGEST_MANIFEST, Manifest, read_manifest
+from tts_prep.format.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.format.ood_texts import ood_locations, open_ood_texts
 from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata, parse_metadata, parse_statistics
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 
-_MAX_ARRAYS = 20_000
-"""The maximum number of shard arrays mapped at a time; Linux allows 65,530 maps per process."""
+_MAX_FILES = 20_000
+"""The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
 
 
 class Store:
     """Open a store for reading. Opening reads no array and no column.
 
-    Columns and arrays are memory-mapped once, on first access. Pickling drops the maps and the manifest; a copy opens
+    Files are memory-mapped once, on first access. Pickling drops the maps and the manifest; a copy opens
     the store on first use, and raises if the store has changed. Safe to use from several threads and after a fork,
     since it has no lock. HDF5 is used only for stores of format 1.0 and 1.1, in another process.
 
@@ -62,6 +62,7 @@ class Store:
         self._opened: tuple[Manifest, Index, StoreMetadata] | None = None
         self._stamp: tuple[int, ...] = ()
         self._columns: dict[str, Column] = {}
+        self._files: dict[str, MappedFile] = {}
         self._arrays: dict[str, dict[int, Array]] = {}
         self._ood_texts: OutOfDomainTexts | None = None
         self._shard_starts: Array | None = None
@@ -87,7 +88,7 @@ class Store:
         return tuple(sorted(self.index.columns))
 
     def column(self, name: str) -> Column:
-        """Memory-map all rows of a column.
+        """Return all rows of a column.
 
         Raises:
             ConfigurationError: there is no such column.
@@ -104,7 +105,7 @@ class Store:
         return column
 
     def array(self, name: str, shard: int) -> Array:
-        """Memory-map an array of a shard, [rows, …], read-only.
+        """Return an array of a shard, [rows, …], read-only and memory-mapped.
 
         Raises:
             CorruptStoreError: the shard is missing, is not in the manifest, or differs in size from it.
@@ -113,13 +114,7 @@ class Store:
         arrays = self._arrays.setdefault(name, {})
         array = arrays.get(shard)
         if array is None:
-            array = self._map_array(name, shard)
-            self._check_unchanged()
-            if sum(map(len, self._arrays.values())) >= max_arrays():
-                # Maps with live views stay open; all others are closed, and mapped again on access.
-                for mapped in self._arrays.values():
-                    mapped.clear()
-            array = arrays.setdefault(shard, array)
+            array = arrays.setdefault(shard, self._find_array(name, shard))
         return array
 
     def statistics(self, name: str) -> RowStatistics:
@@ -146,12 +141,9 @@ class Store:
         """
         entry = self.manifest.ood_texts
         if self._ood_texts is None and entry is not None:
-            path, size = self._file(entry.file)
-            if size != entry.size:
-                raise CorruptStoreError(
-                    f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify'"
-                )
-            texts = OutOfDomainTexts(open_ood_texts(path, ood_locations(self.path, self.manifest), entry.rows))
+            texts = OutOfDomainTexts(
+                open_ood_texts(self._map(entry), ood_locations(self.path, self.manifest), entry.rows)
+            )
             self._check_unchanged()
             self._ood_texts = texts
         return self._ood_texts
@@ -199,31 +191,36 @@ class Store:
                 )
         return views
 
-    def _file(self, name: str) -> tuple[Path, int]:
-        """Return the path and the size of a file of the store."""
-        path = stored_file(self.path, name)
-        try:
-            return path, path.stat().st_size
-        except OSError as error:  # removed meanwhile
-            raise CorruptStoreError(f"{path}: cannot be opened ({error.strerror}); was the store moved?") from error
-
-    def _map_array(self, name: str, shard: int) -> Array:
+    def _find_array(self, name: str, shard: int) -> Array:
         manifest = self.manifest
         offsets, rows = self.index.arrays[name]
         if not 0 <= shard < len(rows):
             raise CorruptStoreError(
                 f"{self.index.path}: a row refers to shard {shard} of {len(rows)}; run 'tts-prep verify'"
             )
-        entry = manifest.file_of(name, shard)
-        path, size = self._file(entry.file)
-        if size != entry.size:
-            raise CorruptStoreError(
-                f"{path}: {size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', make the shard again"
-            )
+        file = self._map(manifest.file_of(name, shard))
         if rows[shard] < 0:
             raise CorruptStoreError(f"{self.index.path}: '{name}' of shard {shard} has {rows[shard]} rows")
         spec = manifest.specs[name]
-        return map_dataset(path, Location(int(offsets[shard]), (int(rows[shard]), *spec.row_shape), spec.numpy_dtype))
+        return file.dataset(Location(int(offsets[shard]), (int(rows[shard]), *spec.row_shape), spec.numpy_dtype))
+
+    def _map(self, entry: FileEntry) -> MappedFile:
+        file = self._files.get(entry.file)
+        if file is None:
+            file = map_file(stored_file(self.path, entry.file))
+            if file.size != entry.size:
+                raise CorruptStoreError(
+                    f"{file.path}: {file.size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', "
+                    "make the file again"
+                )
+            self._check_unchanged()
+            if len(self._files) >= max_files():
+                # Files with live views stay mapped; all others are closed, and mapped again on access.
+                self._files.clear()
+                for arrays in list(self._arrays.values()):
+                    arrays.clear()
+            file = self._files.setdefault(entry.file, file)
+        return file
 
     def _open(self) -> tuple[Manifest, Index, StoreMetadata]:
         if self._opened is None:
@@ -233,14 +230,14 @@ class Store:
             if self._verify:
                 require_intact(self.path, manifest)
                 self._verify = False
-            path = stored_file(self.path, manifest.index.file)
-            if manifest.datasets and path.stat().st_size != manifest.index.size:
+            file = map_file(stored_file(self.path, manifest.index.file))
+            if manifest.datasets and file.size != manifest.index.size:
                 raise CorruptStoreError(
-                    f"{path}: {path.stat().st_size:,} bytes, the manifest says {manifest.index.size:,}; "
+                    f"{file.path}: {file.size:,} bytes, the manifest says {manifest.index.size:,}; "
                     "run 'tts-prep verify'"
                 )
             places = index_locations(self.path, manifest)
-            index = open_index(path, places, manifest.index.rows, manifest.specs, len(manifest.shards))
+            index = open_index(file, places, manifest.index.rows, manifest.specs, len(manifest.shards))
             check_places(index, manifest)
             metadata = parse_metadata(self.path, manifest, index)
             self._check_unchanged()
@@ -277,8 +274,8 @@ class Store:
             )
 
 
-def max_arrays() -> int:
-    """Return the maximum number of shard arrays that a store maps at a time.
+def max_files() -> int:
+    """Return the maximum number of shards and array files that a store maps at a time.
 
     Python keeps a file descriptor per map, and many systems allow 1,024 per process. A store uses at most half of them.
     """
@@ -287,4 +284,4 @@ def max_arrays() -> int:
     except ImportError:  # not on Windows
         return 256
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return _MAX_ARRAYS if allowed < 0 else max(1, min(_MAX_ARRAYS, allowed // 2))
+    return _MAX_FILES if allowed < 0 else max(1, min(_MAX_FILES, allowed // 2))

@@ -14,7 +14,8 @@ from tts_prep.format.array_writer import write_array_file
 from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import assemble_store
 from tts_prep.format.checksums import json_sha256
-from tts_prep.format.columns import TextColumn, column_datasets, map_column
+from tts_prep.format.columns import TextColumn, column_datasets, column_of
+from tts_prep.format.datasets import map_file
 from tts_prep.format.files import stored_file
 from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.format.index import index_locations
@@ -81,7 +82,7 @@ def _write(
     folder: Path, array: ArraySpec, number: int, shard: FileEntry, key: str, rows: npt.NDArray[np.float64]
 ) -> FileEntry:
     path = stored_file(folder, shard.file)
-    speakers = map_column(path, column_datasets(read_locations(path))["speaker"])
+    speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
     assert isinstance(speakers, TextColumn)
     # Missing values (NaN) have no statistics, so no row is counted.
     uncounted = [np.zeros(1, np.bool_)] * len(rows)

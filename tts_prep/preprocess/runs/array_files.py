@@ -13,8 +13,8 @@ from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError,
 from tts_prep.format.array_file import array_key, checked_values, inspect_array_file
 from tts_prep.format.array_writer import write_array_file
 from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.columns import TextColumn, column_datasets
-from tts_prep.format.datasets import Array, dataset_at, map_dataset
+from tts_prep.format.columns import TextColumn, column_datasets, column_of
+from tts_prep.format.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5_process import hdf5_process
 from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE, array_file_name, shard_name
 from tts_prep.format.manifest import FileEntry, Manifest
@@ -206,7 +206,7 @@ class StoredRows:
     """
 
     def __init__(self, path: Path, shard: CheckedShard) -> None:
-        self._path, self._shard = path, shard
+        self._file, self._shard = map_file(path), shard
         self._columns = column_datasets(shard.locations)
         lengths = {}
         for axis, columns in AXES.items():
@@ -217,8 +217,9 @@ class StoredRows:
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts."""
-        parts = self._columns[name]
-        return list(TextColumn(map_dataset(self._path, parts["bytes"]), map_dataset(self._path, parts["offsets"])))
+        column = column_of(self._file, self._columns[name])
+        assert isinstance(column, TextColumn)
+        return list(column)
 
     def cuts(self, sample_rate: int, *, trims: bool) -> list[Cut | None]:
         """Return what trimming kept of each recording.
@@ -232,13 +233,13 @@ class StoredRows:
         return [stored_cut(*seconds, sample_rate) for seconds in zip(starts, ends, kept, strict=True)]
 
     def _numbers(self, name: str) -> Array:
-        return map_dataset(self._path, self._columns[name][""])
+        return self._file.dataset(self._columns[name][""])
 
     def array(self, name: str, axis: str) -> list[Array]:
         """Return an array stored in the shard, as one view per utterance."""
         columns = AXES[axis]
         assert columns is not None
-        values = map_dataset(self._path, dataset_at(self._path, self._shard.locations, name))
+        values = self._file.dataset(dataset_at(self._file.path, self._shard.locations, name))
         starts, lengths = (self._numbers(column).tolist() for column in columns)
         return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]
 
