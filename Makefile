@@ -51,10 +51,10 @@ lock:
 		--no-emit-index-url --no-annotate --no-header --quiet >> requirements/demo.new
 	mv requirements/demo.new requirements/demo.txt
 
-# jax and paddle too, which nothing else needs.
+# With libraries that nothing else needs; those of exports are lhotse, datasets and webdataset.
 test-frameworks: install-optional
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check jax paddlepaddle
-	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check jax paddlepaddle lhotse datasets webdataset
+	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py
 
 dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python

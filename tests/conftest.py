@@ -92,4 +92,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr}
     if reasons:
-        terminalreporter.write_line(f"Not tested here: {'; '.join(sorted(reasons))}. See 'make install-optional'.")
+        terminalreporter.write_line(
+            f"Not tested here: {'; '.join(sorted(reasons))}. See 'make install-optional', 'make test-frameworks'."
+        )

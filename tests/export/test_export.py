@@ -59,7 +59,7 @@ def test_every_layout_is_a_choice_of_the_command(
 def test_nemo_has_a_manifest_with_paths_relative_to_it(store: Path, rows: list[Row], tmp_path: Path) -> None:
     folder = export(store, "nemo", tmp_path / "nemo")
     lines = [json.loads(line) for line in (folder / "manifest.json").read_text(encoding="utf-8").splitlines()]
-    assert [line["text"] for line in lines] == [row.text for row in rows]
+    assert [(line["id"], line["text"]) for line in lines] == [(row.id, row.text) for row in rows]
     assert len({line["audio_filepath"] for line in lines}) == 3
     for line, row in zip(lines, rows, strict=True):
         samples, rate = soundfile.read(folder / line["audio_filepath"], dtype="int16")
@@ -154,6 +154,25 @@ def test_parquet_has_recordings_as_hugging_face_stores_them(store: Path, rows: l
         np.testing.assert_array_equal(np.array(value["mel"], np.float32), row.mel)
         samples, _ = soundfile.read(io.BytesIO(value["audio"]["bytes"]), dtype="int16")
         np.testing.assert_array_equal(samples, row.waveform)
+
+
+@pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
+def test_an_export_is_a_manifest_of_the_same_utterances(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, layout: str
+) -> None:
+    rows = [replace(row, id=f"u{i}") for i, row in enumerate(make_rows([30, 40]))]
+    store = write_store(tmp_path / "s", rows, waveform=True)
+    folder = export(store, layout, tmp_path / "out")
+    manifest = {"nemo": folder / "manifest.json", "lhotse": folder / "cuts.jsonl.gz"}.get(layout, folder)
+    status, out, _ = run(capsys, "manifest", manifest, tmp_path / "again", "--jobs", 1, "--waveform", "int16")
+    assert (status, "not read, because they are arrays: phonemes, mel" in out) == (0, layout == "parquet")
+    again = UtteranceDataset(tmp_path / "again")
+    assert [(u.id, u.text) for u in again] == [(row.id, row.text) for row in rows]
+    assert "mel" not in again.columns
+    for utterance, row in zip(again, rows, strict=True):
+        # --peak scales them.
+        scale = 0.999 * 32_768 / np.abs(row.waveform.astype(float)).max()
+        np.testing.assert_allclose(utterance.waveform, row.waveform * scale, atol=1)
 
 
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])

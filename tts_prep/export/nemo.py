@@ -14,7 +14,8 @@ def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``manifest.json`` and ``wavs/``, and yield the paths of complete files.
 
     Keys are those of NeMo's ``TTSDataset``: ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``,
-    ``speaker`` (an integer); the phonemes are added as ``phonemes``, the speaker's name as ``speaker_name``.
+    ``speaker`` (an integer); added are ``id``, the phonemes
+    as ``phonemes``, and the speaker's name as ``speaker_name``.
 
     Raises:
         ConfigurationError: the store has no waveforms.
@@ -29,6 +30,7 @@ def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
         value = {
             **row.meta,
+            "id": utterance.id,
             "audio_filepath": f"wavs/{row.name}.wav",
             "duration": len(utterance.waveform) / dataset.sample_rate,
             "text": utterance.text,

@@ -14,7 +14,12 @@ from tts_prep.preprocess.corpora.manifests.row import Container
 from tts_prep.preprocess.corpora.manifests.tables import Table
 from tts_prep.preprocess.corpora.manifests.tars import Tar
 
-_FOLDERS = ("metadata.jsonl", "metadata.csv", "metadata.parquet", "*.arrow", "data/*.parquet", "*.parquet", "*.tar")
+_FOLDERS = (
+    *("metadata.jsonl", "metadata.csv", "metadata.parquet"),
+    # save_to_disk writes data-*.arrow; cache-*.arrow beside them are results of datasets' functions.
+    *("data-*.arrow", "*.arrow"),
+    *("data/*.parquet", "*.parquet", "*.tar"),
+)
 """Manifests in a folder: of an audiofolder, ``save_to_disk``, a clone from the hub, or archives."""
 
 
@@ -29,9 +34,11 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
         if not path.is_dir():
             files.append(path)
             continue
-        manifests = next(filter(None, (sorted(path.glob(pattern)) for pattern in _FOLDERS)), [])
+        manifests = _manifests(path)
         if not manifests:
-            raise CorpusError(f"{path}: no manifest in this folder; expected one of {', '.join(_FOLDERS)}")
+            below = [folder.name for folder in sorted(path.iterdir()) if folder.is_dir() and _manifests(folder)]
+            hint = f"give {', '.join(below)}" if below else f"expected one of {', '.join(_FOLDERS)}"
+            raise CorpusError(f"{path}: no manifest in this folder; {hint}")
         files.extend(manifests)
     for path in files:
         if not path.exists():
@@ -39,6 +46,10 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
         if not path.is_file():
             raise CorpusError(f"{path}: expected a regular file")
     return files
+
+
+def _manifests(folder: Path) -> list[Path]:
+    return next(filter(None, (sorted(folder.glob(pattern)) for pattern in _FOLDERS)), [])
 
 
 def open_containers(files: Sequence[Path], audio: str | None) -> list[tuple[Path, Container]]:

@@ -40,6 +40,7 @@ class JsonLines:
     """A file with one JSON object per line."""
 
     holds_audio = False
+    arrays: tuple[str, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self._path = path

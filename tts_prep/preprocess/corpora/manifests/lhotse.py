@@ -35,6 +35,7 @@ class Lhotse:
     """
 
     holds_audio = True
+    arrays: tuple[str, ...] = ()
 
     def __init__(self, path: Path, recordings: Path | None = None) -> None:
         self._path = path

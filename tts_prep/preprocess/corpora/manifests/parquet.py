@@ -32,7 +32,8 @@ class ParquetFile:
         schema = self._read(lambda: arrow_batches(path)[0].schema if is_arrow(path) else self._parquet().schema_arrow)
         names = [audio] if audio in schema.names else schema.names
         self._audio = next(filter(None, (self._bytes_column(schema.field(name)) for name in names)), "")
-        self._columns = [name for name in schema.names if name != self._audio.partition(".")[0]]
+        self.arrays = tuple(field.name for field in schema if self._is_array(field.type))
+        self._columns = [name for name in schema.names if name not in (self._audio.partition(".")[0], *self.arrays)]
         self.holds_audio = bool(self._audio)
         inner = schema.field(self._audio.partition(".")[0]).type if "." in self._audio else ()
         self._has_paths = "path" in {field.name for field in inner}
@@ -106,6 +107,13 @@ class ParquetFile:
             names = [inner.name for inner in field.type]
             return f"{field.name}.bytes" if "bytes" in names else ""
         return str(field.name) if types.is_binary(field.type) or types.is_large_binary(field.type) else ""
+
+    def _is_array(self, kind: Any) -> bool:
+        """Return whether a type is a list of numbers, or of such lists."""
+        types = self._pyarrow.types
+        is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+        inner = kind.value_type if is_list else None
+        return is_list and (types.is_integer(inner) or types.is_floating(inner) or self._is_array(inner))
 
     def _parquet(self) -> Any:
         return self._read(lambda: import_pyarrow("parquet").ParquetFile(self._path))

@@ -39,7 +39,7 @@ def read_manifest(
         root: folder of relative audio paths. Default: the folder of each manifest, or ``clips/`` or ``wavs/`` in it.
         columns: roles of columns, such as ``"audio=path,text=sentence"``; the other roles are guessed.
         texts: whether a column for the text is required.
-        report: called with one line that describes the roles of the columns.
+        report: called with a line about the roles of the columns, and one about columns that are not read.
 
     Raises:
         CorpusError: a manifest cannot be read, or has an unknown format.
@@ -59,6 +59,8 @@ def read_manifest(
     holds_audio = all(container.holds_audio for _, container in containers)
     roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
+    if arrays := dict.fromkeys(name for _, container in containers for name in container.arrays):
+        report(f"columns that are not read, because they are arrays: {', '.join(arrays)}")
     for path, container in containers:
         yield from _utterances(path, container, roles, is_numeric, corpus, root)
 

@@ -33,5 +33,8 @@ class Container(Protocol):
     holds_audio: bool
     """Whether the rows have `Row.audio`."""
 
+    arrays: tuple[str, ...]
+    """Columns of lists of numbers, such as features, which the rows do not have."""
+
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order, the same ones on every call."""

@@ -24,6 +24,7 @@ class Table:
     """
 
     holds_audio = False
+    arrays: tuple[str, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -28,6 +28,7 @@ class Tar:
     """
 
     holds_audio = True
+    arrays: tuple[str, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self._path = path
