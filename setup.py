@@ -1,4 +1,4 @@
-"""Nothing but the long description: the README, whose relative links would lead nowhere on a package index."""
+"""The long description: the README with absolute links, because relative links do not work on a package index."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ REPOSITORY = "https://github.com/tts-prep/tts-prep"
 
 
 def with_addresses(text: str) -> str:
-    """Return Markdown in which the links to files, and their pictures, are addresses in the repository."""
+    """Replace relative links and pictures in Markdown by addresses in the repository."""
     link = r"\]\((?!https?:|#)([^)]+)\)"
     text = re.sub(rf"(!\[[^\]]*){link}", rf"\1]({REPOSITORY}/raw/main/\2)", text)
     return re.sub(link, rf"]({REPOSITORY}/blob/main/\1)", text)

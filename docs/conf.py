@@ -19,7 +19,8 @@ extensions = [
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"tts-prep {release}"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 # The pages are read on their own too: plain Markdown, with links between headings as code hosts make them.
 myst_heading_anchors = 4

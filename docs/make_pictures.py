@@ -1,4 +1,4 @@
-"""Make the README's pictures out of the demo: ``python docs/make_pictures.py``; needs chromium and chromedriver."""
+"""Make the pictures of the README from the demo: ``python docs/make_pictures.py``; needs chromium and chromedriver."""
 
 from __future__ import annotations
 
