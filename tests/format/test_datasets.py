@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from pathlib import Path
 
 import h5py
@@ -11,7 +13,7 @@ import pytest
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.datasets import Location, read_dataset
 from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.hdf5_writer import create_dataset, create_file, write_rows
+from tts_prep.format.hdf5_writer import create_dataset, create_file, write_arrays, write_rows
 
 
 @pytest.mark.parametrize("dtype", ["<i8", "<i4", "<i2", "<f4"])
@@ -23,6 +25,23 @@ def test_rows_come_to_their_place_whatever_the_dtype_they_are_given_in(tmp_path:
         write_rows(dataset, 7, np.empty((0, 3), dtype))
     with h5py.File(tmp_path / "a.h5") as file:
         assert file["a"][...].tolist() == [[0] * 3] * 2 + [[-6, -5, -4], [-3, -2, -1], [0, 1, 2], [3, 4, 5]] + [[0] * 3]
+
+
+@pytest.mark.parametrize("n_rows", [[], [0], [2, 0, 5], [300_000, 1, 0, 200_000]])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int16"])
+def test_arrays_stand_one_after_another_with_the_checksum_of_their_bytes(
+    tmp_path: Path, n_rows: list[int], dtype: str
+) -> None:
+    arrays = [(np.arange(2 * n) % 1000).reshape(n, 2).astype(dtype) for n in n_rows]
+    checksums: dict[str, str] = {}
+    with create_file(tmp_path / "a.h5", checksums=checksums) as file:
+        starts = write_arrays(file, "a", arrays, (2,), dtype, checksums)
+        create_dataset(file, "b", (3,), "<i4")[...] = [1, 2, 3]
+    assert starts.tolist() == [sum(n_rows[:i]) for i in range(len(n_rows) + 1)]
+    with h5py.File(tmp_path / "a.h5") as file:
+        np.testing.assert_array_equal(file["a"][...], np.concatenate([*arrays, np.empty((0, 2), dtype)]))
+        found = json.loads(file["checksums"][()])
+        assert found == {name: f"{zlib.crc32(file[name][...].tobytes()):08x}" for name in ("a", "b")}
 
 
 def test_a_dataset_is_read_as_h5py_reads_it_and_not_beyond_the_file(tmp_path: Path) -> None:

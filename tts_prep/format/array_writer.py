@@ -15,7 +15,7 @@ from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.atomic import replacing, syncing, writing
 from tts_prep.format.checksums import seal_file
 from tts_prep.format.datasets import Array
-from tts_prep.format.hdf5_writer import create_dataset, create_file, write_number, write_rows, write_string
+from tts_prep.format.hdf5_writer import create_file, write_arrays, write_number, write_string
 from tts_prep.format.layout import OWN, array_file_name
 from tts_prep.format.manifest import FileEntry
 from tts_prep.format.statistics import ArrayStatistics
@@ -96,13 +96,10 @@ def write_array_file(
 
 def _write(path: Path, header: ArrayHeader, rows: Sequence[Array]) -> None:
     spec = header.spec
-    starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(value) for value in rows], out=starts[1:])
-    with create_file(path, sealed=False) as file:
+    checksums: dict[str, str] = {}
+    with create_file(path, sealed=False, checksums=checksums) as file:
         write_string(file, HEADER, header_text(header))
-        dataset = create_dataset(file, spec.name, (int(starts[-1]), *spec.row_shape), spec.numpy_dtype)
-        for value, start in zip(rows, starts.tolist(), strict=False):
-            write_rows(dataset, start, value)
+        starts = write_arrays(file, spec.name, rows, spec.row_shape, spec.numpy_dtype, checksums)
         if spec.axis == OWN:
             columns = file.create_group("columns")
             write_number(columns, "start", starts[:-1], "<i8")

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import h5py
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.checksums import CHECKSUMS, canonical_json, seal_file
+from tts_prep.format.checksums import CHECKSUMS, canonical_json, crc32_text, seal_file
 from tts_prep.format.columns import TextColumn
 from tts_prep.format.datasets import Array, location_crc32
 from tts_prep.format.hdf5_reader import find_datasets
 from tts_prep.format.layout import NUMBER, PAGE, TEXT
+
+_ONE_WRITE = 1 << 20
+"""Arrays of up to this size in bytes are written together, because a write to HDF5 takes 20 µs."""
 
 
 class _Output:
@@ -84,13 +89,16 @@ class _Output:
 
 
 @contextmanager
-def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
+def create_file(
+    path: Path, *, sealed: bool = True, checksums: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[h5py.File]:
     """Create an HDF5 file whose bytes depend only on its contents.
 
     On exit, the checksums of all datasets are written, and the seal is appended.
 
     Args:
         sealed: append the seal; False leaves that to the caller, by `seal_file`.
+        checksums: the checksums of datasets that are known at exit, from `write_arrays`; the others are read back.
 
     Raises:
         OSError: a write failed; the first such error is raised.
@@ -109,8 +117,9 @@ def create_file(path: Path, *, sealed: bool = True) -> Iterator[h5py.File]:
             yield file
             file.flush()
             output.check()
-            checksums = {name: location_crc32(path, location) for name, location in find_datasets(file, path)}
-            write_string(file, CHECKSUMS, canonical_json(checksums))
+            found = find_datasets(file, path)
+            all_checksums = {name: checksums.get(name) or location_crc32(path, location) for name, location in found}
+            write_string(file, CHECKSUMS, canonical_json(all_checksums))
         output.check()
     except Exception:
         # Any later exception is a consequence of the first I/O error.
@@ -143,6 +152,38 @@ def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
     place = dataset.id.get_space()
     place.select_hyperslab((start, *(0 for _ in values.shape[1:])), values.shape)
     dataset.id.write(h5py.h5s.create_simple(values.shape), place, values, h5py.h5t.py_create(values.dtype))
+
+
+def write_arrays(
+    file: h5py.File,
+    name: str,
+    arrays: Sequence[Array],
+    row_shape: Sequence[int],
+    dtype: npt.DTypeLike,
+    checksums: MutableMapping[str, str],
+) -> npt.NDArray[np.int64]:
+    """Write arrays one after another as one dataset.
+
+    Args:
+        arrays: each [n, *row_shape], of the dtype.
+        checksums: gets the checksum of the dataset, computed while its rows are in the processor's cache.
+
+    Returns:
+        [len(arrays) + 1] the start of each array, and the end of the last one.
+    """
+    starts = np.zeros(len(arrays) + 1, np.int64)
+    np.cumsum([len(array) for array in arrays], out=starts[1:])
+    dataset = create_dataset(file, name, (int(starts[-1]), *row_shape), dtype)
+    stored = dataset.dtype
+    if arrays and dataset.nbytes <= _ONE_WRITE:
+        arrays = [np.concatenate(arrays)]
+    checksum = 0
+    for array, start in zip(arrays, starts.tolist(), strict=False):
+        rows = np.ascontiguousarray(array, stored)
+        write_rows(dataset, start, rows)
+        checksum = zlib.crc32(rows, checksum)
+    checksums[name] = crc32_text(checksum)
+    return starts
 
 
 def write_string(group: h5py.Group, name: str, text: str) -> None:

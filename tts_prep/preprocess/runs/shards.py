@@ -23,10 +23,9 @@ from tts_prep.format.checksums import json_sha256, seal_file
 from tts_prep.format.datasets import Array
 from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.format.hdf5_writer import (
-    create_dataset,
     create_file,
+    write_arrays,
     write_number,
-    write_rows,
     write_string,
     write_texts,
 )
@@ -371,9 +370,15 @@ def _make_examples(
 
 
 def _write(columns: Mapping[str, str], header: ShardHeader, examples: list[_Example], path: Path) -> None:
-    with create_file(path, sealed=False) as file:
+    checksums: dict[str, str] = {}
+    with create_file(path, sealed=False, checksums=checksums) as file:
         write_string(file, HEADER, header_text(header))
-        starts = {name: _write_array(file, name, spec, examples) for name, spec in header.arrays.items()}
+        starts = {
+            name: write_arrays(
+                file, name, [example.arrays[name] for example in examples], spec["row_shape"], spec["dtype"], checksums
+            )
+            for name, spec in header.arrays.items()
+        }
         _write_columns(file.create_group("columns"), columns, examples, starts)
 
 
@@ -478,20 +483,6 @@ def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array
         np.minimum(np.rint(block, out=block), 32767, out=block)
         stored[first : first + _BLOCK] = block
     return stored
-
-
-def _write_array(file: h5py.File, name: str, spec: Mapping[str, Any], examples: list[_Example]) -> Array:
-    """Write an array, utterance by utterance; return the start of each, and the end of the last."""
-    starts = np.zeros(len(examples) + 1, np.int64)
-    np.cumsum([len(example.arrays[name]) for example in examples], out=starts[1:])
-    dataset = create_dataset(file, name, (int(starts[-1]), *spec["row_shape"]), spec["dtype"])
-    if name == "phonemes" and examples:
-        # Small, so a single write is faster than one per utterance.
-        dataset[...] = np.concatenate([example.arrays[name] for example in examples])
-        return starts
-    for example, start in zip(examples, starts.tolist(), strict=False):
-        write_rows(dataset, start, example.arrays[name])
-    return starts
 
 
 def _write_columns(
