@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
@@ -115,10 +116,16 @@ def _import_packages() -> tuple[Any, Any]:
         from ko_speech_tools import G2p
         from ko_speech_tools.g2p.english import convert_eng
 
-        pronounce = G2p()
+        pronounce = _made(G2p)
     except ImportError as error:
         raise MissingPackageError(
             f"the frontend 'korean' needs the package {error.name or 'mecab-ko'}; install it with: "
             "pip install 'tts-prep[ko]'"
         ) from None
     return pronounce, lambda word: convert_eng(word, pronounce.cmu)
+
+
+@lru_cache(maxsize=1)
+def _made(kind: Callable[[], Any]) -> Any:
+    """Return the converter, which reads a dictionary for a second: a run creates several frontends."""
+    return kind()

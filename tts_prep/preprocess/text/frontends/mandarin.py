@@ -9,9 +9,9 @@ import importlib.metadata
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
@@ -258,4 +258,10 @@ def _import_packages() -> tuple[Any, Any]:
         raise MissingPackageError(
             f"the frontend 'mandarin' needs the package {error.name}; install it with: pip install 'tts-prep[zh]'"
         ) from None
-    return pypinyin, rjieba.Jieba()
+    return pypinyin, _made(rjieba.Jieba)
+
+
+@lru_cache(maxsize=1)
+def _made(kind: Callable[[], Any]) -> Any:
+    """Return the segmenter, which reads a dictionary: a run creates several frontends."""
+    return kind()
