@@ -201,6 +201,11 @@ def _settings() -> tuple[Mistake, ...]:
             "A note; the store is built. Unlike the training data of the vocoder, its mels have no energy above half "
             "the sample rate of the recordings; a preset of that rate is more suitable.",
         ),
+        Mistake(
+            "More mel bins than the transform has frequencies for",
+            f"{MAKE} --n-fft 256 --win-length 256",
+            "A note; the store is built. The default of 80 bins needs `--n-fft 512` at 22,050 Hz.",
+        ),
         Mistake("A short name of a feature", f"{MAKE} --feature f0", ""),
         Mistake("An option of a feature without its name", f"{MAKE} --feature pitch=80", "`--feature pitch:floor=80`."),
         Mistake("Another spelling of a table", f"{MAKE} --symbols StyleTTS2", "`tts-prep symbols` lists the tables."),

@@ -199,6 +199,21 @@ def test_settings_of_the_command_line_reach_the_store(
     assert "\npreset      hifigan; " in out
 
 
+def test_mel_bins_without_a_frequency_are_noted(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    import librosa
+
+    with pytest.warns(UserWarning, match="Empty filters detected"):
+        filters = librosa.filters.mel(sr=22050, n_fft=256, n_mels=80, fmin=0, fmax=8000)
+    n_empty = int((filters.max(1) == 0).sum())
+    options = ("--frontend", "characters", "--jobs", 1, "--n-fft", 256, "--win-length", 256)
+    _, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "store", *options)
+    assert f"\nnote: {n_empty} of 80 mel bins contain no frequency of n_fft 256" in out
+    _, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "other", *options, "--n-mels", 40)
+    assert "note: " not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

@@ -82,7 +82,7 @@ def _prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        first[:0] = [settings_text(corpus, config), *notes(corpus, store)]
+        first[:0] = [settings_text(corpus, config), *notes(corpus, store, config.mel)]
         items = noting_rate(items, folder, config.mel.sample_rate, first.append)
         items = noting_texts(items, config.text, first.append)
         if config.text.symbols == AUTO:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from tts_prep.cli.verbosity import say
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import Failure, Utterance
 from tts_prep.preprocess.runs.prepare import Progress
@@ -28,10 +32,17 @@ def settings_text(corpus: Path, config: Configuration) -> str:
     )
 
 
-def notes(corpus: Path, store: Path) -> list[str]:
+def notes(corpus: Path, store: Path, mel: MelConfig) -> list[str]:
     """Return notes about probable mistakes."""
-    inside = corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve())
-    return [f"note: the store {store} is inside the corpus"] if inside else []
+    found = []
+    if corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve()):
+        found.append(f"note: the store {store} is inside the corpus")
+    if n_empty := int(np.count_nonzero(np.diff(filter_bank(mel).offsets) == 0)):
+        found.append(
+            f"note: {n_empty} of {mel.n_mels} mel bins contain no frequency of n_fft {mel.n_fft}, and have the same "
+            "value in every frame; use fewer n_mels, or a larger n_fft"
+        )
+    return found
 
 
 def noting_rate(
