@@ -1,4 +1,4 @@
-"""Give a frontend 11,000 texts; print its processor time for each, and its memory after 1,000 and every 2,500 more.
+"""Give a frontend 11,000 texts; print the processor time of each step, and its memory after 1,000 and every 2,500 more.
 
     python benchmarks/frontends.py NAME… --texts FILE
 
@@ -16,12 +16,14 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 SENTENCES: Final = Path(__file__).with_name("languages.txt")
 LANGUAGES: Final = {"mandarin": "zh", "japanese": "ja", "korean": "ko"}
 WARM_UP, COUNT, STEP = 1000, 10_000, 2500
+STEPS: Final = ("normalize", "phoneticize", "numericalize", "count remarks")
 
 
 def memory() -> float:
@@ -53,25 +55,36 @@ def measure(name: str, file: Path) -> None:
     before = memory()
     frontend = get_frontend(name)
 
+    spent = dict.fromkeys(STEPS, 0.0)
+
+    def timed(step: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        started = time.process_time()
+        try:
+            return function(*arguments)
+        finally:
+            spent[step] += time.process_time() - started
+
     def speak(chosen: list[str]) -> None:
         for text in chosen:
             # For the frontend phonemes, a raw text has unknown symbols.
             with contextlib.suppress(TextError):
-                spoken = frontend.normalize(text)
-                phonemes = frontend.phoneticize(spoken)
-                list(frontend.remarks(spoken, phonemes))
-                frontend.numericalize(phonemes)
+                spoken = timed("normalize", frontend.normalize, text)
+                phonemes = timed("phoneticize", frontend.phoneticize, spoken)
+                timed("count remarks", list, frontend.remarks(spoken, phonemes))
+                timed("numericalize", frontend.numericalize, phonemes)
         gc.collect()
 
     speak(all_texts[:WARM_UP])
     found = [memory()]
-    started = time.process_time()
+    spent.update(dict.fromkeys(STEPS, 0.0))
     for start in range(WARM_UP, WARM_UP + COUNT, STEP):
         speak(all_texts[start : start + STEP])
         found.append(memory())
-    milliseconds = (time.process_time() - started) / COUNT * 1000
-    grown = " ".join(f"{value - found[0]:+.1f}" for value in found[1:])
-    print(f"| `{name}` | {milliseconds:.2f} | {found[0] - before:.0f} | {grown} |", flush=True)
+    milliseconds = [spent[step] / COUNT * 1000 for step in STEPS]
+    times = " | ".join(f"{value:.2f}" for value in [*milliseconds, sum(milliseconds)])
+    grown = max(value - found[0] for value in found[1:])
+    later = max(value - found[1] for value in found[1:])
+    print(f"| `{name}` | {times} | {found[0] - before:.0f} | {grown:.1f} | {later:.1f} |", flush=True)
 
 
 def main() -> None:
@@ -83,11 +96,12 @@ def main() -> None:
     if options.here:
         measure(options.names[0], options.texts)
         return
-    print("| frontend | ms | memory, MB | growth after each 2,500, MB |\n| --- | --- | --- | --- |", flush=True)
+    columns = [*STEPS, "total", "memory, MB", "growth, MB", "of it after the first 2,500"]
+    print("| frontend | " + " | ".join(columns) + " |\n| --- |" + " --- |" * len(columns), flush=True)
     for name in options.names:
         command = [sys.executable, __file__, name, "--here", "--texts", str(options.texts)]
         if subprocess.run(command, check=False).returncode:
-            print(f"| `{name}` | failed | | |", flush=True)
+            print(f"| `{name}` | failed |" + " |" * (len(columns) - 1), flush=True)
 
 
 if __name__ == "__main__":
