@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_an_error_of_that_text(korean, text: str, message
 
 
 def test_another_language_is_refused_and_a_missing_package_says_what_to_install(monkeypatch) -> None:
-    with pytest.raises(ConfigurationError, match="speaks Korean"):
+    with pytest.raises(ConfigurationError, match="supports Korean only"):
         get_frontend("korean", language="ja")
     monkeypatch.setitem(sys.modules, "ko_speech_tools", None)
     with pytest.raises(MissingPackageError, match=r"needs the package ko_speech_tools; .*'tts-prep\[ko\]'"):

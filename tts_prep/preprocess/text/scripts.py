@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from tts_prep.errors import TextError
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.tables import word_table
 
 # Scripts by language: the first word of the Unicode names of letters. Other languages use the Latin script.
@@ -89,7 +90,7 @@ def likely_language(text: str, language: str) -> str | None:
 
     Only ten languages with Latin script are known; None for other languages.
     """
-    own = language.lower().replace("_", "-").split("-")[0]
+    own = subtags(language)[0]
     if own not in _COMMON_LANGUAGES:
         return None
     found = Counter(filter(None, map(_COMMON.get, _WORD.findall(text.lower()))))
@@ -100,7 +101,7 @@ def likely_language(text: str, language: str) -> str | None:
 
 
 def _scripts_of(language: str) -> tuple[str, ...]:
-    codes = language.lower().replace("_", "-").split("-")
+    codes = subtags(language)
     if "latn" in codes:
         return ("LATIN",)
     return tuple(_SCRIPTS.get(codes[0], "LATIN").split())

@@ -21,12 +21,13 @@ from tts_prep.preprocess.text.english.ranges import ranges
 from tts_prep.preprocess.text.english.roman import roman
 from tts_prep.preprocess.text.english.telephone import telephone
 from tts_prep.preprocess.text.english.times import times
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 
 
 def is_english(language: str) -> bool:
     """Return whether a language code, such as ``en-us``, is one of English."""
-    return language.lower().replace("_", "-").split("-")[0] == "en"
+    return subtags(language)[0] == "en"
 
 
 def normalize_english(text: str) -> str:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
-
-import numpy as np
-import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
@@ -18,15 +15,11 @@ from tts_prep.preprocess.text.english.heteronyms import VERSION as HETERONYMS_VE
 from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import (
     GUESSED_WORDS,
-    PUNCTUATION_STYLES,
     SPACE,
-    UNKNOWN_SYMBOLS,
     UNSPOKEN_CHARACTERS,
     Symbols,
-    check_choice,
-    check_unknown,
+    VocabFrontend,
     join_symbols,
-    split_symbols,
 )
 from tts_prep.preprocess.text.frontends.ipa_to_arpabet import ipa_to_arpabet
 from tts_prep.preprocess.text.symbols import get_table
@@ -45,7 +38,7 @@ _VOICELESS: Final = frozenset(("P", "T", "K", "F", "TH"))
 _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 
 
-class ArpabetFrontend:
+class ArpabetFrontend(VocabFrontend):
     """American English in ARPAbet, with a start and an end symbol, as in Parakeet's ``English``.
 
     Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space:
@@ -75,17 +68,15 @@ class ArpabetFrontend:
             raise ConfigurationError(
                 f"language: the frontend 'arpabet' supports English only, found {language!r}; try espeak"
             )
-        check_choice("punctuation", punctuation or "separate", PUNCTUATION_STYLES)
-        vocab = Vocab.from_table(symbols or get_table("parakeet"))
-        self.vocab = vocab.arranged(ends=True) if vocab.start_symbol and vocab.end_symbol else vocab
+        super().__init__(Vocab.from_table(get_table("parakeet")), symbols, unknown, punctuation or "separate")
+        self.spaced = True
+        if self.vocab.start_symbol and self.vocab.end_symbol:
+            self.vocab = self.vocab.arranged(ends=True)
         spaced = [symbol for symbol in self.vocab.symbols if symbol != " " and (" " in symbol or symbol in ("", SPACE))]
         if spaced:
             raise ConfigurationError(
                 f"symbols: a symbol must not be empty, contain a space or be '▁', found {spaced[0]!r}"
             )
-        check_unknown(self.vocab, unknown)
-        self.unknown = unknown
-        self._attached = punctuation == "attached"
         self._dictionary = cmu_dictionary()
         # The number of distinct words of a large corpus. It is bounded to bound memory.
         self._guess = lru_cache(maxsize=100_000)(self._spoken_by_espeak)
@@ -129,12 +120,12 @@ class ArpabetFrontend:
             # It still separates words: "and/or".
             symbols += [" "] * (mark != "'")
             return
-        if self._attached:
+        if self.separate:
+            symbols += [" ", _MARKS.get(mark, mark), " "]
+        else:
             while symbols and symbols[-1] == " ":
                 symbols.pop()
             symbols.append(_MARKS.get(mark, mark))
-        else:
-            symbols += [" ", _MARKS.get(mark, mark), " "]
 
     def _pronounce(self, word: str) -> list[str]:
         if word.endswith("."):
@@ -159,30 +150,9 @@ class ArpabetFrontend:
             raise TextError(f"no pronunciation for the word {word!r}")
         return phones
 
-    def split(self, phonemes: str) -> list[str]:
-        """Split phonemes as text into symbols."""
-        return split_symbols(phonemes)
-
-    def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
-        """Return the ids of phonemes, [n_phonemes] int32.
-
-        Raises:
-            TextError: a symbol is not in the vocabulary, and unknown symbols are errors.
-        """
-        return self.vocab.encode(self.split(phonemes), self.unknown)
-
-    def decode(self, ids: Iterable[int]) -> str:
-        """Return ids as text."""
-        return join_symbols(self.vocab.decode(ids))
-
-    def remarks(
-        self,
-        text: str,
-        phonemes: str,
-        language: str | None = None,  # noqa: ARG002
-    ) -> Iterator[tuple[str, str]]:
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
         """Yield unknown symbols, words that are not in the dictionary, and marks that are not spoken."""
-        yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
+        yield from super().remarks(text, phonemes, language)
         for kind, token in _tokens(text):
             if kind == "word" and self._known(token) is None:
                 yield GUESSED_WORDS, token.lower()

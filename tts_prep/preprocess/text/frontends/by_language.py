@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterator, Mapping
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.frontends.frontend import (
     UNKNOWN_SYMBOLS,
     Frontend,
-    check_unknown,
+    VocabFrontend,
     join_symbols,
-    split_symbols,
 )
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.vocab import Vocab
 
 
-class ByLanguageFrontend:
+class ByLanguageFrontend(VocabFrontend):
     """Selects the frontend by the language of each text. Phonemes as text are symbols separated by spaces.
 
     Args:
@@ -35,13 +32,12 @@ class ByLanguageFrontend:
     ) -> None:
         self._frontends = dict(frontends)
         self.language = language
-        self.vocab = vocab or _shared([frontend.vocab for frontend in frontends.values()])
-        check_unknown(self.vocab, unknown)
-        self.unknown = unknown
+        super().__init__(vocab or _shared([frontend.vocab for frontend in frontends.values()]), None, unknown, None)
+        self.spaced = True
 
     def _of(self, language: str | None) -> tuple[Frontend, str]:
         code = language or self.language
-        for key in (code, code.lower().replace("_", "-").split("-")[0], ""):
+        for key in (code, subtags(code)[0], ""):
             if key in self._frontends:
                 return self._frontends[key], code
         raise TextError(f"no frontend for the language {code!r}; given are {', '.join(self._frontends)}")
@@ -64,25 +60,9 @@ class ByLanguageFrontend:
         frontend, code = self._of(language)
         return join_symbols(frontend.split(frontend.phoneticize(text, code)))
 
-    def split(self, phonemes: str) -> list[str]:
-        """Split phonemes as text into symbols."""
-        return split_symbols(phonemes)
-
-    def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
-        """Return the ids of phonemes, [n_phonemes] int32.
-
-        Raises:
-            TextError: a symbol is not in the vocabulary, and unknown symbols are errors.
-        """
-        return self.vocab.encode(split_symbols(phonemes), self.unknown)
-
-    def decode(self, ids: Iterable[int]) -> str:
-        """Return ids as text."""
-        return join_symbols(self.vocab.decode(ids))
-
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
         """Yield unknown symbols, and further remarks of the frontend of the language."""
-        yield from ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(split_symbols(phonemes)))
+        yield from super().remarks(text, phonemes, language)
         frontend, code = self._of(language)
         yield from (remark for remark in frontend.remarks(text, phonemes, code) if remark[0] != UNKNOWN_SYMBOLS)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
-from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, CharacterPhonemes, Symbols
+from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, Symbols, VocabFrontend
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
@@ -22,7 +22,7 @@ _LETTER: Final = re.compile(r"\w")
 _PUNCTUATION: Final = re.compile(r" *([,.?!])")
 
 
-class CharactersFrontend(CharacterPhonemes):
+class CharactersFrontend(VocabFrontend):
     """Lower-case letters and ``, . ? ! -``, as in Parakeet's ``EnglishCharacter``: ``don't`` is ``dont``.
 
     With another table, the text is lower-cased only if the table has no upper-case letters, and accents and marks that
@@ -76,7 +76,3 @@ class CharactersFrontend(CharacterPhonemes):
             for character in plain_marks(without_controls(text)):
                 if character in _NOT_SPOKEN and character not in self.vocab:
                     yield UNSPOKEN_CHARACTERS, character
-
-    def software(self) -> dict[str, str]:
-        """Return {}: no other package is used."""
-        return {}

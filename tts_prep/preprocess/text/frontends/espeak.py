@@ -24,8 +24,8 @@ from tts_prep.preprocess.text.frontends.frontend import (
     LIKELY_LANGUAGE,
     OTHER_LANGUAGE,
     UNSPOKEN_CHARACTERS,
-    CharacterPhonemes,
     Symbols,
+    VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.minus import MINUS, with_minus_words
@@ -64,7 +64,7 @@ _WORD_CATEGORIES = ("Mn", "Mc", "Me", "Lm", "Zs")
 _ESPEAK = threading.Lock()
 
 
-class EspeakFrontend(CharacterPhonemes):
+class EspeakFrontend(VocabFrontend):
     """IPA with stress and punctuation. It keeps one espeak-ng instance per language.
 
     Args:

@@ -72,8 +72,8 @@ class Frontend(Protocol):
         """Return names and versions of the software that determines results, apart from this package."""
 
 
-class CharacterPhonemes:
-    """Base class of frontends: converts phonemes as text to ids and back.
+class VocabFrontend:
+    """Base class of frontends with a vocabulary: converts phonemes as text to ids and back.
 
     In phonemes as text, symbols follow each other without separators and are split by the longest match. If ``spaced``
     is set, symbols are separated by spaces, and ``▁`` is the symbol space.
@@ -122,6 +122,10 @@ class CharacterPhonemes:
     ) -> Iterable[tuple[str, str]]:
         """Yield the unknown symbols of the phonemes."""
         return ((UNKNOWN_SYMBOLS, symbol) for symbol in self.vocab.unknown(self.split(phonemes)))
+
+    def software(self) -> dict[str, str]:
+        """Return {}: no other package is used."""
+        return {}
 
 
 def split_symbols(text: str) -> list[str]:

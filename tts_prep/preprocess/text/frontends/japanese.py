@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, check_choice, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, check_choice, join_symbols
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
 from tts_prep.preprocess.text.vocab import Vocab
@@ -50,7 +51,7 @@ MAX_CHARACTERS = 500
 """The maximum length of a text. Open JTalk takes quadratic time: 0.7 s for 500 letters, 14 s for 2,000."""
 
 
-class JapaneseFrontend(CharacterPhonemes):
+class JapaneseFrontend(VocabFrontend):
     """Japanese in Open JTalk's phones. Numbers are read by Open JTalk.
 
     Phonemes as text are phones separated by spaces, ``k o N n i ch i w a``. ``U`` and ``I`` are unvoiced vowels, ``N``
@@ -168,7 +169,7 @@ japanese_prosody = partial(JapaneseFrontend, style="prosody")
 
 def is_japanese(language: str) -> bool:
     """Return whether a language code is that of Japanese."""
-    return language.lower().replace("_", "-").split("-")[0] == "ja"
+    return subtags(language)[0] == "ja"
 
 
 def _import_open_jtalk() -> Any:

@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, join_symbols
 from tts_prep.preprocess.text.korean.normalization import letter_names, normalize_korean
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -35,7 +36,7 @@ _HANGUL: Final = re.compile(r"[가-힣]")
 _SPACES: Final = re.compile(r"\s+")
 
 
-class KoreanFrontend(CharacterPhonemes):
+class KoreanFrontend(VocabFrontend):
     """Korean in jamo, by the rules of standard pronunciation.
 
     Phonemes as text are jamo separated by spaces, with ``▁`` between words: 국물 is pronounced 궁물, ``ᄀ ᅮ ᆼ ᄆ ᅮ ᆯ``.
@@ -62,7 +63,7 @@ class KoreanFrontend(CharacterPhonemes):
     ) -> None:
         if not is_korean(language):
             raise ConfigurationError(
-                f"language: the frontend 'korean' speaks Korean (ko), found {language!r}; give --language ko"
+                f"language: the frontend 'korean' supports Korean only, found {language!r}; use --language ko"
             )
         super().__init__(Vocab.from_table(get_table("korean")), symbols, unknown, punctuation)
         self.spaced = True
@@ -80,12 +81,12 @@ class KoreanFrontend(CharacterPhonemes):
                 script.
         """
         if language is not None and not is_korean(language):
-            raise TextError(f"the frontend 'korean' speaks Korean, the text is in {language!r}")
+            raise TextError(f"the frontend 'korean' supports Korean only, the text is in {language!r}")
         if not _HANGUL.search(text):
             raise TextError(f"no Hangul in {text[:60]!r}" if text.strip() else "the text is empty")
         digit = next((character for character in text if character.isdigit()), None)
         if digit:
-            raise TextError(f"a digit, {digit!r}, in {text[:60]!r}; leave out --no-normalize")
+            raise TextError(f"a digit, {digit!r}, in {text[:60]!r}; drop --no-normalize")
         # Convert words one by one, because the package processes the words of a text in a nondeterministic order.
         korean = _LATIN.sub(lambda match: self._latin(match[0]), _SPACES.sub(" ", text.strip()))
         return join_symbols(self._symbols(self._pronounce(korean)))
@@ -108,7 +109,7 @@ class KoreanFrontend(CharacterPhonemes):
 
 def is_korean(language: str) -> bool:
     """Return whether a language code is that of Korean, with or without a region."""
-    return language.lower().replace("_", "-").split("-")[0] in ("ko", "kor")
+    return subtags(language)[0] in ("ko", "kor")
 
 
 def _import_packages() -> tuple[Any, Any]:

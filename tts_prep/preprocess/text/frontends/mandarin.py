@@ -18,7 +18,8 @@ from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, check_choice, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, check_choice, join_symbols
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -58,7 +59,7 @@ _SILENCES: Final = frozenset(("sp", "spn", "sil"))
 """Pauses of an aligner in pinyin."""
 
 
-class MandarinFrontend(CharacterPhonemes):
+class MandarinFrontend(VocabFrontend):
     """Mandarin Chinese, with tone sandhi.
 
     Phonemes as text are symbols separated by spaces: initials and finals with tones, as in AISHELL-3 and FastSpeech2
@@ -203,7 +204,7 @@ mandarin_ipa = partial(MandarinFrontend, style="ipa")
 
 def is_mandarin(language: str) -> bool:
     """Return whether a language code is one of Mandarin: ``zh``, ``zh-cn``, ``cmn`` and the like."""
-    codes = language.lower().replace("_", "-").split("-")
+    codes = subtags(language)
     return codes[0] in ("zh", "cmn") and not {"hk", "yue"}.intersection(codes)
 
 

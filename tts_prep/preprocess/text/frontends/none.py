@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols
+from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend
 from tts_prep.preprocess.text.vocab import PADDING, Vocab
 
 NO_PHONEMES: Final = "none"
 """The name of this frontend."""
 
 
-class NoFrontend(CharacterPhonemes):
+class NoFrontend(VocabFrontend):
     """Returns no phonemes for any text, which may be empty. The table has the padding symbol only.
 
     Args:
@@ -46,7 +46,3 @@ class NoFrontend(CharacterPhonemes):
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterable[tuple[str, str]]:  # noqa: ARG002
         """Return ()."""
         return ()
-
-    def software(self) -> dict[str, str]:
-        """Return {}: no other package is used."""
-        return {}

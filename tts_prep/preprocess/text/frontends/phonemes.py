@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.frontends.frontend import CharacterPhonemes, Symbols, join_symbols, split_symbols
+from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, join_symbols, split_symbols
 from tts_prep.preprocess.text.frontends.ipa_marks import NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
@@ -17,7 +17,7 @@ _PREFIX: Final = "@"
 """The prefix of phones in FastSpeech2's table, which distinguishes them from letters."""
 
 
-class PhonemesFrontend(CharacterPhonemes):
+class PhonemesFrontend(VocabFrontend):
     """The text consists of phonemes. Nothing is normalized.
 
     With a vocabulary of single characters, each character is a symbol. With longer symbols, they are separated by
@@ -73,7 +73,3 @@ class PhonemesFrontend(CharacterPhonemes):
 
     def _phone(self, token: str) -> str:
         return _PREFIX + token if _PREFIX + token in self.vocab else token
-
-    def software(self) -> dict[str, str]:
-        """Return {}: no other package is used."""
-        return {}

@@ -12,6 +12,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.frontends.by_language import ByLanguageFrontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
@@ -54,7 +55,7 @@ DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandari
 
 def default_frontend(language: str) -> str:
     """Return the name of the default frontend of a language."""
-    code, *more = language.lower().replace("_", "-").split("-")
+    code, *more = subtags(language)
     return ANY_LANGUAGE if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, ANY_LANGUAGE)
 
 
