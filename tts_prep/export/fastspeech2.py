@@ -26,8 +26,9 @@ _NOT_IN_BRACES = re.compile(r"[\s{}|]")
 def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``mel/``, ``pitch/``, ``energy/``, ``duration/``, and the lists; yield the paths of complete files.
 
-    Arrays are ``{speaker}-{mel|pitch|energy|duration}-{name}.npy``: mel [n_frames, n_mels] float32; pitch and energy
-    [n_phonemes] float64, means over phones, standardized by the statistics of the store; durations [n_phonemes] int64.
+    Arrays are ``{speaker}-{mel|pitch|energy|duration}-{name}.npy``: mel [n_frames, n_mels] float32; pitch [n_phonemes]
+    float64 and energy [n_phonemes] float32, means over phones, standardized by the statistics of the store; durations
+    [n_phonemes] int64.
     ``train.txt`` and ``val.txt`` have lines ``name|speaker|{phones}|text``, without the ``@`` of phones in the table.
     ``val.txt`` has the rows with a validation ``split``; without such a column, a random 5 %, at most 512.
 

@@ -3,7 +3,7 @@ r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeec
 Prepare the store with the preset ``tacotron2``, and with pitch, energy and durations::
 
     tts-prep filelist … --preset tacotron2 --frontend phonemes --symbols fastspeech2 --alignments TextGrid \
-      --feature durations:phonemes=alignment,silences=cut,surplus=cut \\
+      --feature durations:phonemes=alignment,silences=cut,surplus=cut \
       --feature pitch:unvoiced=interpolated --feature energy
 """
 
@@ -79,10 +79,12 @@ class Dataset(DatasetMixin):
         """Return the example at a position."""
         utterance = self.store[position]
         assert isinstance(utterance, Utterance)
-        values = {name: self._values(utterance, name) for name in ("pitch", "energy")}
+        values: dict[str, npt.NDArray[Any]] = {name: self._values(utterance, name) for name in ("pitch", "energy")}
         for name in values:
             _, _, mean, std = self.statistics[name]
             values[name] = (values[name] - mean) / std
+        # ming024's to_device converts pitch to float32, but not energy, which preprocess.py saves as float32.
+        values["energy"] = values["energy"].astype(np.float32)
         return {
             "id": utterance.id,
             "speaker": utterance.speaker_code,
@@ -104,7 +106,8 @@ class Dataset(DatasetMixin):
         """Return the batches of a group of examples, each with twelve fields.
 
         A batch is ``(ids, raw_texts, speakers [B], texts [B, L], text_lens [B], L, mels [B, T, n_mels], mel_lens [B],
-        T, pitches, energies, durations [B, L])``. Padding is 0.
+        T, pitches, energies, durations [B, L])``. Mels and energies are float32, pitches float64, texts and durations
+        int64. Padding is 0.
         """
         size = len(data)
         lengths = np.array([len(example["text"]) for example in data])
