@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args, get_type_hints
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
@@ -114,25 +114,26 @@ def make_imported(text: str) -> ImportedArray:
         raise ConfigurationError(
             f"array: expected NAME=PATH, NAME@AXIS=PATH or NAME@own:RATE=PATH, found {text[:80]!r}"
         )
-    hertz = _value(f"array '{name}'", "rate", "float", rate) if colon else None
+    hertz = _value(f"array '{name}'", "rate", float, rate) if colon else None
     return ImportedArray.of(name, Path(path), axis or "own", hertz)
 
 
 def _configured(name: str, settings: Mapping[str, str]) -> Any:
     kind = _SETTINGS[name]
-    fields = {field.name: field for field in dataclasses.fields(kind) if field.name != "labels"}
+    hints = {key: hint for key, hint in get_type_hints(kind).items() if key != "labels"}
     values: dict[str, Any] = {}
     for key, text in settings.items():
-        if key not in fields:
-            raise ConfigurationError(f"{name}: expected the settings {', '.join(fields)}, found {key!r}")
-        values[key] = _value(name, key, str(fields[key].type), text)
+        if key not in hints:
+            raise ConfigurationError(f"{name}: expected the settings {', '.join(hints)}, found {key!r}")
+        values[key] = _value(name, key, hints[key], text)
     return kind(**values)
 
 
-def _value(where: str, key: str, kind: str, text: str) -> Any:
-    if "float" not in kind and "int" not in kind:
+def _value(where: str, key: str, hint: Any, text: str) -> Any:
+    number = next((number for number in (float, int) if number in (hint, *get_args(hint))), None)
+    if number is None:
         return text
     try:
-        return float(text) if "float" in kind else int(text)
+        return number(text)
     except ValueError:
         raise ConfigurationError(f"{where}: {key}: expected a number, found {text!r}") from None
