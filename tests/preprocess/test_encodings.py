@@ -35,12 +35,10 @@ def test_an_id_may_be_any_name_of_a_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(dataset.seconds[:-1], 0.3 + np.arange(len(names)) / 100, atol=1 / 22050)
 
 
-@pytest.mark.parametrize(
-    "name", [b"with a space", b"new\nline", b"\xe9 in Latin-1", b"\xff\xfe", b"'\"", "日本".encode()]
-)
+@pytest.mark.parametrize("name", [b"with a space/new\nline/\xe9 in Latin-1/'\"/" + "日本".encode(), b"\xff\xfe"])
 def test_corpus_and_store_may_have_any_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: bytes) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
-    folder.mkdir()
+    folder.mkdir(parents=True)
     root = write_ljspeech(tmp_path / "lj", ("Yes.", "Why not?")).rename(folder / "lj")
     if name == b"\xff\xfe":
         # From the system's bytes, once: to start Python takes a second.

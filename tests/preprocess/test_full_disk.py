@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import soundfile
-from corpora import speech_like, write_ljspeech
+from corpora import speech_like
 from killing import contents
 
 import tts_prep.preprocess.audio.excerpt
@@ -137,9 +137,9 @@ def test_a_store_that_vanished_while_it_was_made_is_an_error_that_names_the_file
 # The error is the same object in a worker process: it comes from there once.
 @pytest.mark.parametrize(("change", "jobs"), [("longer", 1), ("shorter", 1), ("gone", 1), ("there", 1), ("shorter", 2)])
 def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named(
-    tmp_path: Path, change: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+    own_corpus: Path, store: Path, tmp_path: Path, change: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = write_ljspeech(tmp_path / "lj")
+    root = own_corpus
     path = root / "wavs" / "S-0005.wav"
     whole = path.read_bytes()
     if change == "there":
@@ -168,9 +168,7 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
     monkeypatch.undo()
     path.write_bytes(whole)
     run(root, tmp_path / "store")
-    fresh = write_ljspeech(tmp_path / "fresh")
-    run(fresh, tmp_path / "undisturbed")
-    assert contents(tmp_path / "store") == contents(tmp_path / "undisturbed")
+    assert contents(tmp_path / "store") == contents(store)
 
 
 def test_a_recording_that_grows_while_it_is_read_ends_the_run(

@@ -12,7 +12,6 @@ import pytest
 
 import tts_prep
 
-ROOT = Path(tts_prep.__file__).parent
 HEAVY = {
     "librosa",
     "scipy",
@@ -97,36 +96,36 @@ filter_bank(PRESETS["parakeet"])
     assert not loaded_by(code) & {"librosa", "scipy", "numba"}
 
 
+@lru_cache
+def imports() -> dict[str, tuple[str, ...]]:
+    """Return the modules that each module of tts-prep imports, by its path in the package."""
+    root = Path(tts_prep.__file__).parent
+    found: dict[str, tuple[str, ...]] = {}
+    for path in root.rglob("*.py"):
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        found[str(path.relative_to(root))] = tuple(names)
+    return found
+
+
 def test_every_import_goes_to_a_lower_floor() -> None:
     wrong = []
-    for path, tree in syntax_trees().items():
-        floor = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    for path, modules in imports().items():
+        floor = path.split("/")[0].removesuffix(".py")
         if floor not in FLOORS:
             continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tts_prep."):
-                target = (node.module or "").split(".")[1]
+        for module in modules:
+            if module.startswith("tts_prep."):
+                target = module.split(".")[1]
                 if target != floor and target not in ABOVE[floor]:
-                    wrong.append(f"{path.relative_to(ROOT)} imports {node.module}")
+                    wrong.append(f"{path} imports {module}")
     assert not wrong
-
-
-@lru_cache
-def syntax_trees() -> dict[Path, ast.Module]:
-    """Return the syntax trees of all modules of tts-prep by path."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py")}
 
 
 def importers_of(*packages: str) -> set[str]:
     """Return the modules of tts-prep that import one of the packages."""
-    return {
-        str(path.relative_to(ROOT))
-        for path, tree in syntax_trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for name in [*(alias.name for alias in node.names), getattr(node, "module", None) or ""]
-        if name.split(".")[0] in packages
-    }
+    return {path for path, modules in imports().items() if {name.split(".")[0] for name in modules} & set(packages)}
 
 
 def test_each_language_package_is_imported_by_one_module() -> None:
