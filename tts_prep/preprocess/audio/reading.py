@@ -34,7 +34,7 @@ MAX_PEAK = 8.0
 # Formats with contiguous samples, which are read in blocks. Seeking in FLAC is exact too, but slow.
 _PLAIN_FORMATS = ("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "NIST")
 _PLAIN_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
-_BLOCK = 1 << 17
+_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -192,15 +192,17 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
     if start:
         file.seek(start)
     # 16-bit samples are read unconverted, because numpy converts faster than libsndfile.
-    dtype = np.int16 if file.subtype == "PCM_16" else np.float32
+    name, dtype = ("int16", np.int16) if file.subtype == "PCM_16" else ("float32", np.float32)
     # Other formats are read in one call: every read starts with a seek, which changes samples of MP3 and Opus.
-    block = np.empty((min(count, _BLOCK) if _is_plain(file) else count, file.channels), dtype)
+    block = np.empty((_BLOCK if count > _BLOCK and _is_plain(file) else count, file.channels), dtype)
     waveform = np.empty(count, np.float32)
     low = high = 0.0
     for first in range(0, count, max(1, len(block))):
-        samples = file.read(out=block[: count - first])
-        if len(samples) != min(len(block), count - first):
-            raise BrokenRecordingError(f"truncated, {first + len(samples):,} samples, the header says {count:,}")
+        samples = block[: count - first]
+        # `read` would derive the type of the samples from the array in every call, which takes as long as a short read.
+        n_read = file.buffer_read_into(samples, name)
+        if n_read != len(samples):
+            raise BrokenRecordingError(f"truncated, {first + n_read:,} samples, the header says {count:,}")
         with np.errstate(over="ignore", invalid="ignore"):
             chosen = samples.mean(axis=1, dtype=np.float32) if averages else samples[:, channel]
         # Before conversion, because extremes of integers take a third of the time.
