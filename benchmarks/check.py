@@ -182,12 +182,13 @@ def main() -> None:
         command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(store), "--waveform", "int16"]
         subprocess.run(command, check=True)
         stamp.write_text(json.dumps(kinds))
-    start = time.perf_counter()
+    start = time.process_time()
     dataset = UtteranceDataset(store)
     suspects = find_suspects(measure(dataset))
-    took = time.perf_counter() - start
+    took = time.process_time() - start
     planted = np.array([kinds[int(id_)] for id_ in dataset.id])
-    print(f"{len(dataset):,} utterances, {dataset.seconds.sum() / 3600:.2f} hours, checked in {took:.1f} s\n")
+    hours = dataset.seconds.sum() / 3600
+    print(f"{len(dataset):,} utterances, {hours:.2f} hours, checked in {took:.1f} s of processor time\n")
     print("| fault | planted | found | recall | precision |\n| --- | --- | --- | --- | --- |")
     for kind, (_, reasons) in FAULTS.items():
         flagged = np.any([suspects.flagged[reason] for reason in reasons], axis=0)

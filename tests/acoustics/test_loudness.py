@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.loudness import k_weighted, k_weighting, loudness
+from tts_prep.acoustics.loudness import _sum_weighted, k_weighting, loudness, weighted_energies
 
 # Recommendation ITU-R BS.1770-5, tables 1 and 2: coefficients at 48 kHz.
 SHELF = ([1.53512485958697, -2.69169618940638, 1.19839281085285], [1.0, -1.69065929318241, 0.73248077421585])
@@ -36,12 +38,25 @@ def test_a_full_scale_sine_at_997_hz_has_minus_3_01_lufs(sample_rate: int) -> No
     assert loudness(sine / 10, sample_rate) == pytest.approx(-23.01, abs=0.05)
 
 
-@pytest.mark.parametrize("sample_rate", [8_000, 22_050, 48_000])
-def test_the_weighted_samples_are_those_of_the_recursive_filters(sample_rate: int) -> None:
-    expected = samples = rising_noise(0.3, sample_rate)
+@pytest.mark.parametrize("sample_rate", [8_000, 11_025, 48_000])
+@pytest.mark.parametrize("n_steps", [1, 5, 16, 37])
+def test_weighted_energies_are_those_of_the_recursive_filters(sample_rate: int, n_steps: int) -> None:
+    expected = samples = rising_noise(0.4, sample_rate)
     for b, a in k_weighting(sample_rate):
         expected = recursive(b, a, expected)
-    np.testing.assert_allclose(k_weighted(samples, sample_rate), expected, atol=1e-6)
+    edges = np.linspace(0, len(samples) - 3, n_steps + 1).astype(np.int64)
+    energies = [float((expected[start:stop] ** 2).sum()) for start, stop in itertools.pairwise(edges)]
+    np.testing.assert_allclose(weighted_energies(samples, edges, sample_rate), energies, rtol=1e-6)
+    # Integers with another full scale.
+    rounded = np.rint(samples * 30_000).astype(np.int16)
+    np.testing.assert_allclose(weighted_energies(rounded, edges, sample_rate, 30_000), energies, rtol=0.02, atol=1e-6)
+
+
+def test_compiled_filters_have_the_values_of_the_same_code_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples, edges = rising_noise(0.3, 8_000), np.arange(0, 2401, 800)
+    compiled = weighted_energies(samples, edges, 8_000)
+    monkeypatch.setattr(_sum_weighted, "_compiled", _sum_weighted.python)
+    assert weighted_energies(samples, edges, 8_000).tolist() == compiled.tolist()
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,11 @@ def test_the_table_names_every_reason_with_threshold_and_examples(store: Path, c
     assert "note: Not measured: mismatch, text_fit, unspoken." in lines
 
 
+def test_quiet_prints_no_table(store: Path, tmp_path: Path, capsys) -> None:
+    assert run(capsys, "check", store, "--quiet", "--strict", "--ids", tmp_path / "ids.txt") == (1, "", "")
+    assert (tmp_path / "ids.txt").is_file()
+
+
 def test_strict_fails_where_there_are_suspects_only(store: Path, tmp_path: Path, capsys) -> None:
     clean = write_store(tmp_path / "clean", [row for i, row in enumerate(faulty_rows()) if i not in range(1, 7)])
     assert run(capsys, "check", store, "--strict")[0] == 1

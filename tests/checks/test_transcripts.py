@@ -47,27 +47,29 @@ def test_the_best_alignment_is_the_best_of_all_paths(seed: int) -> None:
         Transcript(np.array([0, 2, 0]), np.array([True, False, True])),
     ]
     scores = [rng.normal(size=(n, 4)).astype(np.float32) for n in (6, 4)]
-    found = align(scores, transcripts)
-    classes = frame_classes(scores, transcripts)
-    for row, (values, transcript) in enumerate(zip(scores, transcripts, strict=True)):
-        every = paths(len(values), transcript.optional.tolist())
-        totals = [sum(float(values[t, transcript.classes[place]]) for t, place in enumerate(path)) for path in every]
-        best = every[int(np.argmax(totals))]
-        assert found.totals[row] == pytest.approx(max(totals), abs=1e-5)
-        assert classes[row].tolist() == transcript.classes[best].tolist()
+    for values in scores:
+        found = align(values, transcripts)
+        for row, transcript in enumerate(transcripts):
+            every = paths(len(values), transcript.optional.tolist())
+            totals = [
+                sum(float(values[t, transcript.classes[place]]) for t, place in enumerate(path)) for path in every
+            ]
+            best = every[int(np.argmax(totals))]
+            assert found.totals[row] == pytest.approx(max(totals), abs=1e-5)
+            assert frame_classes(values, transcript).tolist() == transcript.classes[best].tolist()
 
 
 def test_more_phones_than_frames_fit_never_and_their_end_is_left_out() -> None:
     transcript = Transcript(np.array([0, 1, 2, 3, 0]), np.array([True, False, False, False, True]))
     scores = np.full((2, 4), -9, np.float32)
     scores[0, 1] = scores[1, 2] = 0
-    found = align([scores], [transcript])
+    found = align(scores, [transcript])
     assert (found.totals.tolist(), found.left_out.tolist()) == ([-np.inf], [1])
 
 
 def test_phones_are_left_out_only_where_that_is_much_better() -> None:
     transcript = Transcript(np.array([0, 1, 1, 0]), np.array([True, False, False, True]))
-    assert align([np.zeros((5, 2), np.float32)], [transcript]).left_out.tolist() == [0]
+    assert align(np.zeros((5, 2), np.float32), [transcript]).left_out.tolist() == [0]
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +109,8 @@ def test_transcripts_that_are_all_shifted_are_a_note_and_flag_nothing(store: Pat
     dataset = UtteranceDataset(store)
     checker = TranscriptChecker(dataset, decibels_of_unit(dataset.metadata.audio_settings))
     shifted = dataset.views("phonemes")[1:] + dataset.views("phonemes")[:1]
-    compared = checker.compare(dataset.views("mel"), shifted, np.asarray(dataset.seconds))
-    fits, separation = text_fits(compared, np.zeros(N, np.int64))
+    compared = [checker.compare(*row) for row in zip(dataset.views("mel"), shifted, dataset.seconds, strict=True)]
+    fits, separation = text_fits(Comparisons.of(compared), np.zeros(N, np.int64))
     assert np.isnan(fits).all()
     assert separation < 2
 

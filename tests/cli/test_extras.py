@@ -57,6 +57,17 @@ def test_without_the_extra_a_notebook_shows_an_utterance_as_text(store: Path) ->
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_without_a_compiler_a_check_gives_the_same_table_and_says_that_it_is_slow(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "store", make_rows([5, 6]), waveform=True)
+    compiled, plain = run_without(set(), "check", store), run_without({"numba", "scipy"}, "check", store)
+    assert (compiled.returncode, compiled.stderr, plain.returncode) == (0, "", 0)
+    assert plain.stdout == compiled.stdout
+    assert plain.stderr == (
+        "numba is not installed, and measuring takes about 100 times as long: pip install 'tts-prep[prepare]'\n"
+    )
+    assert run_without({"numba"}, "check", store, "--quiet").stderr == ""
+
+
 def test_info_verify_and_plan_need_no_extra(store: Path) -> None:
     for command in ("info", "verify", "plan"):
         done = run_without(set(EXTRAS) | {"torch"}, command, store)

@@ -30,6 +30,7 @@ HEAVY = {
 FLOORS = (
     "errors",
     "quantities",
+    "compiler",
     "acoustics",
     "pictures",
     "format",
@@ -44,16 +45,20 @@ FLOORS = (
 ABOVE = {
     "errors": set(),
     "quantities": set(),
-    "acoustics": set(),
+    "compiler": set(),
+    "acoustics": {"compiler"},
     "pictures": {"errors", "quantities"},
     "format": {"errors"},
-    "preprocess": {"errors", "quantities", "acoustics", "format"},
+    "preprocess": {"errors", "quantities", "compiler", "acoustics", "format"},
     "loader": {"errors", "pictures", "format"},
-    "checks": {"errors", "acoustics", "format", "loader"},
+    "checks": {"errors", "compiler", "acoustics", "format", "loader"},
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "loader", "checks"},
     "export": {"errors", "format", "loader"},
     "demo": {"errors", "format", "preprocess"},
-    "cli": {"errors", "quantities", "pictures", "format", "preprocess", "loader", "checks", "report", "export", "demo"},
+    "cli": {
+        *("errors", "quantities", "compiler", "pictures", "format", "preprocess"),
+        *("loader", "checks", "report", "export", "demo"),
+    },
 }
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.compiler import Compiled
+
 FRAME, HOP = 2048, 512
 """Frame length and hop in samples, as in ``librosa.effects.trim``."""
 
@@ -37,18 +39,70 @@ class Silences:
     inside: float
 
 
+def block_sums(samples: npt.NDArray[Any], full_scale: float = 1.0, least: float = 0.0) -> npt.NDArray[np.float64]:
+    """Return Σ|x|, Σx² and Σ ln|x| of every HOP samples, [⌈n_samples / HOP⌉, 3].
+
+    Args:
+        samples: [n_samples], integers or float.
+        full_scale: the sample value of full scale; x is relative to it.
+        least: the minimum |x|, if greater than 0. Otherwise, the third sum is not computed.
+    """
+    sums = np.zeros((-(-len(samples) // HOP), 3))
+    _add_blocks(samples, 1 / full_scale, least, HOP, _COLUMNS, sums)
+    return sums
+
+
+_COLUMNS = 32
+"""The number of samples that `_add_blocks` processes side by side, in vector registers."""
+
+
+@Compiled
+def _add_blocks(samples: Any, scale: float, least: float, hop: int, width: int, sums: Any) -> None:
+    """Fill the sums of blocks of ``hop`` samples, see `block_sums`.
+
+    A logarithm takes as long as twenty products. Therefore, it is computed of products of up to hop / width magnitudes,
+    here 16: the product of 16 magnitudes of at least 1e-15 is a float64.
+
+    Args:
+        width: a divisor of hop; an argument, because the compiler does not vectorize a loop of known length.
+    """
+    magnitudes, squares, products = np.empty(width), np.empty(width), np.empty(width)
+    for block in range(len(sums)):
+        magnitudes[:] = 0.0
+        squares[:] = 0.0
+        products[:] = 1.0
+        stop = min((block + 1) * hop, len(samples))
+        for start in range(block * hop, stop, width):
+            row = samples[start : min(start + width, stop)]
+            for i in range(len(row)):
+                value = max(abs(row[i] * scale), least)
+                magnitudes[i] += value
+                squares[i] += value * value
+                products[i] *= value
+        sums[block, 0] = magnitudes.sum()
+        sums[block, 1] = squares.sum()
+        if least > 0:
+            for i in range(width):
+                sums[block, 2] += np.log(products[i])
+
+
 def frame_levels(samples: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return the mean square of every frame, [1 + n_samples // HOP], as ``librosa.feature.rms(...) ** 2``.
 
     Frames are centred on multiples of HOP; the recording is padded with zeros.
     """
-    n_frames = 1 + len(samples) // HOP
-    blocks = np.zeros((n_frames + FRAME // HOP - 1, HOP), np.float32)
+    return levels_of_blocks(block_sums(samples)[:, 1], len(samples))
+
+
+def levels_of_blocks(power: npt.NDArray[np.float64], n_samples: int) -> npt.NDArray[np.float64]:
+    """Return `frame_levels` from the Σx² of every HOP samples, [⌈n_samples / HOP⌉]."""
+    n_frames, per_frame = 1 + n_samples // HOP, FRAME // HOP
+    padded = np.zeros(n_frames + per_frame - 1)
     # The first frame is centred on sample 0, so half of it is padding.
-    blocks.reshape(-1)[FRAME // 2 : FRAME // 2 + len(samples)] = samples
-    power = np.einsum("ij,ij->i", blocks, blocks, dtype=np.float64)
-    total = np.concatenate(([0.0], np.cumsum(power)))
-    levels: npt.NDArray[np.float64] = np.maximum(total[FRAME // HOP :] - total[: -(FRAME // HOP)], 0) / FRAME
+    inside = padded[per_frame // 2 :][: len(power)]
+    inside[:] = power[: len(inside)]
+    total = np.concatenate(([0.0], np.cumsum(padded)))
+    levels: npt.NDArray[np.float64] = np.maximum(total[per_frame:] - total[:-per_frame], 0) / FRAME
     return levels
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tts_prep.compiler import Compiled
 
 BLOCK, STEP = 0.4, 0.1
 """The length and the hop of gating blocks in seconds; blocks overlap by 75 %."""
@@ -32,11 +33,18 @@ The Recommendation only has coefficients for 48 kHz. The values are those of lib
 _DECAY = 0.1
 """The length of the filters' impulse response in seconds, after which it is less than 1e-8."""
 
-_TRANSFORMS = 16
-"""The number of transforms that are computed at a time."""
+_LANES = 16
+"""The number of stretches of a recording that are filtered side by side, in vector registers.
+
+A filter depends on its last value, so a single stretch is no faster than the delay of the processor's arithmetic.
+"""
 
 
-def loudness(samples: npt.NDArray[Any], sample_rate: int) -> float:
+_OFF_ZERO = 1e-30
+"""A number added to all samples. In digital silence, filters decay to denormal numbers, which are slow."""
+
+
+def loudness(samples: npt.NDArray[Any], sample_rate: int, full_scale: float = 1.0) -> float:
     """Return the integrated loudness of a mono recording in LUFS.
 
     Equivalent to ``pyloudnorm.Meter(sample_rate, filter_class="DeMan").integrated_loudness``, in which the last block
@@ -44,14 +52,15 @@ def loudness(samples: npt.NDArray[Any], sample_rate: int) -> float:
     48 kHz, 0.12 dB at 16 kHz and 0.22 dB at 8 kHz.
 
     Args:
-        samples: [n_samples] float, with full scale 1.
+        samples: [n_samples], integers or float.
         sample_rate: Hz.
+        full_scale: the sample value of full scale.
 
     Returns:
         NaN if the recording is shorter than BLOCK, for which loudness is not defined; −∞ if no block is above the
         absolute gate.
     """
-    powers = block_powers(samples, sample_rate)
+    powers = block_powers(samples, sample_rate, full_scale)
     if not len(powers):
         return math.nan
     heard = powers[powers >= _power(ABSOLUTE_GATE)]
@@ -65,48 +74,106 @@ def _power(level: float) -> float:
     return float(10 ** ((level - _OFFSET) / 10))
 
 
-def block_powers(samples: npt.NDArray[Any], sample_rate: int) -> npt.NDArray[np.float64]:
+def block_powers(samples: npt.NDArray[Any], sample_rate: int, full_scale: float = 1.0) -> npt.NDArray[np.float64]:
     """Return the mean square of each gating block after K-weighting, [n_blocks]; empty below BLOCK seconds."""
     if len(samples) < BLOCK * sample_rate:
         return np.empty(0)
     per_block = round(BLOCK / STEP)
     n_blocks = round((len(samples) / sample_rate - BLOCK) / STEP) + 1
-    edges = (np.arange(n_blocks + per_block - 1) * STEP * sample_rate + 1e-6).astype(np.int64)
-    values = k_weighted(samples, sample_rate)[: round((n_blocks - 1 + per_block) * STEP * sample_rate)]
-    steps = np.add.reduceat(np.square(values), edges, dtype=np.float64)
+    edges = (np.arange(n_blocks + per_block) * STEP * sample_rate + 1e-6).astype(np.int64)
+    edges[-1] = min(len(samples), round((n_blocks - 1 + per_block) * STEP * sample_rate))
+    steps = weighted_energies(samples, edges, sample_rate, full_scale)
     powers: npt.NDArray[np.float64] = np.convolve(steps, np.ones(per_block), "valid") / (BLOCK * sample_rate)
     return powers
 
 
-def k_weighted(samples: npt.NDArray[Any], sample_rate: int) -> npt.NDArray[np.float32]:
-    """Apply the two filters of the K-weighting, [n_samples].
+def weighted_energies(
+    samples: npt.NDArray[Any], edges: npt.NDArray[np.int64], sample_rate: int, full_scale: float = 1.0
+) -> npt.NDArray[np.float64]:
+    """Return the sum of the squared K-weighted samples from each edge to the next one, [n_edges - 1].
 
-    The filters are applied by overlap-save convolution, because numpy has no recursive filter.
+    Args:
+        edges: ascending positions, the last at most the number of samples.
     """
-    n_fft, response = _response(sample_rate)
     before = math.ceil(_DECAY * sample_rate)
-    hop = n_fft - before
-    n = max(1, math.ceil(len(samples) / hop))
-    padded = np.zeros(before + n * hop, np.float32)
-    padded[before : before + len(samples)] = samples
-    stretches = np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop]
-    filtered = np.empty((n, hop), np.float32)
-    for start in range(0, n, _TRANSFORMS):
-        rows = slice(start, start + _TRANSFORMS)
-        filtered[rows] = np.fft.irfft(np.fft.rfft(stretches[rows]) * response, n_fft)[:, before:]
-    return filtered.reshape(-1)[: len(samples)]
+    (b, a), (_, c) = k_weighting(sample_rate)
+    energies = np.empty(len(edges) - 1)
+    _sum_weighted(samples, 1 / full_scale, edges, before, _LANES, *b, *a[1:], *c[1:], energies)
+    return energies
 
 
-@lru_cache(maxsize=16)
-def _response(sample_rate: int) -> tuple[int, npt.NDArray[np.complex64]]:
-    """Return the length of transforms and the frequency response of both filters, [n_fft // 2 + 1]."""
-    n_fft = 1 << max(8, math.ceil(math.log2(6 * _DECAY * sample_rate)))
-    # A delay of one sample at each frequency.
-    delay = np.exp(-2j * np.pi * np.arange(n_fft // 2 + 1) / n_fft)
-    response = np.ones(n_fft // 2 + 1, np.complex128)
-    for b, a in k_weighting(sample_rate):
-        response *= np.polynomial.Polynomial(b)(delay) / np.polynomial.Polynomial(a)(delay)
-    return n_fft, response.astype(np.complex64)
+@Compiled
+def _sum_weighted(
+    samples: Any,
+    scale: float,
+    edges: Any,
+    before: int,
+    lanes: int,
+    b0: float,
+    b1: float,
+    b2: float,
+    a1: float,
+    a2: float,
+    c1: float,
+    c2: float,
+    energies: Any,
+) -> None:
+    """Filter samples by (b0 + b1/z + b2/z²) / (1 + a1/z + a2/z²), then (1 - 2/z + 1/z²) / (1 + c1/z + c2/z²).
+
+    Args:
+        before: the number of samples before a stretch from which on it is filtered, so that the filters settle.
+        lanes: the number of stretches; an argument, because the compiler does not vectorize a loop of known length.
+        energies: [len(edges) - 1] float64, filled with sums of squares.
+    """
+    block = 256
+    n_steps = len(energies)
+    per_lane = -(-n_steps // lanes)
+    step, stop_step = np.empty(lanes, np.int64), np.empty(lanes, np.int64)
+    first, longest = np.empty(lanes, np.int64), 0
+    for lane in range(lanes):
+        step[lane], stop_step[lane] = min(lane * per_lane, n_steps), min((lane + 1) * per_lane, n_steps)
+        first[lane] = edges[step[lane]]
+        longest = max(longest, edges[stop_step[lane]] - first[lane])
+    # The states of both filters in transposed direct form II, and the sums of squares.
+    p, q, r, s = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
+    sums = np.zeros(lanes)
+    x = np.zeros((block, lanes))
+    start = -before
+    while start < longest:
+        # Up to where a step of a lane ends.
+        stop = min(start + block, longest if start >= 0 else 0)
+        for lane in range(lanes):
+            if start >= 0 and step[lane] < stop_step[lane]:
+                stop = min(stop, edges[step[lane] + 1] - first[lane])
+        for lane in range(lanes):
+            # Zeros before and after the recording.
+            low = min(max(start, -first[lane]), stop)
+            high = max(low, min(stop, len(samples) - first[lane]))
+            for i in range(start, low):
+                x[i - start, lane] = _OFF_ZERO
+            for i in range(low, high):
+                x[i - start, lane] = samples[first[lane] + i] * scale + _OFF_ZERO
+            for i in range(high, stop):
+                x[i - start, lane] = _OFF_ZERO
+        for i in range(stop - start):
+            row = x[i]
+            for lane in range(lanes):
+                value = row[lane]
+                shelved = b0 * value + p[lane]
+                p[lane] = b1 * value - a1 * shelved + q[lane]
+                q[lane] = b2 * value - a2 * shelved
+                weighted = shelved + r[lane]
+                r[lane] = s[lane] - 2 * shelved - c1 * weighted
+                s[lane] = shelved - c2 * weighted
+                sums[lane] += weighted * weighted
+        start = stop
+        for lane in range(lanes):
+            if start == 0:
+                sums[lane] = 0
+            elif start > 0 and step[lane] < stop_step[lane] and first[lane] + start == edges[step[lane] + 1]:
+                energies[step[lane]] = sums[lane]
+                sums[lane] = 0
+                step[lane] += 1
 
 
 Coefficients = tuple[float, float, float]

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.acoustics.levels import block_sums
+
 LOWEST_DB, HIGHEST_DB = -20, 100
 """The range of the table; results are clipped to it."""
 
-_LEAST = 1e-10
+LEAST = 1e-10
 """The minimum magnitude relative to the peak."""
 
 _CURVE = np.array(
@@ -44,12 +46,17 @@ def wada_snr(samples: npt.NDArray[Any]) -> float:
     Args:
         samples: [n_samples], at any level.
     """
-    magnitudes = np.abs(samples.astype(np.float32))
-    peak = float(magnitudes.max(initial=0))
-    if peak == 0:
-        return math.nan
-    magnitudes = np.maximum(magnitudes / np.float32(peak), np.float32(_LEAST))
-    statistic = math.log(float(magnitudes.mean(dtype=np.float64))) - float(np.log(magnitudes).mean(dtype=np.float64))
+    peak = float(max(samples.max(initial=0), -float(samples.min(initial=0))))
+    return snr_of_blocks(block_sums(samples, peak, LEAST), len(samples)) if peak > 0 else math.nan
+
+
+def snr_of_blocks(sums: npt.NDArray[np.float64], n_samples: int) -> float:
+    """Return `wada_snr` from `block_sums`, whose ``least`` is LEAST of the peak.
+
+    Args:
+        n_samples: at least 1.
+    """
+    statistic = math.log(float(sums[:, 0].sum()) / n_samples) - float(sums[:, 2].sum()) / n_samples
     below = np.flatnonzero(statistic > _CURVE)
     if not len(below):
         return float(LOWEST_DB)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.levels import decibels_of_unit, edge_level, mel_levels, silences
-from tts_prep.checks.duplicates import array_digest, fingerprint, first_equal, most_similar_before, text_digest
+from tts_prep.checks.duplicates import (
+    N_BANDS,
+    N_CELLS,
+    array_digest,
+    fingerprint,
+    first_equal,
+    most_similar_before,
+    text_digest,
+)
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import count_phones
 from tts_prep.checks.stored import ARRAY, COLUMNS, PARTNERS, SEPARATION, holds_measures
-from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
+from tts_prep.checks.threads import map_in_slices
+from tts_prep.checks.transcripts import Comparison, Comparisons, TranscriptChecker, text_fits
 from tts_prep.checks.waveforms import measure_waveform
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
@@ -47,10 +55,8 @@ UNITS = {
 }
 """All measures and their units, in the order of columns."""
 
-_AT_A_TIME = 256
-"""The number of utterances that are processed at a time."""
-
-_THREADS = 4
+_AT_A_TIME = 32
+"""The number of utterances that a thread measures at a time."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,29 +94,13 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
     if use_stored and _are_stored(dataset):
         return _stored(dataset)
     n = len(dataset)
-    columns = {name: np.full(n, np.nan) for name in UNITS}
+    measuring = _Measuring(dataset)
+    rows = map_in_slices(measuring.measure, n, _AT_A_TIME)
+    columns = {name: np.array([row.numbers.get(name, np.nan) for row in rows], np.float64) for name in UNITS}
     columns["seconds"][:] = dataset.seconds
-    digests: list[bytes] = []
-    fingerprints = np.zeros((n, len(fingerprint(np.zeros((0, dataset.n_mels), np.float32)))), np.float32)
-    phones, pauses = np.zeros(n), np.zeros(n)
-    unit = decibels_of_unit(dataset.metadata.audio_settings)
-    checker = TranscriptChecker(dataset, unit)
-    compared = Comparisons.empty(n)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for start in range(0, n, _AT_A_TIME):
-            rows = slice(start, min(start + _AT_A_TIME, n))
-            part = dataset[rows]
-            phonemes = part.views("phonemes")
-            phones[rows], pauses[rows] = count_phones(phonemes, dataset)
-            comparing = pool.submit(checker.compare, part.views("mel"), phonemes, columns["seconds"][rows])
-            found = list(pool.map(partial(_measure_arrays, dataset, unit), *_arrays(part), chunksize=16))
-            for row, (numbers, digest, vector) in enumerate(found, start):
-                digests.append(digest)
-                fingerprints[row] = vector
-                for name, value in numbers.items():
-                    columns[name][row] = value
-            compared.put(rows, comparing.result())
-            columns["pitch"][rows] = mean_pitches(part)
+    fingerprints = np.array([row.fingerprint for row in rows], np.float32).reshape(n, N_BANDS * N_CELLS)
+    phones, pauses = (np.array([getattr(row, name) for row in rows], np.float64) for name in ("phones", "pauses"))
+    compared = Comparisons.of([row.comparison for row in rows])
     seconds: Any = columns["seconds"]
     columns["phones"] = phones
     columns["phone_rate"] = np.divide(phones, seconds, out=np.full(n, np.nan), where=seconds > 0)
@@ -125,7 +115,7 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
         columns["phones"][:] = columns["phone_rate"][:] = np.nan
     columns["text_fit"], separation = text_fits(compared, codes)
     columns["unspoken"] = compared.unspoken
-    audio = first_equal(digests)
+    audio = _first_copies(dataset, rows)
     columns["similarity"], similar = most_similar_before(fingerprints, seconds)
     texts = first_equal(text_digest(text, speaker) for text, speaker in zip(dataset.text, dataset.speaker, strict=True))
     texts[[row for row, text in enumerate(dataset.text) if not text]] = -1
@@ -184,21 +174,79 @@ def _speech_seconds(columns: Mapping[str, Floats]) -> Floats:
     return np.maximum(columns["seconds"] - ends, 0)
 
 
-def _arrays(part: UtteranceDataset) -> tuple[list[Any], list[Any]]:
-    return part.views("mel"), part.views("waveform") if part.has_waveform else [None] * len(part)
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """What is measured of an utterance on its own.
+
+    Attributes:
+        numbers: the measures of its waveform or mel, and its mean pitch.
+        fingerprint: of its mel.
+        phones, pauses: their numbers.
+        comparison: of its transcript with others.
+    """
+
+    numbers: Mapping[str, float]
+    fingerprint: npt.NDArray[np.float32]
+    phones: int
+    pauses: int
+    comparison: Comparison
 
 
-def _measure_arrays(
-    dataset: UtteranceDataset, unit: float | None, mel: Any, waveform: Any
-) -> tuple[dict[str, float], bytes, npt.NDArray[np.float32]]:
-    # Only a damaged store has these; all measures would be silently wrong.
-    if not np.isfinite(mel).all() or (waveform is not None and not np.isfinite(waveform).all()):
-        raise CorruptStoreError(f"{dataset.path}: an array has values that are not finite; run 'tts-prep verify'")
-    vector = fingerprint(mel)
-    if waveform is not None:
-        return measure_waveform(waveform, dataset.sample_rate), array_digest(waveform), vector
-    numbers = _measure_mel(mel, dataset, unit) if unit else {}
-    return numbers, array_digest(mel), vector
+class _Measuring:
+    """Measures utterances, reading each array once."""
+
+    def __init__(self, dataset: UtteranceDataset) -> None:
+        self._dataset = dataset
+        self._unit = decibels_of_unit(dataset.metadata.audio_settings)
+        self._checker = TranscriptChecker(dataset, self._unit)
+
+    def measure(self, positions: slice) -> list[_Row]:
+        """Measure some utterances; called from several threads."""
+        part = self._dataset[positions]
+        phonemes = part.views("phonemes")
+        phones, pauses = count_phones(phonemes, self._dataset)
+        rows = []
+        for mel, waveform, ids, seconds, pitch, n_phones, n_pauses in zip(
+            part.views("mel"),
+            part.views("waveform") if part.has_waveform else [None] * len(part),
+            phonemes,
+            part.seconds,
+            mean_pitches(part).tolist(),
+            phones.tolist(),
+            pauses.tolist(),
+            strict=True,
+        ):
+            numbers = {**self._measure_audio(mel, waveform), "pitch": pitch}
+            comparison = self._checker.compare(mel, ids, float(seconds))
+            rows.append(_Row(numbers, fingerprint(mel), n_phones, n_pauses, comparison))
+        return rows
+
+    def _measure_audio(self, mel: Any, waveform: Any) -> dict[str, float]:
+        dataset = self._dataset
+        # Only a damaged store has these; all measures would be silently wrong.
+        floats = [mel] if waveform is None or waveform.dtype == np.int16 else [mel, waveform]
+        if not all(np.isfinite(values).all() for values in floats):
+            raise CorruptStoreError(f"{dataset.path}: an array has values that are not finite; run 'tts-prep verify'")
+        if waveform is not None:
+            return measure_waveform(waveform, dataset.sample_rate)
+        return _measure_mel(mel, dataset, self._unit) if self._unit else {}
+
+
+def _first_copies(dataset: UtteranceDataset, rows: Sequence[_Row]) -> npt.NDArray[np.int64]:
+    """Return the position of the first earlier utterance with the same samples, or the same mel, or -1; [n]."""
+    name, length = ("waveform", "n_samples") if dataset.has_waveform else ("mel", "n_frames")
+    # Equal arrays have equal measures, so checksums are needed only of arrays whose measures are equal.
+    lengths: Any = dataset.columns[length]
+    keys = [
+        (n, row.fingerprint.tobytes() if name == "mel" else np.array([*row.numbers.values()]).tobytes())
+        for n, row in zip(lengths.tolist(), rows, strict=True)
+    ]
+    counts = Counter(keys)
+    positions = [position for position, key in enumerate(keys) if counts[key] > 1]
+    copies = np.full(len(rows), -1, np.int64)
+    first = first_equal(map(array_digest, dataset[positions].views(name)))
+    copies[positions] = np.where(first >= 0, np.array(positions, np.int64)[first], -1)
+    return copies
 
 
 def _measure_mel(mel: npt.NDArray[np.float32], dataset: UtteranceDataset, unit: float) -> dict[str, float]:

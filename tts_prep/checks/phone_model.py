@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.checks.alignment import SILENCE, Scores, Transcript, frame_classes
+from tts_prep.checks.threads import map_in_slices
+from tts_prep.compiler import Compiled
 
 FRAME_SECONDS = 0.023
 """The approximate duration of a frame of the model, to which mel frames are averaged."""
@@ -32,7 +36,8 @@ _PRIOR = 20.0
 _FLOOR = 1e-3
 """The share of the mean variance that is added to each variance."""
 
-_BATCH = 64
+_AT_A_TIME = 50
+"""The number of recordings that a thread aligns at a time."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -51,22 +56,34 @@ def features(mel: Floats, decibels: float, per_frame: int) -> tuple[Floats, npt.
     Returns:
         [n_frames // per_frame, 2 * min(N_COEFFICIENTS, n_mels)] float32, and booleans.
     """
-    n, n_mels = len(mel) // per_frame, mel.shape[1]
-    levels = mel[: n * per_frame].astype(np.float32) * np.float32(decibels)
+    n, basis = len(mel) // per_frame, _cosines(mel.shape[1])
+    mel = mel[: n * per_frame]
+    loudest = float(mel.max(initial=-np.inf))
     # Values that are not finite are damage, which others report.
-    if not n or not np.isfinite(levels.max()):
-        return np.zeros((0, 2 * min(N_COEFFICIENTS, n_mels)), np.float32), np.zeros(0, np.bool_)
-    levels = np.maximum(levels, levels.max() - np.float32(_RANGE_DB))
-    levels = levels.reshape(n, per_frame, n_mels).mean(axis=1)
-    loudest = levels.max(axis=1)
-    speech = loudest > loudest.max() - _SPEECH_DB
-    bins = np.arange(n_mels) + 0.5
-    basis = np.cos(np.pi / n_mels * np.outer(bins, np.arange(min(N_COEFFICIENTS, n_mels)))) * np.sqrt(2 / n_mels)
-    cepstrum = levels @ basis.astype(np.float32)
+    if not np.isfinite(loudest):
+        return np.zeros((0, 2 * basis.shape[1]), np.float32), np.zeros(0, np.bool_)
+    least = np.float32(loudest - _RANGE_DB / decibels)
+    # A sum over an axis as short as per_frame takes several times as long.
+    pooled = np.maximum(mel[::per_frame], least)
+    for offset in range(1, per_frame):
+        pooled += np.maximum(mel[offset::per_frame], least)
+    pooled *= np.float32(decibels / per_frame)
+    levels = pooled.max(axis=1)
+    speech = levels > levels.max() - _SPEECH_DB
+    cepstrum = pooled @ basis
     cepstrum -= cepstrum[speech].mean(axis=0)
     slopes = np.zeros_like(cepstrum)
     slopes[1:-1] = (cepstrum[2:] - cepstrum[:-2]) / 2
     return np.concatenate([cepstrum, slopes], axis=1), speech
+
+
+@lru_cache(maxsize=4)
+def _cosines(n_mels: int) -> Floats:
+    """Return the basis of the cepstral coefficients, [n_mels, min(N_COEFFICIENTS, n_mels)]."""
+    bins = np.arange(n_mels) + 0.5
+    basis = np.cos(np.pi / n_mels * np.outer(bins, np.arange(min(N_COEFFICIENTS, n_mels)))) * np.sqrt(2 / n_mels)
+    floats: Floats = basis.astype(np.float32)
+    return floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,26 +118,29 @@ def fit(
         transcripts: one per recording.
         n_classes: the number of classes, including silence.
     """
-    labels = [_equal_shares(*pair) for pair in zip(speech, transcripts, strict=True)]
-    model = _estimate(np.concatenate(frames), np.concatenate(labels), n_classes)
-    order = np.argsort([len(features_) for features_ in frames], kind="stable")
+    classes = [_equal_shares(*pair) for pair in zip(speech, transcripts, strict=True)]
+    products = np.array([rows.T @ rows for rows in frames], np.float64)
+    trusted = np.arange(len(frames))
     for number in range(_ROUNDS):
-        means = np.zeros(len(frames))
-        for start in range(0, len(order), _BATCH):
-            rows = order[start : start + _BATCH].tolist()
-            scores = [model.scores(frames[row]) for row in rows]
-            aligned = frame_classes(scores, [transcripts[row] for row in rows])
-            for row, row_scores, classes in zip(rows, scores, aligned, strict=True):
-                labels[row] = classes
-                means[row] = row_scores[np.arange(len(classes)), classes].mean()
-        trusted = np.argsort(-means, kind="stable")
+        model = _estimate(frames, classes, products, trusted, n_classes)
+        aligned = map_in_slices(partial(_align_slice, model, frames, transcripts), len(frames), _AT_A_TIME)
+        classes = [of_row for of_row, _ in aligned]
+        trusted = np.argsort([-mean for _, mean in aligned], kind="stable")
         if number >= _TRUSTED_FROM:
             trusted = trusted[: int(np.ceil(_TRUSTED * len(trusted)))]
-        kept = trusted.tolist()
-        model = _estimate(
-            np.concatenate([frames[row] for row in kept]), np.concatenate([labels[row] for row in kept]), n_classes
-        )
-    return model
+    return _estimate(frames, classes, products, trusted, n_classes)
+
+
+def _align_slice(
+    model: PhoneModel, frames: Sequence[Floats], transcripts: Sequence[Transcript], rows: slice
+) -> list[tuple[npt.NDArray[np.int64], float]]:
+    """Return the classes of the frames of each recording, [n_frames], and the mean of their scores."""
+    aligned = []
+    for frames_of_row, transcript in zip(frames[rows], transcripts[rows], strict=True):
+        scores = model.scores(frames_of_row)
+        classes = frame_classes(scores, transcript)
+        aligned.append((classes, float(scores[np.arange(len(scores)), classes].mean())))
+    return aligned
 
 
 def _equal_shares(speech: npt.NDArray[np.bool_], transcript: Transcript) -> npt.NDArray[np.int64]:
@@ -131,14 +151,39 @@ def _equal_shares(speech: npt.NDArray[np.bool_], transcript: Transcript) -> npt.
     return classes
 
 
-def _estimate(frames: Floats, classes: npt.NDArray[np.int64], n_classes: int) -> PhoneModel:
-    counts = np.bincount(classes, minlength=n_classes)
-    sums = np.stack([np.bincount(classes, weights=values, minlength=n_classes) for values in frames.T], axis=1)
-    means = (sums + _PRIOR * frames.mean(axis=0)) / (counts + _PRIOR)[:, None]
-    residuals = frames - means[classes].astype(np.float32)
-    covariance = (residuals.T @ residuals).astype(np.float64) / len(frames)
-    size = len(covariance)
+def _estimate(
+    frames: Sequence[Floats],
+    classes: Sequence[npt.NDArray[np.int64]],
+    products: npt.NDArray[np.float64],
+    rows: npt.NDArray[np.int64],
+    n_classes: int,
+) -> PhoneModel:
+    """Estimate the model from some of the recordings.
+
+    Args:
+        classes: the classes of the frames of each recording.
+        products: [n, n_features, n_features] the sum of the outer products of the frames of each recording.
+        rows: the recordings to use.
+    """
+    size = frames[0].shape[1]
+    sums, counts = np.zeros((n_classes, size)), np.zeros(n_classes)
+    for row in rows.tolist():
+        _add_by_class(frames[row], classes[row], sums, counts)
+    n = counts.sum()
+    means = (sums + _PRIOR * sums.sum(axis=0) / n) / (counts + _PRIOR)[:, None]
+    # The mean of (x - m)(x - m)' over all frames, where m is the mean of the frame's class.
+    cross = sums.T @ means
+    covariance = (products[rows].sum(axis=0) - cross - cross.T + (means.T * counts) @ means) / n
     covariance += _FLOOR * np.trace(covariance) / size * np.eye(size)
     weights = np.linalg.solve(covariance, means.T)
     offsets = -0.5 * np.einsum("cf,fc->c", means, weights)
     return PhoneModel(weights.astype(np.float32), offsets.astype(np.float32))
+
+
+@Compiled
+def _add_by_class(frames: Any, classes: Any, sums: Any, counts: Any) -> None:
+    """Add frames, [n, n_features], to the sums of their classes, [n_classes, n_features], and to their counts."""
+    for i in range(len(frames)):
+        counts[classes[i]] += 1
+        for j in range(frames.shape[1]):
+            sums[classes[i], j] += frames[i, j]

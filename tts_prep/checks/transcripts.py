@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.alignment import SILENCE, Scores, Transcript, align
+from tts_prep.checks.alignment import SILENCE, Transcript, align
 from tts_prep.checks.phone_model import FRAME_SECONDS, MAX_CLASSES, PhoneModel, features, fit
 from tts_prep.checks.phones import PHONE, count_phones, phone_classes
 from tts_prep.loader import UtteranceDataset
@@ -26,7 +28,6 @@ N_OTHERS = 4
 """The number of transcripts of other utterances with which a recording is compared."""
 
 _CANDIDATES = 16
-_BATCH = 32
 _AT_A_TIME = 128
 _SEED = 0
 
@@ -61,14 +62,21 @@ class Comparisons:
     unspoken: Floats
 
     @classmethod
-    def empty(cls, n: int) -> Comparisons:
-        """Return empty comparisons of n utterances."""
-        return cls(*(np.full(n, np.nan) for _ in range(4)))
+    def of(cls, comparisons: Sequence[Comparison]) -> Comparisons:
+        """Return the comparisons of utterances as arrays."""
+        return cls(*np.array(comparisons, np.float64).reshape(-1, len(Comparison._fields)).T)
 
-    def put(self, rows: slice, part: Comparisons) -> None:
-        """Set the values of a slice of utterances."""
-        for name, values in vars(self).items():
-            values[rows] = getattr(part, name)
+
+class Comparison(NamedTuple):
+    """The comparison of one transcript, see `Comparisons`."""
+
+    advantage: float
+    variance: float
+    n_frames: float
+    unspoken: float
+
+
+_NOT_COMPARED = Comparison(math.nan, math.nan, math.nan, math.nan)
 
 
 def text_fits(compared: Comparisons, speakers: npt.NDArray[np.int64]) -> tuple[Floats, float]:
@@ -175,60 +183,32 @@ class TranscriptChecker:
         others = (self._pool[place] for place in ordered)
         return [other for other in others if not np.array_equal(other.classes, transcript.classes)][:N_OTHERS]
 
-    def compare(
-        self, mels: Sequence[npt.NDArray[np.float32]], phonemes: Sequence[npt.NDArray[np.int32]], seconds: Floats
-    ) -> Comparisons:
-        """Compare recordings with their transcripts and those of other utterances.
+    def compare(self, mel: npt.NDArray[np.float32], ids: npt.NDArray[np.int32], seconds: float) -> Comparison:
+        """Compare a recording with its transcript and those of other utterances.
 
         Args:
-            mels, phonemes: one array each per utterance; ids must be in the vocabulary.
-            seconds: [n] durations.
+            mel: [n_frames, n_mels].
+            ids: [n_phonemes], in the vocabulary.
+            seconds: the duration.
         """
-        found = Comparisons.empty(len(mels))
-        if self._model is None:
-            return found
-        # Batches of similar durations have little padding.
-        order = np.argsort(seconds, kind="stable")
-        order = order[seconds[order] <= MAX_SECONDS]
-        for start in range(0, len(order), _BATCH):
-            self._compare(mels, phonemes, order[start : start + _BATCH], found)
-        return found
-
-    def _compare(
-        self,
-        mels: Sequence[npt.NDArray[np.float32]],
-        phonemes: Sequence[npt.NDArray[np.int32]],
-        positions: npt.NDArray[np.int64],
-        found: Comparisons,
-    ) -> None:
-        assert self._model is not None
-        rows: list[int] = []
-        n_speech: list[int] = []
-        contrasts: list[float] = []
-        scores: list[Scores] = []
-        transcripts: list[Transcript] = []
-        for row in positions.tolist():
-            transcript = self._transcript(phonemes[row])
-            others = self._others(transcript)
-            frames, speech = features(mels[row], self._decibels, self._per_frame)
-            if transcript.n_phones >= _LEAST_PHONES and len(others) == N_OTHERS and len(frames):
-                rows.append(row)
-                n_speech.append(int(speech.sum()))
-                of_frames = self._model.scores(frames)
-                # Noise brings the classes closer together, and all advantages with them.
-                contrasts.append(float(of_frames[speech].std(axis=1).mean()))
-                scores += [of_frames] * (1 + N_OTHERS)
-                transcripts += [transcript, *others]
-        if not rows:
-            return
-        aligned = align(scores, transcripts)
-        totals = aligned.totals.reshape(len(rows), 1 + N_OTHERS) / np.maximum(contrasts, 1e-3)[:, None]
-        own, others_totals = totals[:, 0], totals[:, 1:]
-        # Skip recordings that are too short for another transcript.
-        usable = np.isfinite(others_totals).all(axis=1)
-        at, n_frames = np.array(rows)[usable], np.array(n_speech, np.float64)[usable]
-        found.advantages[at] = (own[usable] - others_totals[usable].mean(axis=1)) / n_frames
-        found.variances[at] = others_totals[usable].var(axis=1, ddof=1) / n_frames
-        found.n_frames[at] = n_frames
-        found.advantages[np.array(rows)[np.isneginf(own)]] = -np.inf
-        found.unspoken[rows] = aligned.left_out[:: 1 + N_OTHERS]
+        if self._model is None or seconds > MAX_SECONDS:
+            return _NOT_COMPARED
+        transcript = self._transcript(ids)
+        if transcript.n_phones < _LEAST_PHONES:
+            return _NOT_COMPARED
+        others = self._others(transcript)
+        frames, speech = features(mel, self._decibels, self._per_frame)
+        if len(others) < N_OTHERS or not len(frames):
+            return _NOT_COMPARED
+        scores = self._model.scores(frames)
+        aligned = align(scores, [transcript, *others])
+        # Noise brings the classes closer together, and all advantages with them.
+        totals = aligned.totals / max(float(scores[speech].std(axis=1).mean()), 1e-3)
+        own, of_others, unspoken = float(totals[0]), totals[1:], float(aligned.left_out[0])
+        n_frames = float(speech.sum())
+        # A recording can be too short for another transcript.
+        usable = bool(np.isfinite(of_others).all())
+        if not usable:
+            return _NOT_COMPARED._replace(advantage=-math.inf if math.isinf(own) else math.nan, unspoken=unspoken)
+        advantage = (own - float(of_others.mean())) / n_frames
+        return Comparison(advantage, float(of_others.var(ddof=1)) / n_frames, n_frames, unspoken)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import HOP, decibels, edge_level, frame_levels, silences
+from tts_prep.acoustics.levels import HOP, block_sums, decibels, edge_level, levels_of_blocks, silences
 from tts_prep.acoustics.loudness import loudness
-from tts_prep.acoustics.noise import wada_snr
+from tts_prep.acoustics.noise import LEAST, snr_of_blocks
 
 CLIP_RUN = 3
 """The minimum run of samples at the highest or lowest value that is a flat peak."""
@@ -20,6 +22,9 @@ CLIP_LEAST = 0.05
 
 _TRANSFORM = 1024
 """The length of the transform of `bandwidth` in samples."""
+
+_FRAMES = 24
+"""The number of frames that are transformed at a time; memory for more is not reused, but taken from the system."""
 
 BANDWIDTH_DB = 70.0
 """The level relative to the strongest frequency at which the spectrum ends."""
@@ -35,70 +40,76 @@ def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, f
         samples: [n_samples] int16, or float from -1 to 1.
         sample_rate: the sample rate in Hz.
     """
-    values = samples.astype(np.float32)
-    if samples.dtype == np.int16:
-        values *= np.float32(1 / 32768)
-    seconds = len(values) / sample_rate
-    levels = frame_levels(values)
-    silence = silences(levels, HOP / sample_rate, seconds)
-    peak = float(np.abs(values).max(initial=0))
+    full_scale = 32768.0 if samples.dtype == np.int16 else 1.0
+    n = len(samples)
+    highest, lowest = float(samples.max(initial=0)), float(samples.min(initial=0))
+    peak = max(highest, -lowest) / full_scale
+    sums = block_sums(samples, full_scale, LEAST * peak)
+    levels = levels_of_blocks(sums[:, 1], n)
+    silence = silences(levels, HOP / sample_rate, n / sample_rate)
     edge = max(1, round(_EDGE * sample_rate))
     return {
-        "loudness": loudness(values, sample_rate),
-        "snr": wada_snr(values),
+        "loudness": loudness(samples, sample_rate, full_scale),
+        "snr": snr_of_blocks(sums, n) if peak else math.nan,
         "peak": decibels(peak**2),
-        "clipped_samples": float(clipped_samples(values)),
+        "clipped_samples": float(clipped_samples(samples, full_scale)),
         "silence_start": silence.start,
         "silence_end": silence.end,
         "silence_inside": silence.inside,
-        "digital_silence": digital_silence(values) / sample_rate,
-        "level_start": edge_level(_power(values[:edge]), levels),
-        "level_end": edge_level(_power(values[-edge:]), levels),
-        "bandwidth": bandwidth(values, sample_rate),
+        "digital_silence": digital_silence(samples) / sample_rate,
+        "level_start": edge_level(_power(samples[:edge], full_scale), levels),
+        "level_end": edge_level(_power(samples[-edge:], full_scale), levels),
+        "bandwidth": bandwidth(samples, sample_rate),
     }
 
 
-def _power(values: npt.NDArray[np.float32]) -> float:
+def _power(samples: npt.NDArray[Any], full_scale: float) -> float:
+    values = samples.astype(np.float32) / np.float32(full_scale)
     return float(np.dot(values, values)) / max(1, len(values))
 
 
-def clipped_samples(values: npt.NDArray[np.float32]) -> int:
+def clipped_samples(samples: npt.NDArray[Any], full_scale: float = 1.0) -> int:
     """Return the number of samples in runs of at least CLIP_RUN at the highest or the lowest value.
 
     Flat peaks are detected at any level, because a recording may have been scaled after clipping.
     """
-    if not len(values):
+    if not len(samples):
         return 0
     count = 0
-    for peak in (values.max(), values.min()):
-        if abs(float(peak)) < CLIP_LEAST:
+    for peak in (samples.max(), samples.min()):
+        if abs(float(peak)) < CLIP_LEAST * full_scale:
             continue
-        runs = _run_lengths(values == peak)
+        runs = _run_lengths(np.flatnonzero(samples == peak))
         count += int(runs[runs >= CLIP_RUN].sum())
     return count
 
 
-def digital_silence(values: npt.NDArray[np.float32]) -> int:
+def digital_silence(samples: npt.NDArray[Any]) -> int:
     """Return the length of the longest run of zeros between other values, in samples."""
-    sound = values != 0
-    if not sound.any():
-        return 0
-    inside = sound[int(sound.argmax()) : len(sound) - int(sound[::-1].argmax())]
-    return int(_run_lengths(~inside).max(initial=0))
+    silent = np.flatnonzero(samples == 0)
+    # Position minus number is constant in a run. Zeros at both ends are not inside.
+    before = silent - np.arange(len(silent))
+    inside = silent[(before > 0) & (before < len(samples) - len(silent))]
+    return int(_run_lengths(inside).max(initial=0))
 
 
-def bandwidth(values: npt.NDArray[np.float32], sample_rate: int) -> float:
+def bandwidth(samples: npt.NDArray[Any], sample_rate: int) -> float:
     """Return the highest frequency with energy in Hz; NaN for silence and recordings shorter than one transform.
 
     The power spectra of adjacent Hann-windowed frames of 1,024 samples are averaged over the recording. The result is
     the highest frequency within BANDWIDTH_DB of the strongest one.
     """
-    n = len(values) // _TRANSFORM
+    n = len(samples) // _TRANSFORM
     if not n:
         return math.nan
-    frames = values[: n * _TRANSFORM].reshape(n, _TRANSFORM) * _HANN
-    spectrum = np.fft.rfft(frames, axis=1)
-    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=0, dtype=np.float64)
+    frames = samples[: n * _TRANSFORM].reshape(n, _TRANSFORM)
+    power = np.zeros(_TRANSFORM + 2)
+    for start in range(0, n, _FRAMES):
+        windowed = frames[start : start + _FRAMES].astype(np.float32)
+        windowed *= _HANN
+        parts = _rfft()(windowed, axis=1).view(np.float32)
+        power += np.einsum("ij,ij->j", parts, parts)
+    power = power.reshape(-1, 2).sum(axis=1)
     strongest = float(power.max())
     if strongest <= 0:
         return math.nan
@@ -106,12 +117,24 @@ def bandwidth(values: npt.NDArray[np.float32], sample_rate: int) -> float:
     return highest * sample_rate / _TRANSFORM
 
 
+@lru_cache(maxsize=1)
+def _rfft() -> Callable[..., Any]:
+    """Return scipy's transform, which takes a fifth of the time of numpy's, or numpy's without scipy."""
+    transform: Callable[..., Any]
+    try:
+        from scipy.fft import rfft
+    except ImportError:
+        transform = np.fft.rfft
+    else:
+        transform = rfft
+    return transform
+
+
 _HANN = np.hanning(_TRANSFORM + 1)[:-1].astype(np.float32)
 
 
-def _run_lengths(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Return the lengths of the runs of true values."""
-    at = np.flatnonzero(mask)
-    ends = np.flatnonzero(np.diff(at) != 1)
-    lengths: npt.NDArray[np.int64] = np.diff(np.concatenate(([-1], ends, [len(at) - 1])))
+def _run_lengths(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the lengths of the runs of successive numbers in ascending positions."""
+    ends = np.flatnonzero(np.diff(positions) != 1)
+    lengths: npt.NDArray[np.int64] = np.diff(np.concatenate(([-1], ends, [len(positions) - 1])))
     return lengths

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tts_prep.cli.extras import warn_without_compiler
 from tts_prep.cli.options import PATH
 from tts_prep.cli.verbosity import quiet_option, say
 
@@ -62,6 +63,7 @@ def check(
     from tts_prep.loader import UtteranceDataset
 
     limits = with_limits(dict(_limit(text) for text in thresholds))
+    warn_without_compiler()
     suspects = find_suspects(measure(UtteranceDataset(store)), limits)
     if csv_file is not None:
         write_csv(suspects, csv_file)

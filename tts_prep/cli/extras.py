@@ -1,9 +1,13 @@
-"""The extras of tts-prep by library, for error messages about missing libraries."""
+"""The extras of tts-prep by library, for messages about missing libraries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+import click
+
+from tts_prep.cli.verbosity import is_quiet
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -27,6 +31,17 @@ EXTRAS: Final[Mapping[str, str]] = {
     "yaml": "yaml",
 }
 """The extra that installs each library, by the library's import name."""
+
+
+def warn_without_compiler() -> None:
+    """Print on stderr that measuring takes long, if numba cannot be imported, unless ``--quiet`` is set."""
+    from tts_prep.compiler import is_available
+
+    if not is_quiet() and not is_available():
+        click.echo(
+            "numba is not installed, and measuring takes about 100 times as long: pip install 'tts-prep[prepare]'",
+            err=True,
+        )
 
 
 def missing_library(name: str | None) -> str | None:

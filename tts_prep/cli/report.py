@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tts_prep.cli.extras import warn_without_compiler
 from tts_prep.cli.options import PATH, Integer
 from tts_prep.cli.verbosity import quiet_option, say
 
@@ -75,6 +76,7 @@ def report(
         raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
     if other is not None and csv_file is not None:
         raise ConfigurationError("--csv is of one store; give one")
+    warn_without_compiler()
     summary = summarise(store, gallery=gallery, seed=seed)
     n = len(summary.dataset)
     if other is not None:

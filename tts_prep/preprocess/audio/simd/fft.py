@@ -20,7 +20,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.preprocess.audio.simd.lanes import LANES, jit, load, store
+from tts_prep.compiler import jit
+from tts_prep.preprocess.audio.simd.lanes import LANES, load, store
 
 Array = npt.NDArray[Any]
 

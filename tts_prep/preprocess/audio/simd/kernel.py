@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.compiler import jit
 from tts_prep.preprocess.audio.simd.fft import convolve, transform
 from tts_prep.preprocess.audio.simd.lanes import (
     LANES,
     at_least,
     empty_aligned,
-    jit,
     load,
     load_windowed_frames,
     narrow,

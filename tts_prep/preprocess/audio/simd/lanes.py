@@ -20,9 +20,11 @@ import llvmlite.binding
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, models, overload, register_model
+
+from tts_prep.compiler import jit
 
 # With 512-bit registers, 16 lanes are two registers of float64 or one of float32. With 256 bits, sixteen registers hold
 # the eight values of a radix-4 butterfly with 8 lanes, but not with 16.
@@ -35,16 +37,6 @@ LANES: Final = 16 if _HAS_512_BITS else 8
 
 # Fused multiply-add is allowed; reordering of sums is not, and no assumptions are made about NaN.
 _FLAGS = ("contract", "nsz", "arcp")
-
-
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function to machine code on its first call, or load it from the compiler's cache."""
-    try:
-        compiled: Callable[..., Any] = njit(cache=True, nogil=True, boundscheck=False)(function)
-    except RuntimeError:
-        # No cache folder is writable, so each process compiles for itself.
-        compiled = njit(nogil=True, boundscheck=False)(function)
-    return compiled
 
 
 _ALIGNMENT = 64
