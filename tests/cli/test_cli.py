@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
+import pty
 import re
+import select
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import click
@@ -268,6 +273,29 @@ def test_a_terminal_gets_a_bar_with_the_total_from_the_first_moment() -> None:
         assert "655/1310" in stream.getvalue()
         assert "1 h 11 min of audio" in stream.getvalue()
         assert "2 failed" in stream.getvalue()
+
+
+def test_the_bar_and_its_text_fit_a_terminal_of_80_columns() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+
+    def line_with(text: str) -> str:
+        shown = b""
+        while text not in (lines := shown.decode(errors="ignore")):
+            assert select.select([ours], [], [], 10)[0], lines
+            shown += os.read(ours, 10_000)
+        return lines.split("\r")[-1]
+
+    with open(theirs, "w", encoding="utf-8") as stream, make_progress(stream) as show:
+        show(Progress(0, 13_100, 0.0, 0, 0.0))
+        starting = line_with("starting; the first run compiles the mel kernel]")
+        show(Progress(6_550, 13_100, 43_000.0, 0, 0.0))
+        running = line_with("11 h 56 min of audio, 0 × real time]")
+        show(Progress(6_562, 13_100, 43_000.0, 12, 0.0))
+        line_with("12 failed, 11 h 56 min of audio")
+    os.close(ours)
+    assert max(len(starting), len(running)) < 80
+    assert "|█" in running
 
 
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,24 +17,27 @@ from tts_prep.quantities import duration_text
 _PLAIN_INTERVAL = 10.0
 """Seconds between lines if the output is not a terminal."""
 
+_BAR_FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+"""tqdm's default format without the rate, for which 80 columns have no space."""
+
 
 @contextmanager
 def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
     """Yield a callback that shows the progress of a run on a stream."""
     started = time.monotonic()
-    with _counter(stream, "utterances", "utt") as count:
+    with _counter(stream, "utterances") as count:
         yield lambda progress: count(progress.done, progress.total, _text(progress, started))
 
 
 @contextmanager
 def make_shard_progress(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
     """Yield a callback that shows on a stream how many shards of all are done."""
-    with _counter(stream, "shards", "shard") as count:
+    with _counter(stream, "shards") as count:
         yield lambda done, total: count(done, total, "")
 
 
 @contextmanager
-def _counter(stream: TextIO, noun: str, unit: str) -> Iterator[Callable[[int, int, str], None]]:
+def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], None]]:
     """Yield a callback that shows a count, its total and a text."""
     if is_quiet():
         yield lambda *_: interruption.check()
@@ -61,7 +64,9 @@ def _counter(stream: TextIO, noun: str, unit: str) -> Iterator[Callable[[int, in
             if bar is None:
                 # Created when the total is known.
                 bar = stack.enter_context(
-                    tqdm(total=total, file=stream, unit=unit, dynamic_ncols=True, leave=False, smoothing=0.1)
+                    tqdm(
+                        total=total, file=stream, dynamic_ncols=True, leave=False, smoothing=0.1, bar_format=_BAR_FORMAT
+                    )
                 )
             bar.set_postfix_str(text, refresh=False)
             bar.update(done - bar.n)
@@ -72,7 +77,8 @@ def _counter(stream: TextIO, noun: str, unit: str) -> Iterator[Callable[[int, in
 
 def _text(progress: Progress, started: float) -> str:
     if not progress.done:
-        return "starting; the first run of an installation compiles the mel kernel"
+        return "starting; the first run compiles the mel kernel"
     speed = progress.made_seconds / max(1e-9, time.monotonic() - started - progress.compiling)
-    failed = f", {progress.failures:,} failed" if progress.failures else ""
-    return f"{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time{failed}"
+    # First, because a narrow terminal cuts the end of the line.
+    failed = f"{progress.failures:,} failed, " if progress.failures else ""
+    return f"{failed}{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time"
