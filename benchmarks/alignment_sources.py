@@ -1,4 +1,4 @@
-"""Run four systems' own code on TextGrids, and write the phones and durations that it gives as JSON.
+"""Run five systems' own code on TextGrids, and write the phones and durations that it gives as JSON.
 
 benchmarks/compare_alignments.py calls this file with another Python, since PaddleSpeech needs praatio before 6 and a
 librosa before 0.10. It reads a list of cases from standard input, and imports nothing of tts-prep.
@@ -6,6 +6,7 @@ librosa before 0.10. It reads a list of cases from standard input, and imports n
 What runs of each source, in a folder named after its repository:
 
 - ming024/FastSpeech2: ``Preprocessor.get_alignment``
+- SpeechBrain: ``get_alignment`` and ``get_last_phoneme_info`` of its recipe for LJ Speech
 - PaddleSpeech: ``readtg``, ``merge_silence``, ``process_sentence`` with its cut of silences and its correction of sums;
   the mel, pitch and energy that it asks for are zeros of the right length
 - ESPnet: ``get_phoneme_durations`` of pyscripts/utils/mfa_format.py, on MFA's JSON with the intervals of the TextGrid
@@ -86,6 +87,22 @@ class FastSpeech2:
         tier = tgt.io.read_textgrid(case["path"]).get_tier_by_name("phones")
         phones, frames, start, end = self.preprocessor.get_alignment(tier)
         return {"phones": phones, "frames": frames, "kept": [int(case["rate"] * start), int(case["rate"] * end)]}
+
+
+class SpeechBrain:
+    """SpeechBrain."""
+
+    def __init__(self, root: Path) -> None:
+        path = root / "recipes/LJSpeech/ljspeech_prepare.py"
+        self.code = taken(path, "get_alignment", "get_last_phoneme_info")
+
+    def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
+        rate = case["rate"]
+        grid = tgt.io.read_textgrid(case["path"], include_empty_intervals=True)
+        words, tier = (grid.get_tier_by_name(name) for name in ("words", "phones"))
+        flags = self.code.get_last_phoneme_info(words, tier)
+        phones, frames, start, end, _flags = self.code.get_alignment(tier, rate, case["hop"], flags)
+        return {"phones": phones, "frames": frames, "kept": [int(rate * start), int(rate * end)]}
 
 
 class PaddleSpeech:
@@ -201,6 +218,7 @@ def main() -> None:
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder:
         systems = {
             "ming024": FastSpeech2(root / "FastSpeech2"),
+            "speechbrain": SpeechBrain(root / "speechbrain"),
             "paddlespeech": PaddleSpeech(root / "PaddleSpeech", cut=True),
             "paddlespeech-kept": PaddleSpeech(root / "PaddleSpeech", cut=False),
             "espnet": ESPnet(root / "espnet"),

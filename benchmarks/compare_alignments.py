@@ -1,4 +1,4 @@
-r"""Compare alignments with four systems' own code, on TextGrids as they are and on random ones; print markdown tables.
+r"""Compare alignments with five systems' own code, on TextGrids as they are and on random ones; print markdown tables.
 
     python -m venv OLD
     OLD/bin/pip install 'numpy<2' 'librosa<0.10' 'praatio<6' 'scipy<1.12' 'matplotlib<3.9' 'setuptools<81' GPUtil \
@@ -6,11 +6,12 @@ r"""Compare alignments with four systems' own code, on TextGrids as they are and
       tqdm unidecode yacs
     python benchmarks/compare_alignments.py --sources CHECKOUTS --python OLD/bin/python --textgrids FOLDER
 
-CHECKOUTS has checkouts of FastSpeech2 (ming024), PaddleSpeech, SpeeChain and espnet; none of them is changed, and
-benchmarks/alignment_sources.py says what of them runs. FOLDER has TextGrids: those with tiers ``words`` and ``phones``
-are compared as they are; of others, each tier is copied as both, with the letters of its labels. The random files have
-boundaries in full precision, at multiples of 10 ms, or at half frames, and pauses as MFA 1 writes them (``sil`` at the
-ends, ``sp`` inside) or as MFA 2 does (intervals without labels). ESPnet reads MFA's JSON, which MFA 1 does not write.
+CHECKOUTS has checkouts of FastSpeech2 (ming024), speechbrain, PaddleSpeech, SpeeChain and espnet; none of them is
+changed, and benchmarks/alignment_sources.py says what of them runs. FOLDER has TextGrids: those with tiers ``words``
+and ``phones`` are compared as they are; of others, each tier is copied as both, with the letters of its labels. The
+random files have boundaries in full precision, at multiples of 10 ms, or at half frames, and pauses as MFA 1 writes
+them (``sil`` at the ends, ``sp`` inside) or as MFA 2 does (intervals without labels). ESPnet reads MFA's JSON, which
+MFA 1 does not write.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ from tts_prep.preprocess.features.alignments.alignment import Alignment, Alignme
 from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
 
 SETTINGS: Final = ((22_050, 256), (24_000, 300))
+MING024: Final = AlignmentConfig("ming024", surplus="cut", phonemes="alignment", silences="cut")
 SYSTEMS: Final = {
-    "ming024": AlignmentConfig("ming024", surplus="cut", phonemes="alignment", silences="cut"),
+    "ming024": MING024,
+    "speechbrain": MING024,
     "paddlespeech": AlignmentConfig("paddlespeech", phonemes="alignment", silences="cut"),
     "paddlespeech-kept": AlignmentConfig("paddlespeech", phonemes="alignment"),
     "espnet": AlignmentConfig("espnet", phonemes="alignment"),
     "speechain": AlignmentConfig("speechain", phonemes="alignment", silences="cut"),
 }
-PAUSES: Final = {"", "sil", "sp", "spl", "<space>"}
+PAUSES: Final = {"", "sil", "sp", "spl", "spn", "<space>"}
 """The names of pauses, which differ between systems and can be set here; they are compared as one."""
 
 COLUMNS: Final = ("readings", "refused", "phones", "other phones", "other samples", "other durations", "sum corrected")
@@ -170,10 +173,10 @@ def main() -> None:
         rows: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         shown: dict[str, list[str]] = collections.defaultdict(list)
         for case, result in zip(cases, results, strict=True):
-            for name, config in SYSTEMS.items():
+            for name in SYSTEMS:
                 if name == "espnet" and case.kind.startswith("MFA 1"):
                     continue
-                compare(case, config, result[name], rows[name], shown[name])
+                compare(case, name, result[name], rows[name], shown[name])
     print("| rounding | " + " | ".join(COLUMNS) + " |\n| --- |" + " --- |" * len(COLUMNS))
     for name, counts in rows.items():
         print(f"| `{name}` | " + " | ".join(f"{counts[column]:,}" for column in COLUMNS) + " |")
@@ -182,14 +185,12 @@ def main() -> None:
             print(f"{name}: {line}")
 
 
-def compare(
-    case: Case, config: AlignmentConfig, theirs: dict[str, Any], counts: collections.Counter[str], shown: list[str]
-) -> None:
+def compare(case: Case, name: str, theirs: dict[str, Any], counts: collections.Counter[str], shown: list[str]) -> None:
     """Count the differences of one case."""
     counts["readings"] += 1
     where = f"{case.path.name} {case.rate}/{case.hop} ({case.kind}, {case.n_samples} samples)"
     try:
-        mine = ours(case, config)
+        mine = ours(case, SYSTEMS[name])
     except AlignmentError as error:
         mine = {"error": str(error)}
     for side, found in (("there", theirs), ("here", mine)):
@@ -199,8 +200,10 @@ def compare(
     if "error" in theirs or "error" in mine:
         return
     # ming024's reader of TextGrids leaves out intervals without labels.
-    left_out = {""} if config.rounding == "ming024" else set()
+    left_out = {""} if name == "ming024" else set()
     phones, frames = without(mine["phones"], mine["frames"], left_out)
+    if name == "speechbrain":
+        phones = [phone.rstrip("012") for phone in phones]  # it leaves stress out
     expected, expected_frames = without(theirs["phones"], theirs["frames"], set())
     counts["phones"] += len(phones)
     counts["other samples"] += mine["kept"] != theirs["kept"]
