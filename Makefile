@@ -44,14 +44,14 @@ docs: $(INSTALLED)
 install-optional: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,optional]'
 
-# The versions that the demo was last run with, for all systems and versions of Python; needs uv.
+# Update the pinned versions of the demo for all systems and versions of Python; needs uv.
 lock:
 	sed '/^[^#]/,$$d' requirements/demo.txt > requirements/demo.new
 	uv pip compile pyproject.toml --extra prepare --universal --python-version 3.10 --generate-hashes --upgrade \
 		--no-emit-index-url --no-annotate --no-header --quiet >> requirements/demo.new
 	mv requirements/demo.new requirements/demo.txt
 
-# With libraries that nothing else needs; those of exports are lhotse, datasets and webdataset.
+# Includes libraries that no other target installs; the tests of exports need lhotse, datasets and webdataset.
 test-frameworks: install-optional
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check jax paddlepaddle lhotse datasets webdataset
 	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py
