@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Location, read_dataset
+from tts_prep.format.datasets import Location, map_file, read_dataset
 from tts_prep.format.hdf5_reader import read_locations
 from tts_prep.format.hdf5_writer import create_dataset, create_file, write_arrays, write_rows
 
@@ -58,3 +59,48 @@ def test_a_dataset_is_read_as_h5py_reads_it_and_not_beyond_the_file(tmp_path: Pa
         read_dataset(path, Location(place.offset, (1 << 60, 2), place.dtype))
     with pytest.raises(CorruptStoreError, match="cannot be read"):
         read_dataset(tmp_path / "none.h5", place)
+
+
+def test_a_mapped_dataset_is_what_h5py_reads_and_is_checked_against_its_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    values = np.arange(10, dtype="<f4").reshape(5, 2)
+    with create_file(path) as file:
+        write_rows(create_dataset(file, "a", (5, 2), "<f4"), 0, values)
+    place = read_locations(path)["a"]
+    crc32 = f"{zlib.crc32(values.tobytes()):08x}"
+    mapped = map_file(path).dataset(Location(place.offset, place.shape, place.dtype, crc32))
+    with h5py.File(path) as file:
+        np.testing.assert_array_equal(mapped, file["a"][...])
+    assert (mapped.dtype, mapped.flags.writeable) == (np.dtype("<f4"), False)
+    with pytest.raises(CorruptStoreError, match=rf"40 bytes at offset {place.offset:,} have the CRC-32 {crc32}"):
+        map_file(path).dataset(Location(place.offset, place.shape, place.dtype, "00000000"))
+
+
+def test_a_dataset_beyond_its_file_is_refused_also_if_the_file_was_longer_when_it_was_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(bytes(range(64)))
+    file = map_file(path)
+    numbers = np.dtype("<i4")
+    for offset, count in ((-4, 1), (61, 1), (0, 17), (1 << 70, 1), (0, 1 << 60)):
+        with pytest.raises(CorruptStoreError, match="64 bytes, expected at least"):
+            file.dataset(Location(offset, (count,), numbers))
+    assert file.dataset(Location(60, (1,), numbers)).tolist() == [0x3F3E3D3C]
+    os.truncate(path, 60)
+    with pytest.raises(CorruptStoreError, match="60 bytes, expected at least 64"):
+        file.dataset(Location(60, (1,), numbers))
+    with pytest.raises(CorruptStoreError, match="a: cannot be read"):
+        file.dataset(Location(-1, (0, 1 << 60), np.dtype("<f8")))
+
+
+def test_an_empty_file_has_datasets_without_elements_only(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    assert map_file(path).dataset(Location(-1, (0, 3), np.dtype("<i4"))).shape == (0, 3)
+    with pytest.raises(CorruptStoreError, match="0 bytes, expected at least 4"):
+        map_file(path).dataset(Location(0, (1,), np.dtype("<i4")))
+
+
+def test_a_named_pipe_is_refused_and_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    with pytest.raises(CorruptStoreError, match="a: cannot be opened .expected a regular file, found a named pipe"):
+        map_file(tmp_path / "a")
