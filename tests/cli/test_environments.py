@@ -48,6 +48,29 @@ def test_a_signal_whose_exception_python_drops_ends_the_command_with_the_status_
     assert time.monotonic() - started < 20
 
 
+CONVERTED = """
+import os, signal, time
+
+def read(root):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(20)
+    except KeyboardInterrupt as error:
+        # As Python does if HDF5 calls back a second time, after the first callback was interrupted.
+        raise SystemError("a function returned a result with an exception set") from error
+"""
+
+
+def test_a_signal_whose_exception_a_library_converts_is_an_interruption(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / f"{tmp_path.name}.py").write_text(CONVERTED, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = ("--corpus", tmp_path, "--feature", "energy", "--reader", f"{tmp_path.name}:read", "--jobs", 1)
+    status, _, err = run(capsys, "add", store, *options)
+    assert (status, err) == (143, "tts-prep: error: interrupted; run the same command again to resume\n")
+
+
 def test_closed_standard_streams_are_no_trouble(corpus: Path, tmp_path: Path) -> None:
     command = f"'{sys.executable}' -m tts_prep ljspeech '{corpus}' '{tmp_path / 'store'}' --jobs 1 --limit 2"
     done = subprocess.run(["sh", "-c", f"{command} <&- >&- 2>&-"], timeout=120)

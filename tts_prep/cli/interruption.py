@@ -31,6 +31,20 @@ def check() -> None:
 
 
 @contextmanager
+def converted() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` for any error after a signal was received.
+
+    If the signal arrives in a callback from C code, such as that of h5py, the library can raise another exception.
+    """
+    try:
+        yield
+    except Exception as error:
+        if received:
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
 def ending_in_order() -> Iterator[None]:
     """Treat SIGTERM and SIGHUP like Ctrl-C, so that workers end and temporary files are removed.
 

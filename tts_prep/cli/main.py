@@ -168,7 +168,8 @@ def _open_closed_streams() -> None:
 
 def _run(arguments: Sequence[str]) -> NoReturn:
     try:
-        status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False, color=_color())
+        with interruption.converted():
+            status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False, color=_color())
         interruption.check()
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
