@@ -33,8 +33,8 @@ def simulate(folder: Path, n: int) -> None:
     from stores import edit_manifest, make_rows, write_store
 
     from tts_prep.format.assembly import located
-    from tts_prep.format.checksums import CHECKSUMS, seal_file
-    from tts_prep.format.hdf5_writer import create_dataset, create_file
+    from tts_prep.format.files.checksums import CHECKSUMS, seal_file
+    from tts_prep.format.hdf5.writer import create_dataset, create_file
     from tts_prep.format.layout import INDEX
 
     shutil.rmtree(folder, ignore_errors=True)

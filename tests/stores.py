@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.assembly import located
-from tts_prep.format.checksums import file_sha256
-from tts_prep.format.hdf5_writer import create_file, write_dataset, write_number, write_string, write_texts
-from tts_prep.format.index_writer import build_index
+from tts_prep.format.contents.index_writer import build_index
+from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.hdf5.writer import create_file, write_dataset, write_number, write_string, write_texts
 from tts_prep.format.layout import CATEGORY, FAILURES, INDEX, MANIFEST, PLAN, shard_name
-from tts_prep.format.manifest import FileEntry, Manifest, write_manifest
-from tts_prep.format.shard import HEADER, ShardHeader, header_text
+from tts_prep.format.records.manifest import FileEntry, Manifest, write_manifest
+from tts_prep.format.records.store_plan import plan_sha256, write_plan
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.format.store_plan import plan_sha256, write_plan
 
 N_MELS = 5
 HOP_LENGTH = 256

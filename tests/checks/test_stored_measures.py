@@ -13,8 +13,8 @@ from stores import SAMPLE_RATE, make_rows, write_store
 from tts_prep.checks.measures import UNITS, measure, measures_table
 from tts_prep.checks.stored import ARRAY, COLUMNS, NAMES, measures_spec
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.manifest import Manifest
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.runs.adding_columns import add_columns
 

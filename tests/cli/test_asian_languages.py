@@ -8,7 +8,7 @@ import pytest
 from commands import run
 from corpora import record, write_text
 
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.text.frontends.frontend import join_symbols
 

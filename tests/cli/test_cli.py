@@ -21,7 +21,7 @@ from corpora import TEXTS
 from tts_prep.cli.main import cli
 from tts_prep.cli.preparing import summary
 from tts_prep.cli.progress import make_progress
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.runs.prepare import Progress, Result
 from tts_prep.quantities import bytes_text, duration_text
 

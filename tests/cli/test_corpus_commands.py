@@ -15,9 +15,9 @@ from killing import contents
 
 from tts_prep.cli.main import cli
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.manifest import read_manifest
-from tts_prep.format.ood_texts import check_ood_texts
-from tts_prep.format.remarks import Remarks
+from tts_prep.format.contents.ood_texts import check_ood_texts
+from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig

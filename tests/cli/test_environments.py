@@ -178,7 +178,7 @@ def test_a_lack_of_memory_is_one_line(capsys: pytest.CaptureFixture[str], monkey
     def read_manifest(store: Path) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tts_prep.format.manifest.read_manifest", read_manifest)
+    monkeypatch.setattr("tts_prep.format.records.manifest.read_manifest", read_manifest)
     status, _, err = run(capsys, "info", "store")
     assert (status, err) == (1, "tts-prep: error: out of memory; use fewer --jobs\n")
 

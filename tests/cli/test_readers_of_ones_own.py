@@ -10,7 +10,7 @@ from commands import run
 from corpora import TEXTS, write_ljspeech
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import import_reader, read_corpus
 from tts_prep.preprocess.runs.prepare import prepare

@@ -19,7 +19,7 @@ from stores import Row, make_rows, write_store
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import EXPORTS, export_store
 from tts_prep.export.rows import export_rows, unique_names, wav_bytes
-from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.runs.adding_columns import add_columns
 

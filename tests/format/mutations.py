@@ -29,18 +29,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stores import edit_manifest, make_rows, sealed, sealed_manifest, write_store
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
-from tts_prep.format.array_writer import write_array_file
-from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.checksums import bytes_crc32
-from tts_prep.format.datasets import Locations
-from tts_prep.format.failures import read_failures
-from tts_prep.format.hdf5_process import hdf5_process
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.manifest import read_manifest
-from tts_prep.format.ood_writer import write_ood_texts
-from tts_prep.format.shard import FindLocations
-from tts_prep.format.store_plan import write_plan
+from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.ood_writer import write_ood_texts
+from tts_prep.format.contents.shard import FindLocations
+from tts_prep.format.files.checksums import bytes_crc32
+from tts_prep.format.hdf5.datasets import Locations
+from tts_prep.format.hdf5.process import hdf5_process
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.failures import read_failures
+from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.store_plan import write_plan
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 

@@ -12,12 +12,12 @@ import pytest
 from stores import Row, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError
-from tts_prep.format.array_file import array_key, checked_values
-from tts_prep.format.array_writer import write_array_file
-from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.manifest import read_manifest
-from tts_prep.format.store_plan import write_plan
+from tts_prep.format.contents.array_file import array_key, checked_values
+from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.store_plan import write_plan
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 

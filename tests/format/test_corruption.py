@@ -18,7 +18,7 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Location, map_file, read_dataset
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.hdf5_writer import create_dataset, create_file, write_arrays, write_rows
+from tts_prep.format.hdf5.datasets import Location, map_file, read_dataset
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.hdf5.writer import create_dataset, create_file, write_arrays, write_rows
 
 
 @pytest.mark.parametrize("dtype", ["<i8", "<i4", "<i2", "<f4"])

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
-import tts_prep.format.hdf5_process
+import tts_prep.format.hdf5.process
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.hdf5_process import hdf5_process
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.shard import FindLocations
+from tts_prep.format.contents.shard import FindLocations
+from tts_prep.format.hdf5.process import hdf5_process
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.loader import UtteranceDataset
 
 
@@ -81,7 +81,7 @@ def test_a_file_at_which_the_other_process_ends_is_named_and_the_next_is_read(
     # What HDF5 might do with a crafted file, in a module beside ours.
     (tmp_path / "victim.py").write_text(
         "import os, sys\n"
-        "import tts_prep.format.hdf5_process as process, tts_prep.format.hdf5_reader as reader\n"
+        "import tts_prep.format.hdf5.process as process, tts_prep.format.hdf5.reader as reader\n"
         "read = reader.read_locations\n"
         "def locations(path):\n"
         f"  if path.name == 'bad.h5':\n    {code}\n"
@@ -91,7 +91,7 @@ def test_a_file_at_which_the_other_process_ends_is_named_and_the_next_is_read(
         "process._serve()\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr(tts_prep.format.hdf5_process, "__name__", "victim")
+    monkeypatch.setattr(tts_prep.format.hdf5.process, "__name__", "victim")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     with h5py.File(tmp_path / "good.h5", "w") as file:
         file.create_dataset("x", data=np.arange(3))

@@ -22,9 +22,9 @@ import tts_prep
 from tts_prep.cli.main import main
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.files import stored_file
-from tts_prep.format.hdf5_process import hdf5_process
-from tts_prep.format.shard import FindLocations, check_shard
+from tts_prep.format.contents.shard import FindLocations, check_shard
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
 

@@ -15,7 +15,7 @@ import pytest
 
 from tts_prep.errors import StoreInUseError, WriteError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.lock import locked
+from tts_prep.format.files.lock import locked
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
@@ -24,7 +24,7 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 HOLD = """
 import sys, time
 from pathlib import Path
-from tts_prep.format.lock import locked
+from tts_prep.format.files.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

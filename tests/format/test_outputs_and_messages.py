@@ -10,8 +10,8 @@ from commands import run
 from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError, WriteError, one_line
-from tts_prep.format.atomic import replacing
-from tts_prep.format.failures import LeftOut, read_failures
+from tts_prep.format.files.atomic import replacing
+from tts_prep.format.records.failures import LeftOut, read_failures
 
 
 @pytest.mark.parametrize("kind", ["a link", "a broken link", "a pipe", "a folder", "a device"])

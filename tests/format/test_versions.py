@@ -15,7 +15,7 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 

@@ -13,8 +13,8 @@ from commands import run
 from killing import contents
 
 from tts_prep.errors import ConfigurationError, CorpusError, TooManyFailuresError
-from tts_prep.format.failures import read_failures
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.failures import read_failures
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS

@@ -18,7 +18,7 @@ from killing import contents
 
 import tts_prep.preprocess.audio.excerpt
 from tts_prep.errors import CorpusChangedError, WriteError
-from tts_prep.format.atomic import replacing
+from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import Result, prepare

@@ -17,7 +17,7 @@ from corpora import TEXTS, speech_like, write_ljspeech
 from reference_mel import reference_mel
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.audio import PRESETS, MelConfig
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig

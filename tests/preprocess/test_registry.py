@@ -12,7 +12,7 @@ from corpora import record
 from test_frontends import resident_bytes
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.text import get_frontend

@@ -13,8 +13,8 @@ from corpora import record, write_kaldi, write_libritts, write_ljspeech, write_t
 from killing import contents
 
 from tts_prep.cli.main import main
-from tts_prep.format.checksums import digest_file, file_sha256
-from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.files.checksums import digest_file, file_sha256
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.preprocess.corpora import registry as registry_module
 
 Arguments = tuple[object, ...]

@@ -11,7 +11,7 @@ import pytest
 from commands import run
 from corpora import TEXTS, write_ljspeech
 
-import tts_prep.format.replacement as replacement
+import tts_prep.format.files.replacement as replacement
 from tts_prep.loader import UtteranceDataset
 
 SETTINGS = ("--jobs", "1", "--shard-utterances", "2")
@@ -110,7 +110,7 @@ def test_a_full_disk_while_a_store_is_replaced_leaves_the_old_one(
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("tts_prep.format.atomic.sync", full)
+    monkeypatch.setattr("tts_prep.format.files.atomic.sync", full)
     status, _, err = run(capsys, "ljspeech", own_corpus, old, *SETTINGS, "--overwrite")
     assert status == 1
     assert "No space left on device" in err

@@ -8,7 +8,7 @@ import pytest
 from commands import run
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.format.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.text import Vocab, get_frontend
 from tts_prep.preprocess.text.symbols import TABLES, choose_symbols, get_table

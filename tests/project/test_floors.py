@@ -60,6 +60,18 @@ ABOVE = {
         *("loader", "checks", "report", "export", "demo"),
     },
 }
+FORMAT_PACKAGES = (
+    "layout",
+    "decoding",
+    "statistics",
+    "files",
+    "hdf5",
+    "records",
+    "contents",
+    "assembly",
+    "verification",
+)
+"""The modules and packages of ``format/``: each imports only those before it."""
 
 
 def loaded_by(code: str) -> set[str]:
@@ -77,8 +89,8 @@ def loaded_by(code: str) -> set[str]:
     [
         ("import tts_prep.errors", HEAVY | {"numpy", "h5py", "click"}),
         ("import tts_prep.acoustics.loudness", HEAVY | {"h5py", "click"}),
-        ("import tts_prep.format.manifest", HEAVY | {"h5py", "click"}),
-        ("import tts_prep.format.index, tts_prep.format.verification", HEAVY | {"h5py", "click"}),
+        ("import tts_prep.format.records.manifest", HEAVY | {"h5py", "click"}),
+        ("import tts_prep.format.contents.index, tts_prep.format.verification", HEAVY | {"h5py", "click"}),
         ("import tts_prep.loader", HEAVY | {"h5py", "click", "torch"}),
         ("import tts_prep.pictures.figure, tts_prep.loader.dataset.showing", HEAVY | {"h5py", "click"}),
         ("import tts_prep.checks.suspects", HEAVY | {"h5py", "click", "torch"}),
@@ -126,6 +138,21 @@ def test_every_import_goes_to_a_lower_floor() -> None:
                 if target != floor and target not in ABOVE[floor]:
                     wrong.append(f"{path} imports {module}")
     assert not wrong
+
+
+def test_every_import_within_the_format_goes_to_an_earlier_package() -> None:
+    wrong, packages = [], set()
+    for path, names in imports().items():
+        if not path.startswith("format/") or path == "format/__init__.py":
+            continue
+        package = path.split("/")[1].removesuffix(".py")
+        packages.add(package)
+        for name in names:
+            target = name.split(".")[2] if name.startswith("tts_prep.format.") else package
+            if FORMAT_PACKAGES.index(target) > FORMAT_PACKAGES.index(package):
+                wrong.append(f"{path} imports {name}")
+    assert not wrong
+    assert packages == set(FORMAT_PACKAGES)
 
 
 def importers_of(*packages: str) -> set[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.layout import UTTERANCE
-from tts_prep.format.manifest import Manifest
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import Manifest
 
 ARRAY = "measures"
 """The name of the array of the columns."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tts_prep.checks.measures import UNITS, Measures
 from tts_prep.checks.thresholds import THRESHOLDS, Threshold
 from tts_prep.checks.transcripts import LEAST_SEPARATION
-from tts_prep.format.atomic import replacing
+from tts_prep.format.files.atomic import replacing
 
 _BY_SOUND = ("wrong-text", "unspoken-end")
 """Reasons that need speech that can be heard."""

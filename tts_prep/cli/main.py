@@ -16,25 +16,25 @@ import click
 
 from tts_prep import __version__
 from tts_prep.cli import interruption
-from tts_prep.cli.add import add
-from tts_prep.cli.check import check
-from tts_prep.cli.corpora import COMMANDS, registered_command
-from tts_prep.cli.demo import demo
-from tts_prep.cli.export import export
-from tts_prep.cli.export_scp import export_scp
+from tts_prep.cli.commands.add import add
+from tts_prep.cli.commands.check import check
+from tts_prep.cli.commands.corpora import COMMANDS, registered_command
+from tts_prep.cli.commands.demo import demo
+from tts_prep.cli.commands.export import export
+from tts_prep.cli.commands.export_scp import export_scp
+from tts_prep.cli.commands.finish import finish
+from tts_prep.cli.commands.frontends import frontends, languages
+from tts_prep.cli.commands.info import info
+from tts_prep.cli.commands.manifest import manifest
+from tts_prep.cli.commands.plan import plan
+from tts_prep.cli.commands.plot import plot
+from tts_prep.cli.commands.presets import presets
+from tts_prep.cli.commands.reindex import reindex
+from tts_prep.cli.commands.report import report
+from tts_prep.cli.commands.symbols import symbols
+from tts_prep.cli.commands.verify import verify
 from tts_prep.cli.extras import missing_library
-from tts_prep.cli.finish import finish
-from tts_prep.cli.frontends import frontends, languages
 from tts_prep.cli.grouped_help import write_command_groups
-from tts_prep.cli.info import info
-from tts_prep.cli.manifest import manifest
-from tts_prep.cli.plan import plan
-from tts_prep.cli.plot import plot
-from tts_prep.cli.presets import presets
-from tts_prep.cli.reindex import reindex
-from tts_prep.cli.report import report
-from tts_prep.cli.symbols import symbols
-from tts_prep.cli.verify import verify
 from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
 
 _DEBUG = "--debug"

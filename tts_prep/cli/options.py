@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tts_prep.cli.features import FEATURE_OPTIONS
+from tts_prep.cli.commands.features import FEATURE_OPTIONS
 from tts_prep.cli.verbosity import verbosity_options
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tts_prep.cli.features import parse_features
+from tts_prep.cli.commands.features import parse_features
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.understood import notes, noting_rate, noting_texts, settings_text, with_first_lines
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
-from tts_prep.format.manifest import Manifest
-from tts_prep.format.ood_texts import check_ood_texts
+from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.rows import corpus_rows
 from tts_prep.preprocess.configuration.settings import configure

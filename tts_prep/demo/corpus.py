@@ -11,7 +11,7 @@ from typing import NamedTuple
 import soundfile
 
 from tts_prep.errors import CorpusError
-from tts_prep.format.atomic import replacing
+from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.text.frontends.speech import speak_with_phones
 
 

@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.array_file import ArrayHeader, inspect_array_file, read_array_header
-from tts_prep.format.atomic import replacing, writing
-from tts_prep.format.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
-from tts_prep.format.columns import CategoryColumn
-from tts_prep.format.datasets import Locations, location_crc32, map_file
-from tts_prep.format.files import shard_files, stored_file
-from tts_prep.format.hdf5_process import hdf5_process
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.index import open_index
-from tts_prep.format.index_writer import build_index
+from tts_prep.format.contents.array_file import ArrayHeader, inspect_array_file, read_array_header
+from tts_prep.format.contents.index import open_index
+from tts_prep.format.contents.index_writer import build_index
+from tts_prep.format.contents.ood_texts import check_ood_texts
+from tts_prep.format.contents.shard import CheckedShard, FindLocations, ShardHeader, inspect_shard
+from tts_prep.format.files.atomic import replacing, writing
+from tts_prep.format.files.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
+from tts_prep.format.files.lock import locked
+from tts_prep.format.files.paths import shard_files, stored_file
+from tts_prep.format.hdf5.columns import CategoryColumn
+from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
+from tts_prep.format.hdf5.process import hdf5_process
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import (
     FAILURES,
     INDEX,
@@ -32,13 +35,10 @@ from tts_prep.format.layout import (
     array_file_name,
     shard_name,
 )
-from tts_prep.format.lock import locked
-from tts_prep.format.manifest import FileEntry, Manifest, read_manifest, write_manifest
-from tts_prep.format.ood_texts import check_ood_texts
-from tts_prep.format.remarks import Remarks
-from tts_prep.format.shard import CheckedShard, FindLocations, ShardHeader, inspect_shard
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest, write_manifest
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.format.records.store_plan import StorePlan, plan_sha256, read_plan, write_plan
 from tts_prep.format.statistics import ArrayStatistics, MelStatistics
-from tts_prep.format.store_plan import StorePlan, plan_sha256, read_plan, write_plan
 
 _SAME = ("configuration", "software", "arrays", "vocabulary")
 

@@ -9,16 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
-from tts_prep.format.array_file import inspect_array_file
-from tts_prep.format.checksums import FileDigest, digest_file
-from tts_prep.format.datasets import Locations, location_crc32, map_file
-from tts_prep.format.files import stored_file
-from tts_prep.format.hdf5_process import hdf5_process
-from tts_prep.format.index import Index, check_places, open_index
-from tts_prep.format.layout import FAILURES, INDEX, MANIFEST, OOD_TEXTS
-from tts_prep.format.manifest import FileEntry, Manifest, manifest_fault, read_manifest
-from tts_prep.format.ood_texts import check_ood_texts, open_ood_texts
-from tts_prep.format.shard import (
+from tts_prep.format.contents.array_file import inspect_array_file
+from tts_prep.format.contents.index import Index, check_places, open_index
+from tts_prep.format.contents.ood_texts import check_ood_texts, open_ood_texts
+from tts_prep.format.contents.shard import (
     CheckedShard,
     FindLocations,
     broken_datasets,
@@ -26,8 +20,14 @@ from tts_prep.format.shard import (
     inspect_shard,
     read_shard_header,
 )
-from tts_prep.format.store_plan import read_plan
-from tts_prep.format.tiling import check_tiling
+from tts_prep.format.files.checksums import FileDigest, digest_file
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
+from tts_prep.format.hdf5.process import hdf5_process
+from tts_prep.format.hdf5.tiling import check_tiling
+from tts_prep.format.layout import FAILURES, INDEX, MANIFEST, OOD_TEXTS
+from tts_prep.format.records.manifest import FileEntry, Manifest, manifest_fault, read_manifest
+from tts_prep.format.records.store_plan import read_plan
 
 
 def verify_store(

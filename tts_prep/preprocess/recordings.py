@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import AudioError, MissingPackageError
-from tts_prep.format.regular_files import open_regular
+from tts_prep.format.files.regular_files import open_regular
 
 
 def byte_range(offset: int, size: int) -> str:

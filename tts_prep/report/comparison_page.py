@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep import __version__
-from tts_prep.format.atomic import replacing
+from tts_prep.format.files.atomic import replacing
 from tts_prep.pictures.templates import make_environment
 from tts_prep.quantities import bytes_text, duration_text, number_text
 from tts_prep.report.comparison import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tts_prep.format.manifest import Manifest
+from tts_prep.format.records.manifest import Manifest
 
 _MAX_ITEMS = 12
 

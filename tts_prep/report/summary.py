@@ -14,8 +14,8 @@ import numpy.typing as npt
 from tts_prep.checks.measures import measure
 from tts_prep.checks.stored import ARRAY, holds_measures
 from tts_prep.checks.suspects import Suspects, find_suspects
-from tts_prep.format.failures import LeftOut, read_failures
-from tts_prep.format.manifest import Manifest, read_manifest
+from tts_prep.format.records.failures import LeftOut, read_failures
+from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
 from tts_prep.loader.randomness import permutation
 from tts_prep.report.columns import NumberColumn, number_columns

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from tts_prep.format.atomic import replacing
+from tts_prep.format.files.atomic import replacing
 from tts_prep.report.summary import Summary
 
 _PLACES = ("shard", "seconds")

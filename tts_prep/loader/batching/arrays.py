@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.buffers import Buffers
 from tts_prep.loader.batching.padding import Lengths, fill
 

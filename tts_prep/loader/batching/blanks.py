@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 
 Blanks: TypeAlias = Literal["between", "around"]
 

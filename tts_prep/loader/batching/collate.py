@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.arrays import pad_arrays
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.blanks import Blanks, length_with_blanks, with_blanks

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 
 Lengths = npt.NDArray[np.int64]

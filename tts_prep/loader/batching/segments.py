@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths

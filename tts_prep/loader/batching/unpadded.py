@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.mixture import MixedUtterances, check_agreement

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.checksums import json_sha256
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.composition import DatasetMixin, column_of, fingerprint_of, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata

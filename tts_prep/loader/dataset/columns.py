@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError
-from tts_prep.format.columns import CategoryColumn, Column, TextColumn
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.dataset.selection import Rows, gather, row_at, select_rows
 from tts_prep.loader.dataset.store import Store
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.checksums import json_sha256
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
 from tts_prep.loader.dataset.splitting import split_positions

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 
 # Bits of a shifted float16 to keep: all except three copies of its sign.
 _KEPT: Final = np.int32(-0x70000001)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import dataset_at
+from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
-from tts_prep.format.index import Index
+from tts_prep.format.hdf5.datasets import dataset_at
 from tts_prep.format.layout import MANIFEST
-from tts_prep.format.manifest import Manifest
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import Manifest
 
 _MAX_INT32 = (1 << 31) - 1
 _MAX_FLOAT32 = 3e38

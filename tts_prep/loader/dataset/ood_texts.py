@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.columns import TextColumn
-from tts_prep.format.datasets import Array
-from tts_prep.format.ood_texts import OodLocations
+from tts_prep.format.contents.ood_texts import OodLocations
+from tts_prep.format.hdf5.columns import TextColumn
+from tts_prep.format.hdf5.datasets import Array
 
 
 @dataclass(frozen=True, eq=False)

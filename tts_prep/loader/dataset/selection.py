@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 
 Rows: TypeAlias = "range | npt.NDArray[np.int64]"
 Positions: TypeAlias = "Sequence[int] | Sequence[bool] | npt.NDArray[Any]"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.pictures.clip import Clip, Phone

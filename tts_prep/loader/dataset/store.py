@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.checksums import file_sha256
-from tts_prep.format.columns import CategoryColumn, Column
-from tts_prep.format.datasets import Array, Location, MappedFile, map_file
-from tts_prep.format.files import stored_file
-from tts_prep.format.index import Index, check_places, index_locations, open_index
+from tts_prep.format.contents.index import Index, check_places, index_locations, open_index
+from tts_prep.format.contents.ood_texts import ood_locations, open_ood_texts
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.columns import CategoryColumn, Column
+from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.layout import MANIFEST
-from tts_prep.format.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
-from tts_prep.format.ood_texts import ood_locations, open_ood_texts
+from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata, parse_metadata, parse_statistics
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts

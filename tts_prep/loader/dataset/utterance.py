@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 
 if TYPE_CHECKING:

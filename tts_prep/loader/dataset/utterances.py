@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.checksums import json_sha256
-from tts_prep.format.datasets import Array
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata

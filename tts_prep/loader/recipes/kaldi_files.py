@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.atomic import replacing
+from tts_prep.format.files.atomic import replacing
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader.dataset.columns import CategoryValues
 from tts_prep.loader.dataset.utterances import UtteranceDataset

@@ -10,7 +10,7 @@ from itertools import chain, cycle, islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.format.checksums import json_sha256
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
 from tts_prep.loader.samplers.ranks import Rank, resolve_rank
 from tts_prep.loader.samplers.shapes import BatchPositions

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.samplers.base import EpochProgress, steps_made
 from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 

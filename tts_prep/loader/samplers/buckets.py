@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 
 _LARGEST_TABLE = 1 << 20
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 
 
 @dataclass(frozen=True)

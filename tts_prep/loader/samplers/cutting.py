@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.samplers.batch_plan import BatchPlan
 from tts_prep.loader.samplers.budgets import Limits
 from tts_prep.loader.samplers.shapes import BatchShape

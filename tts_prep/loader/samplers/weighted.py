@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.randomness import check_seed, digest, permutation, random_words
 from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.ranks import Rank

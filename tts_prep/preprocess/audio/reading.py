@@ -14,7 +14,7 @@ import numpy as np
 import soundfile
 
 from tts_prep.errors import AudioError, ConfigurationError
-from tts_prep.format.regular_files import open_regular
+from tts_prep.format.files.regular_files import open_regular
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.checksums import file_sha256
+from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.regular_files import read_regular
+from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset

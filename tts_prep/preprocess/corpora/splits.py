@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorpusError
-from tts_prep.format.checksums import file_sha256
+from tts_prep.format.files.checksums import file_sha256
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance
 

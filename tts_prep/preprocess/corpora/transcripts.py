@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
-from tts_prep.format.regular_files import read_regular
+from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.corpora.utterance import Failure
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import AlignmentError, ConfigurationError
-from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 

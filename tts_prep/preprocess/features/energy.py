@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform

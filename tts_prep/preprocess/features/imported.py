@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, FeatureError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.checksums import file_sha256
-from tts_prep.format.datasets import Array
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 
 AXES: Final = ("frame", "phoneme", "sample", "utterance", "own")

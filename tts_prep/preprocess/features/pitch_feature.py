@@ -9,7 +9,7 @@ from importlib.metadata import packages_distributions, version
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
 from tts_prep.preprocess.features.pitch import PitchConfig, import_pyworld, pitch_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank
 from tts_prep.preprocess.audio.framing import Waveform

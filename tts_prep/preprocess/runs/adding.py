@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import assemble_store
-from tts_prep.format.checksums import file_sha256, json_sha256
-from tts_prep.format.datasets import Array
-from tts_prep.format.files import stored_file
-from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.contents.shard import ShardHeader, inspect_shard, read_shard_header
+from tts_prep.format.files.checksums import file_sha256, json_sha256
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FAILURES, INDEX, MANIFEST, PLAN, shard_name
-from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
-from tts_prep.format.shard import ShardHeader, inspect_shard, read_shard_header
-from tts_prep.format.store_plan import plan_sha256
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance

@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.array_file import array_key
-from tts_prep.format.array_writer import write_array_file
-from tts_prep.format.arrays import ArraySpec
 from tts_prep.format.assembly import assemble_store
-from tts_prep.format.checksums import json_sha256
-from tts_prep.format.columns import TextColumn, column_datasets, column_of
-from tts_prep.format.datasets import map_file
-from tts_prep.format.files import stored_file
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.index import index_locations
+from tts_prep.format.contents.array_file import array_key
+from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.index import index_locations
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
+from tts_prep.format.hdf5.datasets import map_file
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import MANIFEST
-from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.runs.adding import is_intact, shard_headers, take_over_files
 from tts_prep.preprocess.runs.folder import beside, locked_folder
 from tts_prep.preprocess.workers.scratch import scratch_folder

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError, StoreError, UtteranceError
-from tts_prep.format.array_file import array_key, checked_values, inspect_array_file
-from tts_prep.format.array_writer import write_array_file
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.columns import TextColumn, column_datasets, column_of
-from tts_prep.format.datasets import Array, dataset_at, map_file
-from tts_prep.format.hdf5_process import hdf5_process
+from tts_prep.format.contents.array_file import array_key, checked_values, inspect_array_file
+from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.shard import CheckedShard, FindLocations
+from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
+from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
+from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE, array_file_name, shard_name
-from tts_prep.format.manifest import FileEntry, Manifest
-from tts_prep.format.remarks import Remarks
-from tts_prep.format.shard import CheckedShard, FindLocations
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.mel import MelExtractor

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, TooManyFailuresError
 from tts_prep.format.assembly import write_failures
+from tts_prep.format.contents.shard import ShardHeader
 from tts_prep.format.layout import FAILURES
-from tts_prep.format.shard import ShardHeader
 
 _NO_FILE = "no such file"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, checked_store
 from tts_prep.format.layout import MANIFEST, shard_name
-from tts_prep.format.manifest import Manifest, read_manifest
-from tts_prep.format.store_plan import plan_sha256, read_plan
+from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.runs.folder import in_place, locked_folder
 from tts_prep.preprocess.workers.scratch import scratch_folder

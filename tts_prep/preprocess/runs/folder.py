@@ -10,8 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import StoreError, WriteError
-from tts_prep.format.atomic import writing
-from tts_prep.format.files import shard_files, shard_folder_files
+from tts_prep.format.files.atomic import writing
+from tts_prep.format.files.lock import Lock, locked
+from tts_prep.format.files.paths import shard_files, shard_folder_files
+from tts_prep.format.files.replacement import (
+    recover_store,
+    remove_folder,
+    remove_replaced,
+    replace_store,
+    replacement_folder,
+)
 from tts_prep.format.layout import (
     ADDED_ARRAYS,
     FAILURES,
@@ -24,14 +32,6 @@ from tts_prep.format.layout import (
     SHARDS,
     array_file_number,
     shard_number,
-)
-from tts_prep.format.lock import Lock, locked
-from tts_prep.format.replacement import (
-    recover_store,
-    remove_folder,
-    remove_replaced,
-    replace_store,
-    replacement_folder,
 )
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.configuration.software import install_line

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
-from tts_prep.format.checksums import json_sha256
-from tts_prep.format.hdf5_reader import read_locations
+from tts_prep.format.contents.ood_texts import OodHeader, check_ood_texts
+from tts_prep.format.contents.ood_writer import write_ood_texts
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
-from tts_prep.format.ood_texts import OodHeader, check_ood_texts
-from tts_prep.format.ood_writer import write_ood_texts
-from tts_prep.format.remarks import Remarks
+from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.utterance import Failure

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import TextError, TtsPrepError
-from tts_prep.format.remarks import Remarks
+from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNKNOWN_SYMBOLS, Frontend, join_symbols
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
-from tts_prep.format.checksums import canonical_json, json_sha256
+from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.utterance import Failure, Utterance

@@ -17,11 +17,11 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
-from tts_prep.format.checksums import json_sha256
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.lock import Lock
 from tts_prep.format.layout import ADDED_ARRAYS, FRAME, MANIFEST, PHONEME, SAMPLE, array_file_name, shard_name
-from tts_prep.format.lock import Lock
-from tts_prep.format.manifest import FileEntry, Manifest, read_manifest
-from tts_prep.format.store_plan import plan_sha256, read_plan, write_plan
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
 from tts_prep.preprocess.audio.cleaning.voice_activity import voice_activity_software
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.files import shard_files, stored_file
+from tts_prep.format.contents.shard import ShardHeader, check_shard
+from tts_prep.format.files.paths import shard_files, stored_file
 from tts_prep.format.layout import MANIFEST, OOD_TEXTS, shard_name
-from tts_prep.format.manifest import manifest_fault, read_manifest
-from tts_prep.format.shard import ShardHeader, check_shard
-from tts_prep.format.store_plan import plan_sha256
+from tts_prep.format.records.manifest import manifest_fault, read_manifest
+from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.compression import Compression

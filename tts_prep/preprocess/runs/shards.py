@@ -18,11 +18,19 @@ import h5py
 import numpy as np
 
 from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError, WorkerError
-from tts_prep.format.atomic import replacing, sync, syncing, writing
-from tts_prep.format.checksums import json_sha256, seal_file
-from tts_prep.format.datasets import Array
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.hdf5_writer import (
+from tts_prep.format.contents.shard import (
+    HEADER,
+    CheckedShard,
+    ShardHeader,
+    header_text,
+    inspect_shard,
+    read_shard_header,
+)
+from tts_prep.format.files.atomic import replacing, sync, syncing, writing
+from tts_prep.format.files.checksums import json_sha256, seal_file
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.hdf5.writer import (
     create_file,
     write_arrays,
     write_number,
@@ -40,9 +48,8 @@ from tts_prep.format.layout import (
     TEXT,
     shard_name,
 )
-from tts_prep.format.manifest import FileEntry
-from tts_prep.format.remarks import Remarks
-from tts_prep.format.shard import HEADER, CheckedShard, ShardHeader, header_text, inspect_shard, read_shard_header
+from tts_prep.format.records.manifest import FileEntry
+from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, ConfigurationError
-from tts_prep.format.checksums import file_sha256, json_sha256
+from tts_prep.format.files.checksums import file_sha256, json_sha256
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.features.alignments.ctm import read_ctm
 from tts_prep.preprocess.features.alignments.duration_files import read_durations

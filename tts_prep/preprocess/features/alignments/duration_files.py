@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError
-from tts_prep.format.regular_files import check_regular
+from tts_prep.format.files.regular_files import check_regular
 
 
 def read_durations(path: Path) -> npt.NDArray[Any]:

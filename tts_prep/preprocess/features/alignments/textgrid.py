@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.errors import AlignmentError
-from tts_prep.format.regular_files import check_regular
+from tts_prep.format.files.regular_files import check_regular
 from tts_prep.preprocess.features.alignments.intervals import Interval, tile
 
 PHONE_TIERS = ("phones", "phone", "phonemes")

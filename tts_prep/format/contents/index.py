@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.columns import Column, check_columns, column_datasets, column_of
-from tts_prep.format.datasets import Array, Location, Locations, MappedFile, dataset_at
 from tts_prep.format.decoding import shown
-from tts_prep.format.hdf5_process import locations_apart
+from tts_prep.format.hdf5.columns import Column, check_columns, column_datasets, column_of
+from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile, dataset_at
+from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS, INDEX, OWN, UTTERANCE
-from tts_prep.format.manifest import Manifest
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import Manifest
 
 
 @dataclass(frozen=True)

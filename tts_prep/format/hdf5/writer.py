@@ -13,10 +13,10 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.checksums import CHECKSUMS, canonical_json, crc32_text, seal_file
-from tts_prep.format.columns import TextColumn
-from tts_prep.format.datasets import Array, location_crc32
-from tts_prep.format.hdf5_reader import find_datasets
+from tts_prep.format.files.checksums import CHECKSUMS, canonical_json, crc32_text, seal_file
+from tts_prep.format.hdf5.columns import TextColumn
+from tts_prep.format.hdf5.datasets import Array, location_crc32
+from tts_prep.format.hdf5.reader import find_datasets
 from tts_prep.format.layout import NUMBER, PAGE, TEXT
 
 _ONE_WRITE = 1 << 20

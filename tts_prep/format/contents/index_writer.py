@@ -12,14 +12,14 @@ import h5py
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.array_file import read_array_header
-from tts_prep.format.atomic import replacing
-from tts_prep.format.columns import TextColumn, check_columns, column_datasets, column_kind
-from tts_prep.format.datasets import Location, Locations, dataset_at, read_dataset
-from tts_prep.format.hdf5_reader import read_locations
-from tts_prep.format.hdf5_writer import create_dataset, create_file, write_dataset, write_number, write_rows
+from tts_prep.format.contents.array_file import read_array_header
+from tts_prep.format.contents.shard import FindLocations, read_header
+from tts_prep.format.files.atomic import replacing
+from tts_prep.format.hdf5.columns import TextColumn, check_columns, column_datasets, column_kind
+from tts_prep.format.hdf5.datasets import Location, Locations, dataset_at, read_dataset
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.hdf5.writer import create_dataset, create_file, write_dataset, write_number, write_rows
 from tts_prep.format.layout import CATEGORY, INDEX, NUMBER, array_file_name
-from tts_prep.format.shard import FindLocations, read_header
 from tts_prep.format.statistics import ArrayStatistics, MelStatistics
 
 _COLUMNS = "columns"

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.arrays import ArraySpec, parse_arrays
-from tts_prep.format.atomic import replacing
-from tts_prep.format.checksums import canonical_json
-from tts_prep.format.datasets import Location, Locations
 from tts_prep.format.decoding import MAX_COUNT, Record, parse_json, shown
-from tts_prep.format.files import read_text, stored_file
+from tts_prep.format.files.atomic import replacing
+from tts_prep.format.files.checksums import canonical_json
+from tts_prep.format.files.paths import read_text, stored_file
+from tts_prep.format.files.replacement import recover_store
+from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.layout import (
     FAILURES,
     INDEX,
@@ -32,8 +32,8 @@ from tts_prep.format.layout import (
     shard_name,
     version_text,
 )
-from tts_prep.format.replacement import recover_store
-from tts_prep.format.version import check_version
+from tts_prep.format.records.arrays import ArraySpec, parse_arrays
+from tts_prep.format.records.version import check_version
 
 _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST: Final = 1 << 25

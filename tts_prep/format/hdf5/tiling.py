@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Array
+from tts_prep.format.hdf5.datasets import Array
 
 
 def check_tiling(path: Path, name: str, starts: Array, lengths: Array, end: int) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.format.atomic import replacing
-from tts_prep.format.checksums import canonical_json
-from tts_prep.format.datasets import Array
-from tts_prep.format.hdf5_writer import create_file, write_dataset, write_number, write_string, write_texts
+from tts_prep.format.files.atomic import replacing
+from tts_prep.format.files.checksums import canonical_json
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.writer import create_file, write_dataset, write_number, write_string, write_texts
 from tts_prep.format.layout import NUMBER_DTYPES, OOD_FORMAT, version_text
 
 

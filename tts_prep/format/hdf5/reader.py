@@ -8,8 +8,8 @@ from pathlib import Path
 import h5py
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
-from tts_prep.format.datasets import Location, Locations
 from tts_prep.format.decoding import shown
+from tts_prep.format.hdf5.datasets import Location, Locations
 
 _MAX_DEPTH = 3
 _MAX_OBJECTS = 4096

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.checksums import bytes_crc32, crc32_text
 from tts_prep.format.decoding import MAX_COUNT, Record, shown
-from tts_prep.format.regular_files import open_regular
+from tts_prep.format.files.checksums import bytes_crc32, crc32_text
+from tts_prep.format.files.regular_files import open_regular
 
 Array = npt.NDArray[Any]
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.datasets import Array, Location, Locations, MappedFile
 from tts_prep.format.decoding import shown
+from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER, NUMBER_DTYPES, TEXT
 
 

@@ -12,9 +12,9 @@ from tts_prep.cli.options import PATH
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
-    from tts_prep.format.arrays import ArraySpec
     from tts_prep.format.decoding import Record
-    from tts_prep.format.manifest import Manifest
+    from tts_prep.format.records.arrays import ArraySpec
+    from tts_prep.format.records.manifest import Manifest
 
 _MEDIANS = {"phones_per_second": "phones/s", "loudness_lufs": "LUFS", "snr_db": "dB of SNR", "pitch_hz": "Hz of pitch"}
 """Columns whose medians are shown, and their units."""
@@ -35,7 +35,7 @@ def info(store: Path, as_json: bool) -> None:
     import json
 
     from tts_prep.errors import one_line
-    from tts_prep.format.manifest import manifest_json, read_manifest
+    from tts_prep.format.records.manifest import manifest_json, read_manifest
 
     manifest = read_manifest(store)
     size = sum(entry.size for entry in manifest.files)

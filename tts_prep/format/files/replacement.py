@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tts_prep.format.atomic import sync, writing
+from tts_prep.format.files.atomic import sync, writing
 from tts_prep.format.layout import MANIFEST
 
 _RENAME_EXCHANGE = 2  # Linux, renameat2(2)

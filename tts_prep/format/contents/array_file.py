@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, FeatureError
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.checksums import FileDigest, canonical_json, json_sha256
-from tts_prep.format.columns import column_datasets
-from tts_prep.format.datasets import Array, Locations, dataset_at, map_file, read_string
+from tts_prep.format.contents.shard import FindLocations, inspect_file, require_seal
 from tts_prep.format.decoding import Record, parse_json, shown
-from tts_prep.format.hdf5_process import locations_apart
+from tts_prep.format.files.checksums import FileDigest, canonical_json, json_sha256
+from tts_prep.format.hdf5.columns import column_datasets
+from tts_prep.format.hdf5.datasets import Array, Locations, dataset_at, map_file, read_string
+from tts_prep.format.hdf5.process import locations_apart
+from tts_prep.format.hdf5.tiling import check_tiling
 from tts_prep.format.layout import ARRAY_FORMAT, OWN, UTTERANCE, version_text
-from tts_prep.format.remarks import check_remarks
-from tts_prep.format.shard import FindLocations, inspect_file, require_seal
-from tts_prep.format.tiling import check_tiling
-from tts_prep.format.version import check_version
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.remarks import check_remarks
+from tts_prep.format.records.version import check_version
 
 HEADER = "header"
 

@@ -3,7 +3,7 @@
 A malicious or broken file can crash the HDF5 library or block it forever. Then the separate process ends, and this one
 raises an error. The processes exchange JSON; nothing is unpickled.
 
-``python -m tts_prep.format.hdf5_process`` runs that process: it reads one path per line, as JSON, and answers with the
+``python -m tts_prep.format.hdf5.process`` runs that process: it reads one path per line, as JSON, and answers with the
 datasets or with an error message.
 """
 
@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.datasets import Location, Locations
+from tts_prep.format.hdf5.datasets import Location, Locations
 
 _CPU_SECONDS: Final = 4
 """Processor time limit per file; files of a store take milliseconds."""
@@ -38,7 +38,7 @@ _MEMORY: Final = 1 << 30
 def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
     """Yield a function that finds the datasets of an HDF5 file in another process, which ends with the block.
 
-    The function raises a `CorruptStoreError` like `tts_prep.format.hdf5_reader.read_locations`, and also if the file
+    The function raises a `CorruptStoreError` like `tts_prep.format.hdf5.reader.read_locations`, and also if the file
     crashes HDF5 or takes more than four seconds of processor time.
 
     Raises:
@@ -125,7 +125,7 @@ class _Process:
 
 
 def _serve() -> None:
-    from tts_prep.format.hdf5_reader import read_locations
+    from tts_prep.format.hdf5.reader import read_locations
 
     # Ctrl-C is handled by the parent process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, FeatureError
-from tts_prep.format.array_file import HEADER, ArrayHeader, checked_values, header_text
-from tts_prep.format.arrays import ArraySpec
-from tts_prep.format.atomic import replacing, syncing, writing
-from tts_prep.format.checksums import seal_file
-from tts_prep.format.datasets import Array
-from tts_prep.format.hdf5_writer import create_file, write_arrays, write_number, write_string
+from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_values, header_text
+from tts_prep.format.files.atomic import replacing, syncing, writing
+from tts_prep.format.files.checksums import seal_file
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.writer import create_file, write_arrays, write_number, write_string
 from tts_prep.format.layout import OWN, array_file_name
-from tts_prep.format.manifest import FileEntry
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.statistics import ArrayStatistics
 
 
@@ -40,14 +40,14 @@ def write_array_file(
         store: the folder of the store.
         spec: the specification of the array.
         number, shard: the number and the key of the shard.
-        key: the key of the file's inputs; see `tts_prep.format.array_file.array_key`.
+        key: the key of the file's inputs; see `tts_prep.format.contents.array_file.array_key`.
         values: for each utterance of the shard, in order, [length, *row_shape], or [*row_shape] with the axis
             ``utterance``; finite.
         speakers: the speaker of each utterance, for the statistics.
         lengths: the expected number of rows of each utterance: of frames, phonemes or samples. None with the axes
             ``own`` and ``utterance``.
         counted: for each utterance, a mask [length] of the rows to include in the statistics; None includes all.
-        remarks: remarks, in the form of `tts_prep.format.remarks.Remarks.as_dict`.
+        remarks: remarks, in the form of `tts_prep.format.records.remarks.Remarks.as_dict`.
 
     Raises:
         FeatureError: values do not match the specification; the message starts with the utterance's position.

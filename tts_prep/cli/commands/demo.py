@@ -25,8 +25,8 @@ def demo(folder: Path) -> None:
     """
     import numpy as np
 
-    from tts_prep.cli.corpora import COMMANDS
-    from tts_prep.cli.info import info
+    from tts_prep.cli.commands.corpora import COMMANDS
+    from tts_prep.cli.commands.info import info
     from tts_prep.demo.corpus import make_demo_corpus
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.layout import SHARDS

@@ -41,7 +41,7 @@ def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     import difflib
 
     from tts_prep.errors import ConfigurationError, StoreError
-    from tts_prep.format.atomic import replacing
+    from tts_prep.format.files.atomic import replacing
     from tts_prep.loader import UtteranceDataset
     from tts_prep.pictures.figure import save_figure
 

@@ -80,11 +80,11 @@ def _add_features(
     jobs: int | None,
     options: Mapping[str, Any],
 ) -> None:
-    from tts_prep.cli.features import parse_features
+    from tts_prep.cli.commands.features import parse_features
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.errors import ConfigurationError
-    from tts_prep.format.manifest import read_manifest
+    from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.rows import corpus_rows
     from tts_prep.preprocess.corpora import import_reader
     from tts_prep.preprocess.runs.adding import Corpus, add_features

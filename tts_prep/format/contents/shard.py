@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.arrays import parse_arrays
-from tts_prep.format.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
-from tts_prep.format.columns import check_columns, check_texts, column_datasets
-from tts_prep.format.datasets import (
+from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
+from tts_prep.format.hdf5.columns import check_columns, check_texts, column_datasets
+from tts_prep.format.hdf5.datasets import (
     Array,
     Location,
     Locations,
@@ -21,12 +21,12 @@ from tts_prep.format.datasets import (
     map_file,
     read_string,
 )
-from tts_prep.format.decoding import Record, parse_json
-from tts_prep.format.hdf5_process import locations_apart
+from tts_prep.format.hdf5.process import locations_apart
+from tts_prep.format.hdf5.tiling import check_tiling
 from tts_prep.format.layout import ARRAYS, SHARD_FORMAT, UTTERANCE, version_text
-from tts_prep.format.remarks import check_remarks
-from tts_prep.format.tiling import check_tiling
-from tts_prep.format.version import check_version
+from tts_prep.format.records.arrays import parse_arrays
+from tts_prep.format.records.remarks import check_remarks
+from tts_prep.format.records.version import check_version
 
 HEADER: Final = "header"
 _FAILURE = {"id", "where", "stage", "reason"}

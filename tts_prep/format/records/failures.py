@@ -9,9 +9,9 @@ from typing import Final
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import Record, parse_json
-from tts_prep.format.files import stored_file
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.layout import FAILURES
-from tts_prep.format.regular_files import open_regular
 
 _MAX_LINE: Final = 1 << 20
 

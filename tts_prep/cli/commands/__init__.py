@@ -1,0 +1,1 @@
+"""The subcommands of ``tts-prep``, one module each."""

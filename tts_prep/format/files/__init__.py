@@ -1,0 +1,1 @@
+"""Files and folders: atomic writes, locks, checksums, and paths of untrusted stores."""

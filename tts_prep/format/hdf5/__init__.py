@@ -1,0 +1,1 @@
+"""HDF5 files with contiguous datasets, which are memory-mapped without HDF5."""
