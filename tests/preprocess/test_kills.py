@@ -50,6 +50,7 @@ def run_kills(killer: Killer, kills: int, undisturbed: dict[str, bytes]) -> None
         if killer.kill_once():
             assert contents(killer.store) == undisturbed
             shutil.rmtree(killer.store)
+            print(f"{time.strftime('%H:%M:%S')} {sum(killer.kills.values())} kills", flush=True)
     killer.finish()
     assert contents(killer.store) == undisturbed
 

@@ -109,6 +109,8 @@ class Harness:
             assert not any(self.temporary.iterdir())
             assert [path.name for path in self.folder.iterdir()] == ["store"]
             self.finished[name] += 1
+            # What an interrupted soak run has done counts too.
+            print(f"{time.strftime('%H:%M:%S')} {sum(self.kills.values())} kills, {name} finished", flush=True)
 
     @staticmethod
     def jobs(name: str, count: int) -> tuple[object, ...]:
