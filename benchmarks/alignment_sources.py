@@ -16,7 +16,6 @@ What runs of each source, in a folder named after its repository:
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import decimal
 import importlib.util
@@ -24,7 +23,6 @@ import json
 import sys
 import tempfile
 import types
-import typing
 import warnings
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,7 @@ import tgt
 import torch
 import yaml
 from praatio import textgrid
+from taken import taken
 
 
 def module(path: Path) -> Any:
@@ -46,19 +45,6 @@ def module(path: Path) -> Any:
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
     return found
-
-
-def taken(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
-    """Run the named functions and assignments of a file whose imports are not installed."""
-    body = [
-        node
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if getattr(node, "name", None) in names
-        or (isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) in names)
-    ]
-    space: dict[str, Any] = {**vars(typing), "np": np, "Path": Path, **given}
-    exec(compile(ast.Module(body, []), str(path), "exec"), space)
-    return types.SimpleNamespace(**space)
 
 
 def samples_of(case: dict[str, Any]) -> np.ndarray:
@@ -94,7 +80,7 @@ class SpeechBrain:
 
     def __init__(self, root: Path) -> None:
         path = root / "recipes/LJSpeech/ljspeech_prepare.py"
-        self.code = taken(path, "get_alignment", "get_last_phoneme_info")
+        self.code = taken(path, "get_alignment", "get_last_phoneme_info", np=np)
 
     def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
         rate = case["rate"]
@@ -116,6 +102,8 @@ class PaddleSpeech:
             root / "paddlespeech/t2s/exps/fastspeech2/preprocess.py",
             "process_sentence",
             librosa=librosa,
+            np=np,
+            Path=Path,
             compare_duration_and_mel_length=self.utils.compare_duration_and_mel_length,
         )
 

@@ -15,16 +15,17 @@ for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
 import argparse
-import ast
 import logging
 import statistics
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import librosa
 import numpy as np
+from taken import taken
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, trimming_cut
@@ -58,33 +59,27 @@ def steps() -> dict[str, Callable[[np.ndarray], object]]:
 
 def cost(clips: list[np.ndarray], runs: int) -> None:
     hours = sum(len(clip) for clip in clips) / RATE / 3600
-    taken: dict[str, list[float]] = {}
+    times: dict[str, list[float]] = {}
     for _ in range(runs + 1):
         for name, function in steps().items():
             started = time.process_time()
             for clip in clips:
                 function(clip)
-            taken.setdefault(name, []).append((time.process_time() - started) / hours)
+            times.setdefault(name, []).append((time.process_time() - started) / hours)
     print("| step | processor seconds an hour of audio |\n| --- | --- |")
-    for name, values in taken.items():
+    for name, values in times.items():
         # The first turn loads libraries.
         print(f"| {name} | {statistics.median(values[1:]):.2f} |")
 
 
 def nemo_trimmer(checkout: Path) -> Any:
     """Return NeMo's class, with what it needs of its own files."""
-    names = {"AudioTrimmer", "EnergyAudioTrimmer", "get_start_and_end_of_speech_frames", "pad_sample_indices"}
     folder = checkout / "nemo/collections/tts/parts"
-    scope: dict[str, Any] = {"np": np, "librosa": librosa, "logging": logging.getLogger("nemo")}
-    exec("from abc import ABC, abstractmethod\nfrom typing import Tuple", scope)
-    for file, wanted in (
-        ("utils/tts_dataset_utils.py", {"normalize_volume"}),
-        ("preprocessing/audio_trimming.py", names),
-    ):
-        tree = ast.parse((folder / file).read_text(encoding="utf-8"))
-        tree.body = [node for node in tree.body if getattr(node, "name", None) in wanted]
-        exec(compile(tree, file, "exec"), scope)
-    return scope["EnergyAudioTrimmer"]
+    normalize = taken(folder / "utils/tts_dataset_utils.py", "normalize_volume", np=np).normalize_volume
+    names = ("AudioTrimmer", "EnergyAudioTrimmer", "get_start_and_end_of_speech_frames", "pad_sample_indices")
+    libraries = {"np": np, "librosa": librosa, "logging": logging.getLogger("nemo"), "normalize_volume": normalize}
+    path = folder / "preprocessing/audio_trimming.py"
+    return taken(path, *names, ABC=ABC, abstractmethod=abstractmethod, **libraries).EnergyAudioTrimmer
 
 
 def compare_with_nemo(clips: list[np.ndarray], trimmer: Any) -> None:

@@ -9,29 +9,18 @@ these, kana, Chinese characters, numbers and marks.
 
 from __future__ import annotations
 
-import ast
 import random
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from packaging.version import parse
+from taken import taken
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text import get_frontend
-
-NAMES = ("pyopenjtalk_g2p_prosody", "_extract_fullcontext_label", "_numeric_feature_by_regex")
-
-
-def source(path: Path) -> Any:
-    """Return ESPnet's function."""
-    body = [n for n in ast.parse(path.read_text(encoding="utf-8")).body if getattr(n, "name", None) in NAMES]
-    space: dict[str, Any] = {"re": re, "List": list, "V": parse}
-    exec(compile(ast.Module(body, []), str(path), "exec"), space)
-    return space[NAMES[0]]
 
 
 def texts() -> Iterator[str]:
@@ -59,7 +48,8 @@ def texts() -> Iterator[str]:
 
 
 def main() -> None:
-    prosody = source(Path(sys.argv[1]))
+    names = ("pyopenjtalk_g2p_prosody", "_extract_fullcontext_label", "_numeric_feature_by_regex")
+    prosody = taken(Path(sys.argv[1]), *names, re=re, V=parse).pyopenjtalk_g2p_prosody
     frontend = get_frontend("japanese-prosody")
     n_texts = n_symbols = 0
     refused: Counter[str] = Counter()

@@ -8,18 +8,17 @@ with ``np.float``, which numpy no longer has, as ``float``. The clips are at 22,
 
 from __future__ import annotations
 
-import ast
 import random
 import sys
 import types
 from pathlib import Path
-from typing import Any
 
 import librosa
 import numpy as np
 import pyworld
 import soundfile
 from scipy.interpolate import interp1d
+from taken import taken
 
 from tts_prep.loader.features import average_by_duration
 from tts_prep.preprocess.audio.mel import MelExtractor
@@ -28,17 +27,6 @@ from tts_prep.preprocess.features.pitch import PitchConfig, pitch_of
 
 MEL = PRESETS["parakeet-fastspeech2"]
 SETTINGS = PitchConfig(floor=80, ceiling=7600, unvoiced="interpolated", unit="ln_hz")
-
-
-def source(path: Path) -> types.SimpleNamespace:
-    """Return PaddleSpeech's classes."""
-    body = [
-        n for n in ast.parse(path.read_text(encoding="utf-8")).body if getattr(n, "name", "") in ("Pitch", "Energy")
-    ]
-    numpy = types.SimpleNamespace(**vars(np), float=float)
-    space: dict[str, Any] = {"np": numpy, "librosa": librosa, "pyworld": pyworld, "interp1d": interp1d}
-    exec(compile(ast.Module(body, []), str(path), "exec"), space)
-    return types.SimpleNamespace(**space)
 
 
 def random_durations(n_frames: int) -> np.ndarray:
@@ -51,7 +39,9 @@ def random_durations(n_frames: int) -> np.ndarray:
 
 def main() -> None:
     random.seed(0)
-    code = source(Path(sys.argv[1]) / "paddlespeech/t2s/datasets/get_feats.py")
+    path = Path(sys.argv[1]) / "paddlespeech/t2s/datasets/get_feats.py"
+    numpy = types.SimpleNamespace(**vars(np), float=float)
+    code = taken(path, "Pitch", "Energy", np=numpy, librosa=librosa, pyworld=pyworld, interp1d=interp1d)
     pitch = code.Pitch(MEL.sample_rate, MEL.hop_length, f0min=80, f0max=7600)
     energy = code.Energy(MEL.n_fft, MEL.hop_length, MEL.win_length)
     extractor = MelExtractor(MEL)
