@@ -198,11 +198,14 @@ def describe_versions(contender: Contender) -> str:
 
 COLUMNS = [
     *("", "seconds: median (min to max)", "times real time", "CPU seconds", "peak memory of the largest process"),
-    "its seconds to tts-prep's",
+    *("its seconds to tts-prep's", "files written", "its mels' differences to tts-prep's: median, largest"),
 ]
 
 
 def make_rows(contenders: list[Contender], runs: dict[str, list[Run]], audio_seconds: float) -> list[list[str]]:
+    # Not before the measurements: what this process has in memory would count for those it starts.
+    from outputs import difference, written
+
     rows = []
     ours = [run.seconds for run in runs[contenders[0].key]]
     for contender in contenders:
@@ -217,6 +220,8 @@ def make_rows(contenders: list[Contender], runs: dict[str, list[Run]], audio_sec
                 f"{statistics.median(run.cpu_seconds for run in runs[contender.key]):.1f}",
                 f"{max(run.peak_bytes for run in runs[contender.key]) / 2**20:,.0f} MiB",
                 f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                written(WORK / contender.key),
+                "" if contender is contenders[0] else difference(contender.key, WORK / "store", WORK / contender.key),
             ]
         )
     return rows
@@ -237,9 +242,6 @@ def main() -> None:
     arguments = parser.parse_args()
 
     contenders = list_contenders(arguments.peer_python, phonemes=arguments.phonemes)
-    if arguments.recordings in ("44100", "opus"):
-        # lhotse resamples by torchaudio.
-        contenders = [c for c in contenders if not c.key.startswith("lhotse")]
     if arguments.only is not None:
         contenders = contenders[:1] + [c for c in contenders[1:] if c.key in arguments.only]
     WORK.mkdir(exist_ok=True)

@@ -3,9 +3,10 @@
     python benchmarks/loader.py [STORE] [NPY_FOLDER] --runs 5 [--peer-python PYTHON] [--cold] [--result loader]
 
 The store and the .npy files are those that command.py leaves in benchmarks/output/, of one corpus; missing .npy files
-are written from the store. The peers of ``peers.py`` run in a process of the given interpreter, on the same mels, right
-after ours. All get the same lists of utterances, from the page cache; webdataset reads in order, as it must. Ours makes
-padded phonemes besides; the others make mels only. Loaders and their workers have made an epoch before the clock runs.
+are written from the store. The peers of ``peers.py`` run in processes of the given interpreters, on the same mels,
+right after ours. All get the same lists of utterances, from the page cache; webdataset reads in order, as it must. Ours
+makes padded phonemes besides; the others make mels only. Loaders and their workers have made an epoch before the clock
+runs.
 ``--cold`` drops the store's pages first and times one epoch from the disk beside a plain read of the same files.
 """
 
@@ -78,16 +79,20 @@ def write_missing(dataset: UtteranceDataset, paths: list[Path]) -> None:
             np.save(path, utterance.mel)
 
 
-def run_peers(python: str, folder: Path, ids: list[str], batches: list[list[int]], runs: int) -> dict[str, Any]:
+def run_peers(
+    pythons: list[str], folder: Path, ids: list[str], batches: list[list[int]], runs: int
+) -> dict[str, dict[str, Any]]:
+    """Return what peers.py prints: package → its value, from the first interpreter that has it."""
     work = WORK / f"peers-{len(ids)}"
     work.mkdir(parents=True, exist_ok=True)
     plan = work / "batches.json"
     plan.write_text(json.dumps({"ids": ids, "batches": batches}), encoding="utf-8")
     script = Path(__file__).with_name("peers.py")
-    done = subprocess.run(
-        [python, str(script), str(folder), str(plan), "--runs", str(runs)], capture_output=True, text=True, check=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, dict[str, Any]] = {}
+    for python in pythons:
+        command = [python, str(script), str(folder), str(plan), "--runs", str(runs), "--without", *found]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        found |= json.loads(done.stdout.splitlines()[-1])
     return found
 
 
@@ -128,7 +133,9 @@ def main() -> None:
     parser.add_argument("npy_folder", type=Path, nargs="?", default=WORK / "librosa")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--peer-python", help="an interpreter with some of what peers.py uses")
+    parser.add_argument(
+        "--peer-python", nargs="+", metavar="PYTHON", help="interpreters that each have some of what peers.py uses"
+    )
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     parser.add_argument("--cold", action="store_true", help="time an epoch from the disk too")
     arguments = parser.parse_args()
@@ -159,10 +166,13 @@ def main() -> None:
 
     packages = ["numpy", "h5py"]
     versions = [f"{package} {version(package)}" for package in packages]
+    failed = []
     if arguments.peer_python:
         found = run_peers(arguments.peer_python, arguments.npy_folder, list(dataset.id), batches, arguments.runs)
-        times |= found["seconds"]
-        versions += found["packages"]
+        for package, peer in found.items():
+            times |= peer["seconds"]
+            versions.append(peer["version"])
+            failed += [f"{package}: {error}" for error in peer["errors"]]
     seconds = float(np.sum(np.asarray(dataset.seconds)))
     rows = []
     ours = next(iter(times.values()))
@@ -188,8 +198,8 @@ def main() -> None:
         describe_machine(),
         versions,
     ).show(arguments.result)
-    if arguments.peer_python and found["errors"]:
-        print("left out: " + "; ".join(found["errors"]))
+    for line in failed:
+        print(f"failed: {line}")
     if arguments.cold:
         time_cold(dataset, sampler, arguments.store)
 

@@ -113,7 +113,7 @@ def speeds(results: Mapping[str, Result], prefix: str, number: str) -> dict[str,
             for contender, seconds in result.measured.items():
                 speed = result.numbers["hours"] * 3600 / seconds
                 found.setdefault(contender.split(" ")[0], []).append((round(result.numbers[number], 2), speed))
-    return found
+    return {contender: points for contender, points in found.items() if len(points) > 1}
 
 
 def plots(results: Mapping[str, Result]) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Epochs of padded batches by other libraries, timed in a process of their own.
 
-    PYTHON benchmarks/peers.py NPY_FOLDER BATCHES.json --runs 5
+    PYTHON benchmarks/peers.py NPY_FOLDER BATCHES.json --runs 5 [--without PACKAGE ...]
 
 Run by ``loader.py`` with an interpreter that has some of torch, lhotse, datasets, webdataset, mosaicml-streaming and
-grain; what is not there is
-left out. The same mels are put into each library's own format first, below the folder of BATCHES.json, once. Prints
-JSON: name → seconds of each epoch. Where a library draws its own batches, it gets batches of the same count.
+grain; others are left out. The mels are put into the format of each library first, once, below the folder of
+BATCHES.json. Prints JSON: package → its version, name → seconds of each epoch, and errors. webdataset makes
+batches of its own, as large as the largest of them.
 """
 
 from __future__ import annotations
@@ -178,6 +178,7 @@ def main():
     parser.add_argument("npy_folder", type=Path)
     parser.add_argument("batches", type=Path)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--without", nargs="*", default=(), metavar="PACKAGE", help="packages to leave out")
     options = parser.parse_args()
     if find_spec("torch"):
         import torch
@@ -188,7 +189,7 @@ def main():
     value = json.loads(options.batches.read_text(encoding="utf-8"))
     paths = [options.npy_folder / f"{name}.npy" for name in value["ids"]]
     batches, work = value["batches"], options.batches.parent
-    found = {"seconds": {}, "packages": [], "errors": []}
+    found = {}
     makers = {
         "torch": lambda: torch_epochs(paths, batches),
         "lhotse": lambda: lhotse_epochs(paths, batches, work),
@@ -198,22 +199,23 @@ def main():
         "grain": lambda: grain_epochs(paths, batches, work),
     }
     for package, make in makers.items():
-        if not find_spec(package):
+        if package in options.without or not find_spec(package):
             continue
         distribution = {"streaming": "mosaicml-streaming"}.get(package, package)
-        found["packages"].append(f"{distribution} {version(distribution)}")
+        peer = found[package] = {"version": f"{distribution} {version(distribution)}", "seconds": {}, "errors": []}
         try:
             for name, loader in make():
-                found["seconds"][name] = []
-                for run in range(options.runs + 1):
+                times = []
+                for _ in range(options.runs + 1):
                     start = time.perf_counter()
                     count = sum(len(batch[1]) for batch in loader)
-                    if run:
-                        found["seconds"][name].append(time.perf_counter() - start)
+                    times.append(time.perf_counter() - start)
                 if count != len(paths):
-                    found["errors"].append(f"{name}: {count} utterances of {len(paths)}")
-        except Exception as error:  # a peer's fault is a line of the report
-            found["errors"].append(f"{package}: {error!r}"[:300])
+                    raise ValueError(f"{name}: {count} utterances of {len(paths)}")
+                # The first epoch fills caches.
+                peer["seconds"][name] = times[1:]
+        except Exception as error:  # the other peers are measured nevertheless
+            peer["errors"].append(f"{error!r}"[:300])
     print(json.dumps(found))
 
 

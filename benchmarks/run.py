@@ -1,10 +1,13 @@
 """Run the benchmarks of docs/BENCHMARKS.md one after the other, and write the page.
 
-    python benchmarks/run.py [--peer-python PYTHON] [--only NAME ...] [--list]
+    python benchmarks/run.py [--peer-python PYTHON ...] [--only NAME ...] [--list]
 
-``--list`` prints the commands. Each writes ``benchmarks/results/NAME.json``; leave the machine alone meanwhile. Without
-``--peer-python`` the peers are left out; theirs is an environment with torch, lhotse, datasets, webdataset, grain,
-array_record, mosaicml-streaming and torchvision, librosa, soundfile, soxr, joblib, phonemizer and espeakng-loader.
+``--list`` prints the commands. Each writes ``benchmarks/results/NAME.json``; nothing else may run meanwhile. Without
+``--peer-python``, only tts-prep and librosa are measured. The first interpreter has torch, lhotse, datasets,
+webdataset, grain, array_record, librosa, soundfile, soxr, joblib, phonemizer and espeakng-loader. Others are for the
+loader's table alone. mosaicml-streaming needs its own, because it imports torchvision, whose builds need torch with
+CUDA; 0.15.2 can be imported beside another torch, without its compiled operators: ``pip install --no-deps
+mosaicml-streaming torchvision==0.15.2`` beside torch and the other packages that mosaicml-streaming names.
 """
 
 from __future__ import annotations
@@ -20,22 +23,23 @@ CORPUS = HERE / "output" / "corpus-5h"
 N_FFT = "400 480 512 960 1024 1094 1102 1200 1920 2048"
 
 
-def commands(peers: str | None) -> dict[str, str]:
+def commands(peers: list[str]) -> dict[str, str]:
     """Return name of a result → the script with its arguments."""
-    also = f" --peer-python {shlex.quote(peers)}" if peers else ""
+    also = f" --peer-python {shlex.quote(peers[0])}" if peers else ""
+    all_peers = f" --peer-python {shlex.join(peers)}" if peers else ""
     phonemes = "librosa-phonemes torch-phonemes lhotse-phonemes datasets-phonemes"
     made = {
         "kernel": "kernel.py --runs 15",
         "kernel-lengths": f"kernel.py --runs 7 --n-fft {N_FFT}",
         "command": f"command.py --hours 5 --runs 3{also}",
         "phases": f"phases.py {shlex.quote(str(CORPUS))} --runs 3",
-        # In the store and the files that the line before left.
-        "loader": f"loader.py --runs 5{also}",
+        # On the store and the files that 'command' leaves.
+        "loader": f"loader.py --runs 5{all_peers}",
         "readers": f"readers.py {shlex.quote(str(CORPUS))} --runs 5",
         "command-phonemes": f"command.py --hours 5 --runs 3 --phonemes --only {phonemes}{also}",
         "command-hours-1": "command.py --hours 1 --runs 3 --only librosa",
         "command-hours-5": "command.py --hours 5 --runs 3 --only librosa",
-        "command-hours-24": "command.py --hours 24 --runs 3 --only librosa",
+        "command-hours-24": f"command.py --hours 24 --runs 2{also}",
         "command-jobs-1": "command.py --hours 5 --runs 3 --jobs 1 --only",
         "command-jobs-2": "command.py --hours 5 --runs 3 --jobs 2 --only",
     }
@@ -46,8 +50,8 @@ def commands(peers: str | None) -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the benchmarks, and write docs/BENCHMARKS.md.")
-    parser.add_argument("--peer-python", metavar="PYTHON", help="an environment with the peers")
-    parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--peer-python", nargs="+", default=[], metavar="PYTHON", help="environments with the peers")
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=commands([]))
     parser.add_argument("--list", action="store_true", help="print the commands")
     options = parser.parse_args()
     chosen = commands(options.peer_python)
