@@ -22,7 +22,7 @@ import importlib.util
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import librosa
@@ -39,6 +39,9 @@ from tts_prep.preprocess.audio.reading import read_waveform
 RATE = 22_050
 CLIPS = 12
 
+Mel = Callable[[np.ndarray], object]
+Clock = Callable[[], float]
+
 
 def make_clips() -> list[np.ndarray]:
     """Return clips of 3 to 10 seconds of noise with a speech-like slope, float32."""
@@ -50,23 +53,37 @@ def make_clips() -> list[np.ndarray]:
     return clips
 
 
-def by_length(n_fft: int) -> dict[str, Callable[[np.ndarray], object]]:
-    """Return what makes the same mel with an n_fft: ours, librosa's and torch's."""
+def librosa_mel(n_fft: int, hop: int) -> Mel:
+    """Return librosa.stft and one filter bank."""
+    bank = librosa.filters.mel(sr=RATE, n_fft=n_fft, n_mels=80, fmin=0, fmax=8000)
+
+    def mel(x: np.ndarray) -> np.ndarray:
+        return np.log(np.maximum(bank @ np.abs(librosa.stft(x, n_fft=n_fft, hop_length=hop, pad_mode="reflect")), 1e-5))
+
+    return mel
+
+
+def torch_mel(n_fft: int, hop: int) -> Mel:
+    """Return torch.stft and one filter bank."""
     import torch
 
     torch.set_num_threads(1)
+    bank = torch.from_numpy(librosa.filters.mel(sr=RATE, n_fft=n_fft, n_mels=80, fmin=0, fmax=8000))
+    window = torch.hann_window(n_fft)
+
+    def mel(x: np.ndarray) -> object:
+        spectrum = torch.stft(torch.from_numpy(x), n_fft, hop, window=window, pad_mode="reflect", return_complex=True)
+        # Three times as fast as abs() of a complex tensor.
+        magnitude = torch.sqrt(spectrum.real.square() + spectrum.imag.square())
+        return torch.log(torch.clamp(bank @ magnitude, min=1e-5))
+
+    return mel
+
+
+def by_length(n_fft: int) -> dict[str, Mel]:
+    """Return what makes the same mel with an n_fft: ours, librosa's and torch's."""
     hop = n_fft // 4
     config = MelConfig(n_fft=n_fft, win_length=n_fft, hop_length=hop)
-    bank = librosa.filters.mel(sr=RATE, n_fft=n_fft, n_mels=80, fmin=0, fmax=8000)
-    torch_bank, window = torch.from_numpy(bank), torch.hann_window(n_fft)
-
-    def by_librosa(x: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(bank @ np.abs(librosa.stft(x, n_fft=n_fft, hop_length=hop, pad_mode="reflect")), 1e-5))
-
-    def by_torch(x: np.ndarray) -> object:
-        spectrum = torch.stft(torch.from_numpy(x), n_fft, hop, window=window, pad_mode="reflect", return_complex=True)
-        magnitude = torch.sqrt(spectrum.real.square() + spectrum.imag.square())
-        return torch.log(torch.clamp(torch_bank @ magnitude, min=1e-5))
 
     def plain(x: np.ndarray) -> np.ndarray:
         # The kernel of machines without the compiler.
@@ -77,7 +94,25 @@ def by_length(n_fft: int) -> dict[str, Callable[[np.ndarray], object]]:
         )
         return config.compression.transform_in_place(out)
 
-    return {"ours": lambda x: mel_spectrogram(x, config), "librosa": by_librosa, "torch": by_torch, "plain": plain}
+    return {
+        "ours": lambda x: mel_spectrogram(x, config),
+        "librosa": librosa_mel(n_fft, hop),
+        "torch": torch_mel(n_fft, hop),
+        "plain": plain,
+    }
+
+
+def in_turn(rows: Mapping[str, Mel], clips: list[np.ndarray], runs: int, clock: Clock) -> dict[str, list[float]]:
+    """Return the seconds of all clips by row, of each round but the first, which compiles and fills caches."""
+    times: dict[str, list[float]] = {label: [] for label in rows}
+    for run in range(runs + 1):
+        for label, function in rows.items():
+            start = clock()
+            for clip in clips:
+                function(clip)
+            if run:
+                times[label].append(clock() - start)
+    return times
 
 
 def by_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> Result:
@@ -87,15 +122,7 @@ def by_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> Result
     measured: dict[str, float] = {}
     speeds: dict[str, list[tuple[float, float]]] = {"tts-prep": [], "librosa": [], "torch": []}
     for n_fft in lengths:
-        rows = by_length(n_fft)
-        times: dict[str, list[float]] = {label: [] for label in rows}
-        for run in range(runs + 1):
-            for label, function in rows.items():
-                start = time.process_time()
-                for clip in clips:
-                    function(clip)
-                if run:
-                    times[label].append(time.process_time() - start)
+        times = in_turn(by_length(n_fft), clips, runs, time.process_time)
         ratios = [
             statistics.median(t / our for t, our in zip(times[label], times["ours"], strict=True))
             for label in ("librosa", "torch", "plain")
@@ -116,45 +143,31 @@ def by_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> Result
     )
 
 
-def contenders() -> dict[str, Callable[[np.ndarray], object]]:
+def scaled(mel: Mel) -> Mel:
+    """Return a mel of the clip at a peak of 0.999, as ours is."""
+    return lambda x: mel(x / np.abs(x).max() * np.float32(0.999))
+
+
+def contenders() -> dict[str, Mel]:
     config = PRESETS["parakeet"]
-    bank = librosa.filters.mel(sr=RATE, n_fft=1024, n_mels=80, fmin=0, fmax=8000)
 
     def melspectrogram(x: np.ndarray) -> np.ndarray:
         mel = librosa.feature.melspectrogram(
-            y=x / np.abs(x).max() * 0.999, sr=RATE, n_fft=1024, hop_length=256, n_mels=80, fmax=8000, power=1,
-            pad_mode="reflect",
-        )  # fmt: skip
+            y=x, sr=RATE, n_fft=1024, hop_length=256, n_mels=80, fmax=8000, power=1, pad_mode="reflect"
+        )
         return np.log(np.maximum(mel, 1e-5))
 
-    def stft(x: np.ndarray) -> np.ndarray:
-        magnitude = np.abs(librosa.stft(x / np.abs(x).max() * 0.999, n_fft=1024, hop_length=256, pad_mode="reflect"))
-        return np.log(np.maximum(bank @ magnitude, 1e-5))
-
-    rows: dict[str, Callable[[np.ndarray], object]] = {
+    rows = {
         "tts-prep (float64 transform)": lambda x: mel_spectrogram(x, config),
-        "librosa.feature.melspectrogram": melspectrogram,
-        "librosa.stft and one filter bank": stft,
+        "librosa.feature.melspectrogram": scaled(melspectrogram),
+        "librosa.stft and one filter bank": scaled(librosa_mel(1024, 256)),
     }
     if importlib.util.find_spec("torch"):
-        import torch
-
-        torch.set_num_threads(1)
-        torch_bank, window = torch.from_numpy(bank), torch.hann_window(1024)
-
-        def torch_stft(x: np.ndarray) -> object:
-            wave = torch.from_numpy(x)
-            wave = wave / wave.abs().max() * 0.999
-            spectrum = torch.stft(wave, 1024, 256, window=window, pad_mode="reflect", return_complex=True)
-            # Three times as fast as abs() of a complex tensor.
-            magnitude = torch.sqrt(spectrum.real.square() + spectrum.imag.square())
-            return torch.log(torch.clamp(torch_bank @ magnitude, min=1e-5))
-
-        rows["torch.stft and one filter bank"] = torch_stft
+        rows["torch.stft and one filter bank"] = scaled(torch_mel(1024, 256))
     return rows
 
 
-def floors(folder: Path, clips: list[np.ndarray]) -> dict[str, Callable[[np.ndarray], object]]:
+def floors(folder: Path, clips: list[np.ndarray]) -> dict[str, Mel]:
     names = {}
     for number, clip in enumerate(clips):
         names[id(clip)] = folder / f"{number}.wav"
@@ -197,17 +210,7 @@ def main() -> None:
         return
     seconds = sum(map(len, clips)) / RATE
     with tempfile.TemporaryDirectory() as name:
-        groups = (contenders(), floors(Path(name), clips))
-        rows = {label: function for group in groups for label, function in group.items()}
-        times: dict[str, list[float]] = {label: [] for label in rows}
-        for run in range(runs + 1):
-            for label, function in rows.items():
-                start = time.perf_counter()
-                for clip in clips:
-                    function(clip)
-                # The first round compiles and fills caches.
-                if run:
-                    times[label].append(time.perf_counter() - start)
+        times = in_turn(contenders() | floors(Path(name), clips), clips, runs, time.perf_counter)
     ours = times["tts-prep (float64 transform)"]
     table = []
     for label, found in times.items():
