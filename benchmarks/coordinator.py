@@ -2,58 +2,38 @@
 
     python benchmarks/coordinator.py 10000 100000 1000000
 
-Everything is real but the recordings: reading one gives a short stretch of noise instead. Each size runs in a process
-of its own, so that peaks of memory are not those of the size before.
+All utterances refer to one short recording of noise. Each size runs in a process of its own, so that peaks of memory
+are not those of the size before.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import soundfile
 
-from tts_prep.preprocess import excerpt, pipeline
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import Utterance
-from tts_prep.preprocess.runs.shards import make_shard
+from tts_prep.preprocess.runs.prepare import Progress, prepare
 
 TEXTS = ("Yes.", "Why not?", "He left.", "It was cold.", "Come in, please.")
-
-
-@cache
-def noise() -> np.ndarray:
-    return np.random.default_rng(0).uniform(-0.5, 0.5, 1500).astype(np.float32)
-
-
-def make_shard_of_noise(*arguments: Any, **options: Any) -> Any:
-    """Make a shard as ever, but for the recordings."""
-    excerpt.read_waveform = lambda *_: noise()  # type: ignore[assignment]
-    return make_shard(*arguments, **options)
+AUDIO = "noise.flac"
 
 
 def utterances(count: int) -> Iterator[Utterance]:
     for number in range(count):
         name = f"{number // 100_000:03d}_{number:08d}"
-        yield Utterance(
-            name,
-            TEXTS[number % len(TEXTS)],
-            f"{name[:3]}/{name}.flac",
-            f"{name[:3]}.trans.txt:{number + 1}",
-            f"speaker-{number // 400:04d}",
-        )
+        where = f"{name[:3]}.trans.txt:{number + 1}"
+        yield Utterance(name, TEXTS[number % len(TEXTS)], AUDIO, where, f"speaker-{number // 400:04d}")
 
 
 def open_and_read(store: Path) -> tuple[float, float]:
@@ -70,35 +50,25 @@ def open_and_read(store: Path) -> tuple[float, float]:
 
 
 def measure(count: int, jobs: int) -> dict[str, float]:
-    # Workers have to find this file under its own name.
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    pipeline.make_shard = importlib.import_module("coordinator").make_shard_of_noise
-    marks: dict[str, float] = {}
-    make_shards, assemble = pipeline.make_shards, pipeline.assemble_store
+    reports: list[float] = []
 
-    def timed_shards(*arguments: Any) -> Any:
-        marks["planned"] = time.perf_counter()
-        result = make_shards(*arguments)
-        marks["made"] = time.perf_counter()
-        return result
+    def report(_: Progress) -> None:
+        reports.append(time.perf_counter())
 
-    pipeline.make_shards = timed_shards
-    folder = Path(tempfile.mkdtemp())
-    try:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        soundfile.write(folder / AUDIO, np.random.default_rng(0).uniform(-0.5, 0.5, 1500), 22_050)
         start = time.perf_counter()
-        result = pipeline.prepare(utterances(count), folder, folder / "store", Configuration(), jobs=jobs)
+        result = prepare(utterances(count), folder, folder / "store", Configuration(), jobs=jobs, progress=report)
         end = time.perf_counter()
         size = sum(entry.size for entry in result.manifest.files)
         opening, reading = open_and_read(folder / "store")
-    finally:
-        shutil.rmtree(folder)
-    assert assemble is pipeline.assemble_store
     return {
         "utterances": count,
         "shards": len(result.manifest.shards),
-        "plan": marks["planned"] - start,
-        "shards_seconds": marks["made"] - marks["planned"],
-        "assemble": end - marks["made"],
+        "plan": reports[0] - start,
+        "shards_seconds": reports[-1] - reports[0],
+        "assemble": end - reports[-1],
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "worker_peak": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         "gigabytes": size / 1e9,
