@@ -11,7 +11,7 @@ from tts_prep.format.records.manifest import Manifest
 ARRAY = "measures"
 """The name of the array of the columns."""
 
-VERSION = 1
+VERSION = 2
 """The version of the definitions of the measures. Increase it when one of them changes."""
 
 COLUMNS = {
