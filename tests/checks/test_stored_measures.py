@@ -17,6 +17,8 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.runs.adding_columns import add_columns
+from tts_prep.report.summary import summarise
+from tts_prep.report.table_file import write_table
 
 AUDIO = {"audio": {"power": 1, "compression": {"log": "ln", "scale": 1.0}}}
 LEVELS = (0, 3000, 300, 30, 3000)
@@ -68,6 +70,13 @@ def test_check_takes_the_stored_measures_and_they_are_those_that_it_measures(sto
     add_columns(store, other, lambda: table)
     assert measure(UtteranceDataset(store)).columns["loudness"].tolist() == [7] * 5
     assert measure(UtteranceDataset(store)[::-1]).columns["loudness"].tolist() != [7] * 5
+
+
+def test_a_table_of_all_columns_has_stored_measures_once(store: Path, tmp_path: Path, capsys) -> None:
+    write_table(summarise(store), tmp_path / "before.csv")
+    run(capsys, "add", store, "--measures")
+    write_table(summarise(store), tmp_path / "after.csv")
+    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
 
 
 def test_measures_that_are_there_are_not_made_again_and_broken_ones_are(store: Path, capsys) -> None:

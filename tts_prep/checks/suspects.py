@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,19 +128,31 @@ def write_ids(suspects: Suspects, path: Path) -> None:
         partial.write_text("".join(f"{id_}\n" for id_ in suspects.ids), encoding="utf-8", newline="\n")
 
 
-def write_csv(suspects: Suspects, path: Path) -> None:
-    """Write all utterances with measures and reasons (separated by spaces) as RFC 4180 CSV in UTF-8.
+def write_csv(
+    suspects: Suspects, path: Path, columns: Mapping[str, Iterable[Any]], numbers: Mapping[str, npt.NDArray[np.float64]]
+) -> None:
+    """Write all utterances with their reasons (separated by spaces) as RFC 4180 CSV in UTF-8.
+
+    Args:
+        columns: the first columns by heading, [n] each.
+        numbers: the next columns by heading, [n] each; NaN is an empty cell.
 
     Raises:
         WriteError: the file cannot be written.
     """
-    dataset, columns = suspects.measures.dataset, suspects.measures.columns
+    cells = [map(_number, values.tolist()) for values in numbers.values()]
     with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "speaker", *(f"{name} ({unit})" for name, unit in UNITS.items()), "reasons"])
-        for row, (id_, speaker) in enumerate(zip(dataset.id, dataset.speaker, strict=True)):
-            values = [_number(columns[name][row]) for name in UNITS]
-            writer.writerow([id_, speaker, *values, " ".join(suspects.reasons(row))])
+        writer.writerow([*columns, *numbers, "reasons"])
+        for row, values in enumerate(zip(*columns.values(), *cells, strict=True)):
+            writer.writerow([*values, " ".join(suspects.reasons(row))])
+
+
+def write_measures(suspects: Suspects, path: Path) -> None:
+    """Write id, speaker, measures and reasons of all utterances, see `write_csv`."""
+    dataset, measures = suspects.measures.dataset, suspects.measures.columns
+    columns = {"id": dataset.id, "speaker": dataset.speaker}
+    write_csv(suspects, path, columns, {f"{name} ({unit})": measures[name] for name, unit in UNITS.items()})
 
 
 def as_json(suspects: Suspects) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def check(
     import json
 
     from tts_prep.checks.measures import measure
-    from tts_prep.checks.suspects import as_json, find_suspects, write_csv, write_ids
+    from tts_prep.checks.suspects import as_json, find_suspects, write_ids, write_measures
     from tts_prep.checks.thresholds import with_limits
     from tts_prep.loader import UtteranceDataset
 
@@ -66,7 +66,7 @@ def check(
     warn_without_compiler()
     suspects = find_suspects(measure(UtteranceDataset(store)), limits)
     if csv_file is not None:
-        write_csv(suspects, csv_file)
+        write_measures(suspects, csv_file)
     if ids_file is not None:
         write_ids(suspects, ids_file)
     if json_output:
