@@ -6,13 +6,19 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Rectangle:
-    """A bar; ``style`` is its CSS class, ``hint`` its tooltip."""
+class Box:
+    """A position and a size."""
 
     x: float
     y: float
     width: float
     height: float
+
+
+@dataclass(frozen=True)
+class Rectangle(Box):
+    """A bar; ``style`` is its CSS class, ``hint`` its tooltip."""
+
     style: str = "bar"
     hint: str = ""
 
@@ -49,13 +55,9 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Image:
-    """A bitmap, scaled to a rectangle; ``source`` is a ``data:`` URI."""
+class Image(Box):
+    """A bitmap, scaled to the box; ``source`` is a ``data:`` URI."""
 
-    x: float
-    y: float
-    width: float
-    height: float
     source: str
 
 

@@ -16,7 +16,6 @@ Array = npt.NDArray[Any]
 _MAX_COLUMNS = 3000
 """The maximum width of an image in pixels. Adjacent frames of longer utterances are averaged."""
 
-
 _PALETTE = bytes.fromhex(
     "00000402010903031206051a0a08220e0b2b130d34180f3d1d114722115029115a2f116336106b3d0f71440f764a1079"
     "52137c59157e5f187f651a806b1d81721f817822817e24828426818b2981912b81982d809e2f7fa5317eab337cb2357b"
