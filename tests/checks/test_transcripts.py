@@ -64,12 +64,12 @@ def test_more_phones_than_frames_fit_never_and_their_end_is_left_out() -> None:
     scores = np.full((2, 4), -9, np.float32)
     scores[0, 1] = scores[1, 2] = 0
     found = align(scores, [transcript])
-    assert (found.totals.tolist(), found.left_out.tolist()) == ([-np.inf], [1])
+    assert (found.totals.tolist(), found.unspoken.tolist()) == ([-np.inf], [1])
 
 
 def test_phones_are_left_out_only_where_that_is_much_better() -> None:
     transcript = Transcript(np.array([0, 1, 1, 0]), np.array([True, False, False, True]))
-    assert align(np.zeros((5, 2), np.float32), [transcript]).left_out.tolist() == [0]
+    assert align(np.zeros((5, 2), np.float32), [transcript]).unspoken.tolist() == [0]
 
 
 @pytest.fixture(scope="module")

@@ -55,11 +55,11 @@ class Alignments:
 
     Attributes:
         totals: [n] sums of the scores of all frames; −∞ if there are more phones than frames.
-        left_out: [n] numbers of phones at the end of the transcript whose omission increases the sum by LEAST_GAIN.
+        unspoken: [n] numbers of phones at the end of the transcript whose omission increases the sum by LEAST_GAIN.
     """
 
     totals: npt.NDArray[np.float64]
-    left_out: npt.NDArray[np.int64]
+    unspoken: npt.NDArray[np.int64]
 
 
 def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
@@ -69,15 +69,15 @@ def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
         scores: [n_frames, n_classes], the score of each class for each frame; at least one frame.
         transcripts: the transcripts.
     """
-    totals, left_out = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
+    totals, unspoken = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
     no_places = np.empty(0, np.int64)
     for row, transcript in enumerate(transcripts):
         best = _best_paths(scores, *transcript.states, no_places)
         total, furthest = float(best[-2:].max()), int(best.argmax())
         totals[row] = total if total > _NEVER / 2 else -np.inf
-        is_left_out = float(best[furthest]) > total + LEAST_GAIN
-        left_out[row] = (~transcript.optional[furthest + 1 :]).sum() if is_left_out else 0
-    return Alignments(totals, left_out)
+        end_is_unspoken = float(best[furthest]) > total + LEAST_GAIN
+        unspoken[row] = (~transcript.optional[furthest + 1 :]).sum() if end_is_unspoken else 0
+    return Alignments(totals, unspoken)
 
 
 def frame_classes(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:

@@ -204,7 +204,7 @@ class TranscriptChecker:
         aligned = align(scores, [transcript, *others])
         # Noise brings the classes closer together, and all advantages with them.
         totals = aligned.totals / max(float(scores[speech].std(axis=1).mean()), 1e-3)
-        own, of_others, unspoken = float(totals[0]), totals[1:], float(aligned.left_out[0])
+        own, of_others, unspoken = float(totals[0]), totals[1:], float(aligned.unspoken[0])
         n_frames = float(speech.sum())
         # A recording can be too short for another transcript.
         usable = bool(np.isfinite(of_others).all())

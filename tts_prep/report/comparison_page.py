@@ -71,7 +71,7 @@ def _totals(summary: Summary) -> list[tuple[str, str]]:
         ("mel frames", f"{int(np.asarray(dataset.n_frames).sum()):,}"),
         ("symbols", f"{int(summary.coverage.symbol_counts.sum()):,}"),
         ("different words", f"{len(summary.coverage.word_counts):,}"),
-        ("left out", f"{len(summary.left_out):,} rows"),
+        ("failed", f"{len(summary.failed):,} rows"),
         ("arrays", ", ".join(sorted(dataset.arrays))),
         ("size", bytes_text(sum(entry.size for entry in summary.manifest.files))),
     ]

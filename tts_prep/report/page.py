@@ -25,7 +25,7 @@ from tts_prep.report.summary import Category, Summary, stages
 
 _MAX_ROWS = 200
 _MAX_SPEAKER_BARS = 20
-_MAX_LEFT_OUT = 200
+_MAX_FAILED = 200
 _RARE = 10
 
 _SECTIONS = (
@@ -86,8 +86,8 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
             symbols=_symbols(summary),
             categories=[_bars(category) for category in summary.categories if category.values],
             mel_chart=mel_bins(summary.dataset.mel_mean, summary.dataset.mel_std, mel_axis(summary.dataset.metadata)),
-            stages=stages(summary.left_out),
-            left_out=summary.left_out[:_MAX_LEFT_OUT],
+            stages=stages(summary.failed),
+            failed=summary.failed[:_MAX_FAILED],
             settings=setting_tables(summary.manifest),
         )
     )

@@ -55,7 +55,7 @@ class Summary:
         speakers: the speakers of `checked`, sorted by decreasing duration.
         categories: the categorical columns except the speaker.
         coverage: counts of symbols, diphones and words.
-        left_out: the rows of the corpus that failed.
+        failed: the rows of the corpus that failed.
         policies: the costs of batching policies.
         gallery: positions in `checked` of a random sample.
         seconds: the total duration of audio.
@@ -69,7 +69,7 @@ class Summary:
     speakers: Speakers
     categories: tuple[Category, ...]
     coverage: Coverage
-    left_out: tuple[LeftOut, ...]
+    failed: tuple[LeftOut, ...]
     policies: tuple[PolicyCost, ...]
     gallery: tuple[int, ...]
     seconds: float
@@ -108,16 +108,16 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int =
         speakers=speaker_table(checked, columns, flagged),
         categories=_categories(dataset),
         coverage=cover(dataset),
-        left_out=tuple(read_failures(store, manifest.failures.rows)),
+        failed=tuple(read_failures(store, manifest.failures.rows)),
         policies=_policies(dataset),
         gallery=tuple(int(position) for position in positions[:gallery]),
         seconds=float(np.asarray(dataset.seconds, float).sum()),
     )
 
 
-def stages(left_out: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
+def stages(failed: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
     """Return the stages of failures with their counts, sorted by decreasing count."""
-    return Counter(row.stage for row in left_out).most_common()
+    return Counter(row.stage for row in failed).most_common()
 
 
 def _array_bytes(dataset: UtteranceDataset) -> int:
