@@ -22,6 +22,7 @@ from tts_prep.cli.main import cli
 from tts_prep.cli.preparing import summary
 from tts_prep.cli.progress import make_progress
 from tts_prep.format.records.manifest import read_manifest
+from tts_prep.preprocess.audio.mel import COMPILING
 from tts_prep.preprocess.runs.prepare import Progress, Result
 from tts_prep.quantities import bytes_text, duration_text
 
@@ -287,15 +288,29 @@ def test_the_bar_and_its_text_fit_a_terminal_of_80_columns() -> None:
         return lines.split("\r")[-1]
 
     with open(theirs, "w", encoding="utf-8") as stream, make_progress(stream) as show:
-        show(Progress(0, 13_100, 0.0, 0, 0.0))
-        starting = line_with("starting; the first run compiles the mel kernel]")
+        show(Progress(0, 13_100, 0.0, 0, 0.0, step=COMPILING))
+        compiling = line_with("once per installation]")
         show(Progress(6_550, 13_100, 43_000.0, 0, 0.0))
         running = line_with("11 h 56 min of audio, 0 × real time]")
         show(Progress(6_562, 13_100, 43_000.0, 12, 0.0))
         line_with("12 failed, 11 h 56 min of audio")
     os.close(ours)
-    assert max(len(starting), len(running)) < 80
+    assert max(len(compiling), len(running)) < 80
     assert "|█" in running
+
+
+def test_a_terminal_shows_what_a_run_does_before_its_first_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    with make_progress(stream) as show:
+        show(Progress(0, 20, 0.0, 0, 0.0))
+        show(Progress(0, 20, 0.0, 0, 0.0, step="compiling"))
+        show(Progress(0, 20, 0.0, 0, 0.0))
+        show(Progress(20, 20, 60.0, 0, 60.0))
+    shown = re.findall("starting|compiling|real time", stream.getvalue())
+    assert [text for text, before in zip(shown, ["", *shown], strict=False) if text != before] == [
+        *("starting", "compiling", "starting", "real time")
+    ]
 
 
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

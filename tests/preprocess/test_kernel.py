@@ -9,9 +9,11 @@ import librosa
 import numpy as np
 import pytest
 from corpora import speech_like
+from numba import njit
 
 from tts_prep.preprocess.audio import PRESETS, MelConfig, mel
 from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.simd.cache import reporting_compilation
 from tts_prep.preprocess.audio.simd.lanes import empty_aligned
 
 # Powers of two, each radix, a sum over 19 and 29, a convolution (1094 is twice a prime), and small ones.
@@ -91,6 +93,22 @@ def test_without_the_compiler_mels_are_made_all_the_same(monkeypatch: pytest.Mon
     finally:
         mel.compiled_kernel.cache_clear()
         mel.compile_kernels.cache_clear()
+
+
+def test_a_compilation_is_reported_once_and_code_that_is_there_is_not() -> None:
+    reports: list[str] = []
+
+    def report() -> None:
+        reports.append("compiles")
+
+    inner = njit(lambda x: x + 1)
+    outer = njit(lambda x: inner(x) * 2)
+    for _ in range(2):
+        with reporting_compilation(report):
+            assert outer(3) == 8
+    assert reports == ["compiles"]
+    njit(lambda x: x - 1)(3)
+    assert reports == ["compiles"]
 
 
 @pytest.mark.parametrize("n", [0, 1, 8, 1000, 65536])

@@ -26,7 +26,7 @@ def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
     tracebacks: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", tracebacks.append)
     for _ in range(15):
-        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(time.sleep, 0.1)):
+        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(_sleep, 0.1)):
             raise KeyboardInterrupt
     assert not tracebacks
 
@@ -38,7 +38,7 @@ def test_a_run_that_is_interrupted_with_more_to_do_than_the_pool_has_taken_up_en
     monkeypatch.setattr(threading, "excepthook", tracebacks.append)
     for delay in (0.02, 0.1, 0.4, 0.8):
         interruption = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
-        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(time.sleep, 0.5)) as pool:
+        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(_sleep, 0.5)) as pool:
             interruption.start()
             list(pool.run(time.sleep, [0.5] * 40, str))
         interruption.join()
@@ -56,12 +56,42 @@ def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
 
 
 def test_the_pool_has_what_get_ready_returns_in_its_processes() -> None:
-    with worker_pool(2, Backend(), partial(max, 3, 5)) as pool:
+    with worker_pool(2, Backend(), _say_ready) as pool:
         list(pool.run(_process_of, [1, 2, 3, 4], str))
         assert set(pool.ready_values) == {5}
 
 
-def _note_process(folder: Path) -> None:
+def test_notes_of_get_ready_come_out_of_the_run_in_order() -> None:
+    notes: list[str] = []
+    with worker_pool(2, Backend(), _say_ready) as pool:
+        list(pool.run(_process_of, [1, 2, 3, 4], str, note=notes.append))
+        # One process may have done all jobs before the other was ready.
+        assert notes in (["compiling", ""], ["compiling", "", "compiling", ""], ["compiling", "compiling", "", ""])
+
+
+def test_without_processes_the_job_gets_the_function_for_notes() -> None:
+    notes: list[str] = []
+    with worker_pool(1, Backend()) as pool:
+        assert list(pool.run(_make_with_note, [1, 2], str, lambda job, _: job, notes.append)) == [1, 2]
+    assert notes == ["job 1", "job 2"]
+
+
+def _make_with_note(job: int, note: Callable[[str], None]) -> int:
+    note(f"job {job}")
+    return job
+
+
+def _sleep(seconds: float, _: object) -> None:
+    time.sleep(seconds)
+
+
+def _say_ready(note: Callable[[str], None]) -> int:
+    note("compiling")
+    note("")
+    return 5
+
+
+def _note_process(folder: Path, _: object) -> None:
     (folder / "process-ids").mkdir(exist_ok=True)
     (folder / "process-ids" / str(os.getpid())).touch()
 

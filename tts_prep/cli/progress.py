@@ -76,8 +76,10 @@ def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], No
 
 
 def _text(progress: Progress, started: float) -> str:
+    if progress.step:
+        return progress.step
     if not progress.done:
-        return "starting; the first run compiles the mel kernel"
+        return "starting"
     speed = progress.made_seconds / max(1e-9, time.monotonic() - started - progress.compiling)
     # First, because a narrow terminal cuts the end of the line.
     failed = f"{progress.failures:,} failed, " if progress.failures else ""

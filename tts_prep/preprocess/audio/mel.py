@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,9 @@ from tts_prep.preprocess.audio import plain_kernel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
 from tts_prep.preprocess.audio.framing import FrameRun, Waveform, frame_runs, n_frames, pad_waveform
+
+COMPILING = "compiling the mel kernel, once per installation"
+"""The text by which a run reports that its first process compiles the kernel."""
 
 Mel = npt.NDArray[np.float32]
 Energy = npt.NDArray[np.float32]
@@ -190,27 +194,38 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
     return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
 
 
+def _ignore(_: str) -> None:
+    pass
+
+
 @lru_cache(maxsize=16)
-def compile_kernels(config: MelConfig) -> float:
+def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore) -> float:
     """Compile the kernels for these settings, or load them from the compiler's cache, once per process.
 
     An unreadable cache (a full disk leaves empty files) is removed, and filled again.
+
+    Args:
+        note: called with a text when the compiler starts, and with an empty one when it has finished.
 
     Returns:
         The seconds that it took; 0 if everything was in the cache.
     """
     if compiled_kernel() is None:
         return 0.0
-    from tts_prep.preprocess.audio.simd.cache import n_compiled, remove_compiled
+    from tts_prep.preprocess.audio.simd.cache import n_compiled, remove_compiled, reporting_compilation
 
     before, started = n_compiled(), time.monotonic()
-    try:
-        _run_kernels(config)
-    except Exception:
-        if not remove_compiled():
-            raise
-        _run_kernels(config)
-    return time.monotonic() - started if n_compiled() > before else 0.0
+    with reporting_compilation(lambda: note(COMPILING)):
+        try:
+            _run_kernels(config)
+        except Exception:
+            if not remove_compiled():
+                raise
+            _run_kernels(config)
+    if n_compiled() == before:
+        return 0.0
+    note("")
+    return time.monotonic() - started
 
 
 def _run_kernels(config: MelConfig) -> None:

@@ -52,7 +52,7 @@ from tts_prep.quantities import count_text
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run, passed to the callback before the first shard and after every shard.
+    """The progress of a run, passed to the callback before the first shard, after every shard, and at other steps.
 
     Attributes:
         done, total: the numbers of finished and of all rows of the corpus, including failed ones.
@@ -60,6 +60,7 @@ class Progress:
         failures: the number of failed rows so far.
         made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
         compiling: the seconds spent compiling the mel kernel before the first shard; 0 unless this run compiled it.
+        step: what the run does at the moment, if that is not making shards, such as compiling the mel kernel.
     """
 
     done: int
@@ -68,6 +69,7 @@ class Progress:
     failures: int
     made_seconds: float
     compiling: float = 0.0
+    step: str = ""
 
 
 @dataclass(frozen=True)
@@ -367,8 +369,13 @@ def _make_shards(
     summaries: list[ShardSummary] = []
     rows = failures = 0
     seconds = made_seconds = compiling = 0.0
-    progress(Progress(0, total, 0.0, 0, 0.0))
-    with contextlib.closing(pool.run(make, plans, partial(_shard_text, folder), _without)) as results:
+    now = Progress(0, total, 0.0, 0, 0.0)
+    progress(now)
+
+    def note(step: str) -> None:
+        progress(replace(now, step=step))
+
+    with contextlib.closing(pool.run(make, plans, partial(_shard_text, folder), _without, note)) as results:
         for summary in results:
             summaries.append(summary.sharing(recipe.settings))
             rows += summary.header.rows
@@ -380,7 +387,8 @@ def _make_shards(
             seconds += summary.header.seconds
             made_seconds += summary.header.seconds if summary.made else 0.0
             compiling = max([compiling, summary.compiling, *filter(None, pool.ready_values)])
-            progress(Progress(rows + failures, total, seconds, failures, made_seconds, compiling))
+            now = Progress(rows + failures, total, seconds, failures, made_seconds, compiling)
+            progress(now)
             if failures > allowed.of(total):
                 give_up(folder, [done.header for done in sorted(summaries, key=_number)], total, allowed, recipe.root)
     return sorted(summaries, key=_number), compiling

@@ -73,6 +73,7 @@ from tts_prep.preprocess.runs.array_files import (
 from tts_prep.preprocess.runs.cleaned import CleanedRecording, read_cleaned
 from tts_prep.preprocess.runs.phonemizing import encode_labels, frontend_of, phonemize
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
+from tts_prep.preprocess.workers.processes import Note
 
 _BLOCK = 1 << 16
 
@@ -148,6 +149,7 @@ def make_shard(
     broken: Collection[str] = (),
     report: Callable[[int], None] = lambda _: None,
     beside_others: bool = False,
+    note: Note = lambda _: None,
 ) -> ShardSummary:
     """Make one shard, unless it exists with the same key.
 
@@ -156,6 +158,7 @@ def make_shard(
         broken: shards of that store that must not be reused.
         report: called with the number of every row before it is processed.
         beside_others: other shards are made at the same time.
+        note: called when the mel kernel is compiled; see `compile_kernels`.
 
     Raises:
         MemoryError: a row needs too much memory while other shards are made. Without others, the row fails instead.
@@ -180,7 +183,7 @@ def make_shard(
         path.parent.mkdir(exist_ok=True)
     started = time.monotonic()
     # A repeated call returns the same number at once.
-    compiling = min(compile_kernels(recipe.extractor.config), time.monotonic() - started)
+    compiling = min(compile_kernels(recipe.extractor.config, note), time.monotonic() - started)
     header, examples = _make_examples(plan, key, recipe, report, beside_others)
     columns = {**plan.columns, **dict.fromkeys(recipe.cleaning.columns, NUMBER)}
     with replacing(path) as partial:
@@ -274,17 +277,20 @@ def _check_processor(recipe: ShardRecipe) -> None:
         )
 
 
-def get_ready(config: Configuration, scratch: Path) -> float:
+def get_ready(config: Configuration, scratch: Path, note: Note) -> float:
     """Load the text frontend and compile the kernels in a worker process.
 
     A lock makes one process compile; the others load the result from the cache.
+
+    Args:
+        note: called when the kernel is compiled; see `compile_kernels`.
 
     Returns:
         The seconds that this process spent compiling.
     """
     with (scratch / "compiling").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        compiling = compile_kernels(config.mel)
+        compiling = compile_kernels(config.mel, note)
     # Errors of the frontend are reported by the planning process or the first job.
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()

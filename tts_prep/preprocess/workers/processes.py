@@ -18,11 +18,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import WorkerError
 from tts_prep.preprocess.workers.cluster import Backend, run_on_cluster
-from tts_prep.preprocess.workers.worker import DONE, READY, STEP, work
+from tts_prep.preprocess.workers.worker import DONE, NOTE, READY, STEP, work
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -37,7 +37,11 @@ class _WorkerDiedError(Exception):
     """A worker process ended before it answered."""
 
 
-def _nothing() -> None:
+Note: TypeAlias = Callable[[str], None]
+"""A function that is called with a text on what a process does before its first job; an empty text ends it."""
+
+
+def _nothing(_: object) -> None:
     pass
 
 
@@ -48,7 +52,7 @@ class _Worker:
         OSError: the system cannot start another process.
     """
 
-    def __init__(self, get_ready: Callable[[], object]) -> None:
+    def __init__(self, get_ready: Callable[[Note], object]) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=work, args=(theirs, pickle.dumps(get_ready)), daemon=True)
         try:
@@ -82,7 +86,7 @@ class _Worker:
             raise _WorkerDiedError from None
         if kind == READY:
             self.is_ready, self.ready_value = True, value
-        elif kind not in (STEP, DONE):
+        elif kind not in (NOTE, STEP, DONE):
             error, text = value
             raise error from RuntimeError(f"in a worker process:\n{text}")
         return kind, value
@@ -108,7 +112,7 @@ class WorkerPool(Generic[Job, Done]):
     def __init__(self, jobs: int, backend: Backend) -> None:
         self._jobs = jobs
         self._backend = backend
-        self._get_ready: Callable[[], object] = _nothing
+        self._get_ready: Callable[[Note], object] = _nothing
         self._workers: list[_Worker] = []
 
     @property
@@ -121,13 +125,13 @@ class WorkerPool(Generic[Job, Done]):
         """Whether the pool starts processes on this machine."""
         return self._backend.is_local and self._jobs > 1
 
-    def start(self, get_ready: Callable[[], object] = _nothing) -> None:
+    def start(self, get_ready: Callable[[Note], object] = _nothing) -> None:
         """Start the processes, so that they load libraries while this process plans.
 
         If the system cannot start ``jobs`` processes, the pool uses fewer.
 
         Args:
-            get_ready: a picklable function that every process calls first.
+            get_ready: a picklable function that every process calls first, with a function that takes notes.
 
         Raises:
             WorkerError: no process can be started.
@@ -148,6 +152,7 @@ class WorkerPool(Generic[Job, Done]):
         todo: Sequence[Job],
         names: Callable[[Job], str],
         without: Callable[[Job, int], Job] | None = None,
+        note: Note = _nothing,
     ) -> Generator[Done, None, None]:
         """Yield the result of every job, in any order.
 
@@ -161,6 +166,8 @@ class WorkerPool(Generic[Job, Done]):
                 which case it must raise MemoryError.
             names: returns the name of a job for error messages.
             without: returns a job without the step of a number, if steps can be skipped.
+            note: called with the notes of ``get_ready``; with ``without`` and one job at a time, it is the keyword
+                argument ``note`` of ``make``.
 
         Raises:
             WorkerError: the worker of a job was killed again, and no step can be skipped.
@@ -168,11 +175,12 @@ class WorkerPool(Generic[Job, Done]):
         if not self._backend.is_local:
             yield from run_on_cluster(make, todo, self._jobs, self._backend)
         elif self._jobs == 1:
-            yield from map(make, todo)
+            yield from map(partial(make, note=note) if without else make, todo)
         else:
             again: list[Job] = []
             try:
-                yield from self._side_by_side(partial(make, beside_others=True) if without else make, todo, again)
+                beside_others = partial(make, beside_others=True) if without else make
+                yield from self._side_by_side(beside_others, todo, again, note)
                 if again:
                     self.stop()
                 for job in again:
@@ -183,7 +191,7 @@ class WorkerPool(Generic[Job, Done]):
                 raise
 
     def _side_by_side(
-        self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job]
+        self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job], note: Note
     ) -> Generator[Done, None, None]:
         """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
         if not self._workers:
@@ -207,7 +215,9 @@ class WorkerPool(Generic[Job, Done]):
                 except MemoryError:
                     again.append(under_way.pop(worker))
                     continue
-                if kind == DONE:
+                if kind == NOTE:
+                    note(value)
+                elif kind == DONE:
                     del under_way[worker]
                     if waiting:
                         # Before yielding the result, so that the worker does not wait for the consumer.
@@ -273,14 +283,15 @@ class WorkerPool(Generic[Job, Done]):
 
 @contextmanager
 def worker_pool(
-    jobs: int, backend: Backend, get_ready: Callable[[], object] | None = None
+    jobs: int, backend: Backend, get_ready: Callable[[Note], object] | None = None
 ) -> Iterator[WorkerPool[Any, Any]]:
     """Yield a pool, whose processes end with the block.
 
     Args:
         jobs: the number of worker processes; 1 runs jobs in this process.
         backend: where jobs run.
-        get_ready: a function that every process calls at once; None starts processes with the first job.
+        get_ready: a function that every process calls at once, with a function that takes notes; None starts processes
+            with the first job.
     """
     pool: WorkerPool[Any, Any] = WorkerPool(jobs, backend)
     try:
@@ -288,7 +299,7 @@ def worker_pool(
             pool.start(get_ready)
         elif get_ready and not backend.is_local:
             # Fill the compiler's cache, which remote processes may share.
-            get_ready()
+            get_ready(_nothing)
         yield pool
     finally:
         pool.stop()

@@ -15,6 +15,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+NOTE = "note"
 READY = "ready"
 STEP = "step"
 DONE = "done"
@@ -25,11 +26,12 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     """Run jobs until the pipe is closed.
 
     A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
-    and a value: (``READY``, what ``get_ready`` returns) once; for each job any number of (``STEP``, n), then (``DONE``,
-    result) or (``FAILED``, (exception, its traceback as text)).
+    and a value: any number of (``NOTE``, a text of ``get_ready``), (``READY``, what ``get_ready`` returns) once; for
+    each job any number of (``STEP``, n), then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
 
     Args:
-        get_ready: a pickled function to call before the first job; its errors are ignored.
+        get_ready: a pickled function to call before the first job, with a function that takes notes; its errors are
+            ignored.
     """
     # If no thread can be started, this process ends after its parent only when its current job is done.
     with contextlib.suppress(RuntimeError):
@@ -37,7 +39,7 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     try:
         value = None
         with contextlib.suppress(Exception):
-            value = pickle.loads(get_ready)()
+            value = pickle.loads(get_ready)(lambda text: connection.send((NOTE, text)))
         connection.send((READY, value))
         while True:
             answer = _answer(connection, connection.recv_bytes())

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from numba.core import event
 
 from tts_prep.preprocess.audio.simd import fft, kernel, lanes
 
@@ -20,6 +24,26 @@ def remove_compiled() -> bool:
                     path.unlink()
                     removed = True
     return removed
+
+
+@contextmanager
+def reporting_compilation(report: Callable[[], None]) -> Iterator[None]:
+    """Call a function when the compiler compiles the first function in this block, having found it in no cache."""
+    with event.install_listener("numba:compile", _FirstCompilation(report)):
+        yield
+
+
+class _FirstCompilation(event.Listener):
+    def __init__(self, report: Callable[[], None]) -> None:
+        self._report: Callable[[], None] | None = report
+
+    def on_start(self, event: object) -> None:  # noqa: ARG002 - the signature is the compiler's
+        report, self._report = self._report, None
+        if report:
+            report()
+
+    def on_end(self, event: object) -> None:
+        pass
 
 
 def n_compiled() -> int:
