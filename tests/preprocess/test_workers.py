@@ -76,6 +76,29 @@ def test_without_processes_the_job_gets_the_function_for_notes() -> None:
     assert notes == ["job 1", "job 2"]
 
 
+def test_a_job_of_a_cluster_that_lacks_memory_beside_others_is_done_alone_at_the_end() -> None:
+    # A backend of joblib takes the path of clusters.
+    with worker_pool(2, Backend("threading")) as pool:
+        done = list(pool.run(_make_with_memory, [1, 2, 3, 4], str, lambda job, _: job))
+    assert sorted(done) == [(1, True), (2, False), (3, True), (4, True)]
+    assert done[-1] == (2, False)
+
+
+def test_a_job_of_a_cluster_that_lacks_memory_even_alone_ends_the_run() -> None:
+    with worker_pool(2, Backend("threading")) as pool, pytest.raises(WorkerError, match="threading: MemoryError"):
+        list(pool.run(_lack_memory, [1, 2], str, lambda job, _: job))
+
+
+def _make_with_memory(job: int, beside_others: bool = False) -> tuple[int, bool]:
+    if job == 2 and beside_others:
+        raise MemoryError
+    return job, beside_others
+
+
+def _lack_memory(_: int, beside_others: bool = False) -> None:
+    raise MemoryError
+
+
 def _make_with_note(job: int, note: Callable[[str], None]) -> int:
     note(f"job {job}")
     return job

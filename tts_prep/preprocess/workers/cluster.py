@@ -42,7 +42,9 @@ class Backend:
         return self.name == LOCAL
 
 
-def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, backend: Backend) -> Iterator[Done]:
+def run_on_cluster(
+    make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, backend: Backend, again: list[Job] | None = None
+) -> Iterator[Done]:
     """Yield the result of every job, in any order.
 
     The backend handles jobs of workers that die; Dask gives them to other workers.
@@ -50,6 +52,7 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
     Args:
         make: a picklable pure function; workers must be able to import this package.
         jobs: the number of workers of a local Dask cluster; ignored for a running cluster.
+        again: gets the jobs that raised MemoryError; None makes that an error of the run.
 
     Raises:
         ConfigurationError: the backend is unknown.
@@ -64,11 +67,14 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
             with joblib.parallel_config(backend.name, **options):
                 # Bounded, because dispatched jobs occupy the memory of the scheduler.
                 parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")
-                results = parallel(joblib.delayed(_caught)(make, job) for job in todo)
-            for result, error in results:
-                if error is not None:
+                results = parallel(joblib.delayed(_caught)(make, number, job) for number, job in enumerate(todo))
+            for number, result, error in results:
+                if isinstance(error, MemoryError) and again is not None:
+                    again.append(todo[number])
+                elif error is not None:
                     raise error
-                yield result
+                else:
+                    yield result
         except TtsPrepError:
             raise
         except ValueError as error:
@@ -83,12 +89,14 @@ def run_on_cluster(make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, 
             ) from error
 
 
-def _caught(make: Callable[[Job], Done], job: Job) -> tuple[Done | None, TtsPrepError | None]:
+def _caught(
+    make: Callable[[Job], Done], number: int, job: Job
+) -> tuple[int, Done | None, TtsPrepError | MemoryError | None]:
     """Return the result or the exception of a job, because backends differ in how they transport exceptions."""
     try:
-        return make(job), None
-    except TtsPrepError as error:
-        return None, error
+        return number, make(job), None
+    except (TtsPrepError, MemoryError) as error:
+        return number, None, error
 
 
 @contextmanager

@@ -158,7 +158,7 @@ class WorkerPool(Generic[Job, Done]):
 
         A job whose worker was killed, or which raised MemoryError while other jobs were running, is retried at the end,
         alone, with all of the memory. If its worker is killed twice more at the same step of the job, that step is
-        skipped.
+        skipped. On a cluster, jobs of killed workers are left to the backend.
 
         Args:
             make: a picklable function. With ``without``, it has the keyword arguments ``report``, a function to call
@@ -172,14 +172,16 @@ class WorkerPool(Generic[Job, Done]):
         Raises:
             WorkerError: the worker of a job was killed again, and no step can be skipped.
         """
+        beside_others = partial(make, beside_others=True) if without else make
+        again: list[Job] = []
         if not self._backend.is_local:
-            yield from run_on_cluster(make, todo, self._jobs, self._backend)
+            yield from run_on_cluster(beside_others, todo, self._jobs, self._backend, again if without else None)
+            for job in again:
+                yield from run_on_cluster(make, [job], 1, self._backend)
         elif self._jobs == 1:
             yield from map(partial(make, note=note) if without else make, todo)
         else:
-            again: list[Job] = []
             try:
-                beside_others = partial(make, beside_others=True) if without else make
                 yield from self._side_by_side(beside_others, todo, again, note)
                 if again:
                     self.stop()
