@@ -163,6 +163,7 @@ def test_batches_are_padded_to_their_shape_with_empty_utterances(tmp_path, prefe
     [
         ({"budgets": [Budget("n_words", 3)]}, ConfigurationError, "no lengths for 'n_words'"),
         ({"budgets": [Budget("n_frames", 3, power=3)]}, ConfigurationError, "the power 1 or 2, found 3"),
+        ({"max_frames": "4000"}, ConfigurationError, "an integer for max_frames, found '4000'"),
         ({"over_budget": "keep"}, ConfigurationError, "'error', 'drop' or 'alone', found 'keep'"),
         ({"batch_size": 10, "multiple_of": 4}, ConfigurationError, "divides the batch size 10, found 4"),
         ({"n_shapes": 2, "drop_last": True}, ConfigurationError, "cannot be combined with drop_last"),

@@ -230,9 +230,19 @@ def test_split_gives_the_first_and_the_rest(dataset):
     assert [len(part) for part in dataset.split(0)] == [0, 10]
     assert [len(part) for part in dataset.split(10)] == [10, 0]
     assert [[len(part) for part in dataset.split(share)] for share in (0.2, 0.26)] == [[2, 8], [3, 7]]
-    for size in (-1, 11, 2.0, 1.5, -0.5):
+    for size in (-1, 11, 2.0, 1.5, -0.5, "valid", None):
         with pytest.raises(ConfigurationError, match="split: expected a size from 0 to 10"):
             dataset.split(size)
+
+
+def test_an_id_is_no_position(dataset):
+    with pytest.raises(ConfigurationError, match=r"found text 'DEMO-1'; an id is found by dataset\.filter"):
+        dataset["DEMO-1"]
+
+
+def test_an_expression_in_text_is_no_filter(dataset):
+    with pytest.raises(ConfigurationError, match="filter: expected a function of the columns.*found 'seconds > 1'"):
+        dataset.filter("seconds > 1")
 
 
 def test_getitems_is_what_getitem_would_give(dataset):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.hdf5.datasets import Array
 
 Rows: TypeAlias = "range | npt.NDArray[np.int64]"
@@ -44,6 +44,11 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
         wanted = np.flatnonzero(wanted)
     elif wanted.size == 0:
         wanted = np.empty(0, np.int64)
+    if wanted.dtype.kind == "U":
+        raise ConfigurationError(
+            f"expected a slice, a list of positions or a mask, found text {one_line(str(wanted.flat[0]))!r}; "
+            "an id is found by dataset.filter(lambda m: m.id == 'ID')"
+        )
     if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
         raise ConfigurationError(
             f"expected a slice, a list of positions or a mask, found {wanted.dtype} of shape {list(wanted.shape)}"

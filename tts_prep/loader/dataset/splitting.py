@@ -21,11 +21,12 @@ def first_count(n: int, first_size: int | float) -> int:
     """
     if isinstance(first_size, float) and 0 < first_size < 1:
         return round(first_size * n)
-    if isinstance(first_size, float) or not 0 <= first_size <= n:
+    if not isinstance(first_size, int | np.integer) or not 0 <= first_size <= n:
+        found = f"{first_size:,}" if isinstance(first_size, int | float | np.number) else repr(first_size)
         raise ConfigurationError(
-            f"split: expected a size from 0 to {n:,}, or a share between 0.0 and 1.0, found {first_size:,}"
+            f"split: expected a size from 0 to {n:,}, or a share between 0.0 and 1.0, found {found}"
         )
-    return first_size
+    return int(first_size)
 
 
 def split_positions(

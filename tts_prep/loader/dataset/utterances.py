@@ -239,6 +239,10 @@ class UtteranceDataset:
         Raises:
             ConfigurationError: the predicate returned something else.
         """
+        if not callable(predicate):
+            raise ConfigurationError(
+                f"filter: expected a function of the columns, such as lambda m: m.seconds > 1, found {predicate!r}"
+            )
         try:
             mask = np.asarray(predicate(self.columns))
         except ValueError as error:
@@ -246,7 +250,7 @@ class UtteranceDataset:
                 raise
             raise ConfigurationError(
                 "filter: a condition is True or False for each utterance; combine conditions with & and |, each in "
-                "brackets, in the place of 'and' and 'or'"
+                "brackets, instead of 'and' and 'or'"
             ) from error
         if mask.dtype != np.bool_ or mask.shape != (len(self),):
             raise ConfigurationError(

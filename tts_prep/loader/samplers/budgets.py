@@ -64,12 +64,15 @@ def check_budgets(
     """Return the budget of `max_frames` and all other budgets.
 
     Raises:
-        ConfigurationError: a budget has an unknown field, or a power other than 1 and 2.
+        ConfigurationError: a budget has an unknown field, a limit that is no integer, or a power other than 1 and 2.
     """
     checked = (*(() if max_frames is None else (Budget(main, max_frames),)), *budgets)
     for budget in checked:
         if budget.field not in fields:
             raise ConfigurationError(f"budgets: no lengths for '{budget.field}'; given are {', '.join(fields)}")
+        if not isinstance(budget.limit, int | np.integer):
+            name = "max_frames" if budget.field == main else budget.field
+            raise ConfigurationError(f"budgets: expected an integer for {name}, found {budget.limit!r}")
         if budget.power not in (1, 2):
             raise ConfigurationError(f"budgets: expected the power 1 or 2, found {budget.power}")
     return checked
