@@ -23,10 +23,11 @@ from bad_inputs import World, _plain, world
 from corpora import record, speech_like, write_libritts
 from stores import edit_manifest
 
+import tts_prep.loader
 from tts_prep.cli import progress
 from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
-from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.loader import DataLoader, UtteranceDataset
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.runs.prepare import prepare
@@ -38,20 +39,20 @@ class Mistake:
 
     Attributes:
         title: the heading.
-        use: the input: a command without ``tts-prep``, or a line of Python that starts with ``>>> ``.
+        use: the input: a command without ``tts-prep``, or an expression of Python after ``>>> ``, in which ``dataset``,
+            ``train`` and ``batch`` are those of STORE.
         advice: an explanation and a solution, in addition to the message.
         breaking: prepares the environment.
-        call: performs the line of Python.
     """
 
     title: str
     use: str
     advice: str
     breaking: Callable[[World], object] = field(default=lambda _: None)
-    call: Callable[[World], object] | None = None
 
 
 MAKE = "ljspeech CORPUS NEW --jobs 1"
+PROMPT = ">>> "
 
 
 def mistakes() -> dict[str, tuple[Mistake, ...]]:
@@ -297,49 +298,41 @@ def _training() -> tuple[Mistake, ...]:
             "More validation utterances than exist",
             '>>> UtteranceDataset("STORE").split(100)',
             "A share, such as `split(0.05)`, works for every size.",
-            call=lambda w: UtteranceDataset(w.store).split(100),
         ),
         Mistake(
             "`and` between columns",
             '>>> UtteranceDataset("STORE").filter(lambda m: m.seconds > 1 and m.seconds < 9)',
             "`(m.seconds > 1) & (m.seconds < 9)`.",
-            call=lambda w: UtteranceDataset(w.store).filter(lambda m: m.seconds > 1 and m.seconds < 9),
         ),
         Mistake(
             "A column with another name",
             '>>> UtteranceDataset("STORE").sort("duration")',
             "`seconds` is the duration of a recording, `n_frames` of its mel.",
-            call=lambda w: UtteranceDataset(w.store).sort("duration"),
         ),
         Mistake(
             "A path instead of the dataset",
             '>>> DataLoader("STORE")',
             "",
-            call=lambda w: DataLoader("STORE"),
         ),
         Mistake(
             "The dataset instead of its lengths",
             '>>> LengthBucketBatchSampler(UtteranceDataset("STORE"), max_frames=9)',
             "",
-            call=lambda w: LengthBucketBatchSampler(UtteranceDataset(w.store), max_frames=9),
         ),
         Mistake(
             "The sampler of another dataset",
             ">>> DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, batch_size=2))",
             "Use `train.n_frames`: positions are those of the loaded dataset.",
-            call=_other_sampler,
         ),
         Mistake(
             "A field with another name",
             ">>> batch.mels",
             "A batch has `mel`, `phonemes`, `waveform` and their `…_lengths`.",
-            call=lambda w: next(iter(DataLoader(UtteranceDataset(w.store)))).mels,
         ),
         Mistake(
             "Another name for tensors",
             '>>> DataLoader(dataset, output="pt")',
             "",
-            call=lambda w: DataLoader(UtteranceDataset(w.store), output="pt"),  # type: ignore[call-overload]
         ),
     )
 
@@ -407,19 +400,15 @@ def _own_reader(world: World) -> None:
     (world.store / "shards/00000.h5").unlink()
 
 
-def _other_sampler(world: World) -> None:
-    dataset = UtteranceDataset(world.store)
-    _, train = dataset.split(2)
-    DataLoader(train, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, batch_size=2))
-
-
 def said(mistake: Mistake, folder: Path) -> str:
     """Return the error message, or the notes and remarks of a run, with paths as in the mistakes."""
     with world(folder) as place:
         mistake.breaking(place)
-        if mistake.call:
+        if mistake.use.startswith(PROMPT):
+            dataset = UtteranceDataset("STORE")
+            names = {"dataset": dataset, "train": dataset.split(2)[1], "batch": next(iter(DataLoader(dataset)))}
             try:
-                mistake.call(place)
+                eval(mistake.use.removeprefix(PROMPT), {**vars(tts_prep.loader), **names})
             except (TtsPrepError, AttributeError) as error:
                 return f"{type(error).__name__}: {_plain(str(error), folder)}"
             return ""
@@ -463,7 +452,7 @@ def page(found: Iterable[tuple[str, Mistake, str]]) -> str:
         if chapter != last:
             lines += ["", f"## {chapter}"]
             last = chapter
-        use = mistake.use if mistake.use.startswith(">>>") else f"$ tts-prep {mistake.use}"
+        use = mistake.use if mistake.use.startswith(PROMPT) else f"$ tts-prep {mistake.use}"
         lines += ["", f"### {mistake.title}", "", "```text", use, *message.splitlines(), "```"]
         if mistake.advice:
             lines += ["", mistake.advice]

@@ -36,6 +36,9 @@ def test_a_full_scale_sine_at_997_hz_has_minus_3_01_lufs(sample_rate: int) -> No
     sine = np.sin(2 * np.pi * 997 * np.arange(5 * sample_rate) / sample_rate)
     assert loudness(sine, sample_rate) == pytest.approx(-3.01, abs=0.05)
     assert loudness(sine / 10, sample_rate) == pytest.approx(-23.01, abs=0.05)
+    # On both sides of the gate at -70 LUFS.
+    assert loudness(sine * 10 ** (-66.5 / 20), sample_rate) == pytest.approx(-69.51, abs=0.05)
+    assert loudness(sine * 10 ** (-67.5 / 20), sample_rate) == -np.inf
 
 
 @pytest.mark.parametrize("sample_rate", [8_000, 11_025, 48_000])

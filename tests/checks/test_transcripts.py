@@ -67,9 +67,16 @@ def test_more_phones_than_frames_fit_never_and_their_end_is_left_out() -> None:
     assert (found.totals.tolist(), found.unspoken.tolist()) == ([-np.inf], [1])
 
 
-def test_phones_are_left_out_only_where_that_is_much_better() -> None:
-    transcript = Transcript(np.array([0, 1, 1, 0]), np.array([True, False, False, True]))
-    assert align(np.zeros((5, 2), np.float32), [transcript]).unspoken.tolist() == [0]
+@pytest.mark.parametrize(("times_as_likely", "unspoken"), [(1, 0), (19, 0), (21, 1)])
+def test_a_phone_is_unspoken_only_where_that_is_more_than_twenty_times_as_likely(
+    times_as_likely: float, unspoken: int
+) -> None:
+    transcript = Transcript(np.array([0, 1, 2, 0]), np.array([True, False, False, True]))
+    scores = np.zeros((5, 3), np.float32)
+    # No silence; with the second phone in one frame, the recording is that much less likely than without it.
+    scores[:, 0] = -9
+    scores[:, 2] = -np.log(times_as_likely)
+    assert align(scores, [transcript]).unspoken.tolist() == [unspoken]
 
 
 @pytest.fixture(scope="module")

@@ -218,5 +218,6 @@ def test_segments_mixing_fixed_shapes_ranks_and_resume_hold_together(chain, data
                 for row, numbers in enumerate(frames_of(batch)):
                     n = batch.waveform_lengths[row] // HOP_LENGTH
                     np.testing.assert_array_equal(numbers[:n, 0], batch.starts[row] + np.arange(n))
+                    np.testing.assert_array_equal(numbers[:n, -1], batch.starts[row] + np.arange(n))
     if n_shapes and not segments:
         assert len(shapes) <= n_shapes
