@@ -152,7 +152,7 @@ def test_settings_that_cannot_be_used_are_named(settings: dict, message: str) ->
 def test_settings_without_effect_and_recipes_that_undo_them_are_named() -> None:
     with pytest.raises(ConfigurationError, match="trim_margin: has no effect without trim_db or trim_vad; give that"):
         CleaningConfig(trim_margin=0.2).check(RATE, None)
-    with pytest.raises(ConfigurationError, match=r"loudness: the recipe .* to a peak of 0.95 .* give --peak none"):
+    with pytest.raises(ConfigurationError, match=r"loudness: the preset .* to a peak of 0.95 .* give --peak none"):
         CleaningConfig(loudness=-23).check(RATE, 0.95)
     with pytest.raises(ConfigurationError, match="highpass: expected less than 500 Hz, half the sample rate, found 60"):
         CleaningConfig(highpass=600).check(1000, None)
