@@ -3,23 +3,28 @@
     python benchmarks/phases.py CORPUS --runs 3 [--result phases]
 
 CORPUS is in LJ Speech's layout, such as ``benchmarks/output/corpus-5h``. The functions of a run are wrapped in clocks;
-the numbers are the least of all runs, each in a new process. With ``PYTHONPATH`` set to the checkout of an earlier
-version, they are that version's.
+the numbers are the least of all runs, each in a new process. The last row is the limit: a loop that decodes the same
+recordings by soundfile, and writes as many bytes as the store has, with CRC-32 and SHA-256, without mel and text. With
+``PYTHONPATH`` set to the checkout of an earlier version, they are that version's.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
 from results import Result, describe_machine
 
+PLAIN_LOOP = "a plain loop over the same bytes, without mel and text"
 STORE = Path(__file__).resolve().parent / "output" / "phases"
 # Phase → functions of the modules shards and prepare.
 PHASES = {
@@ -72,6 +77,25 @@ def run_once(corpus: Path) -> dict[str, float]:
     return found
 
 
+def run_plain_loop(corpus: Path) -> float:
+    """Decode the recordings and write the bytes of the last store; return seconds of processor time."""
+    import soundfile
+
+    recordings = sorted((corpus / "wavs").iterdir())
+    sizes = [path.stat().st_size for path in sorted((STORE / "shards").iterdir())]
+    begun = time.process_time()
+    for path in recordings:
+        soundfile.read(path, dtype="float32")
+    for number, size in enumerate(sizes):
+        data = bytes(size)
+        with (STORE / f"{number}.bin").open("wb") as file:
+            file.write(data)
+            zlib.crc32(data)
+            hashlib.sha256(data).hexdigest()
+            os.fsync(file.fileno())
+    return time.process_time() - begun
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpus", type=Path)
@@ -80,7 +104,7 @@ def main() -> None:
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
     if options.once:
-        print(json.dumps(run_once(options.corpus)))
+        print(json.dumps(run_once(options.corpus) | {PLAIN_LOOP: run_plain_loop(options.corpus)}))
         return
     command = [sys.executable, __file__, str(options.corpus), "--once"]
     # The first run compiles, and fills caches.
