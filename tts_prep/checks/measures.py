@@ -23,8 +23,8 @@ from tts_prep.checks.duplicates import (
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import count_phones
 from tts_prep.checks.stored import ARRAY, COLUMNS, PARTNERS, SEPARATION, holds_measures
-from tts_prep.checks.threads import map_in_slices
-from tts_prep.checks.transcripts import Comparison, Comparisons, TranscriptChecker, text_fits
+from tts_prep.checks.threads import map_slices
+from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
 from tts_prep.checks.waveforms import measure_waveform
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
@@ -54,6 +54,8 @@ UNITS = {
     "unspoken": "phones",
 }
 """All measures and their units, in the order of columns."""
+
+_PLACES = {name: place for place, name in enumerate(UNITS)}
 
 _AT_A_TIME = 32
 """The number of utterances that a thread measures at a time."""
@@ -95,12 +97,10 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
         return _stored(dataset)
     n = len(dataset)
     measuring = _Measuring(dataset)
-    rows = map_in_slices(measuring.measure, n, _AT_A_TIME)
-    columns = {name: np.array([row.numbers.get(name, np.nan) for row in rows], np.float64) for name in UNITS}
+    rows = _Rows.joined(map_slices(measuring.measure, n, _AT_A_TIME) or [measuring.measure(slice(0, 0))])
+    columns = {name: np.ascontiguousarray(values) for name, values in zip(UNITS, rows.numbers.T, strict=True)}
     columns["seconds"][:] = dataset.seconds
-    fingerprints = np.array([row.fingerprint for row in rows], np.float32).reshape(n, N_BANDS * N_CELLS)
-    phones, pauses = (np.array([getattr(row, name) for row in rows], np.float64) for name in ("phones", "pauses"))
-    compared = Comparisons.of([row.comparison for row in rows])
+    phones, pauses = rows.phones.astype(np.float64), rows.pauses.astype(np.float64)
     seconds: Any = columns["seconds"]
     columns["phones"] = phones
     columns["phone_rate"] = np.divide(phones, seconds, out=np.full(n, np.nan), where=seconds > 0)
@@ -113,10 +113,10 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
         correlations = rank_correlations(speech, phones, codes, tuple(dataset.speaker.table))
     else:
         columns["phones"][:] = columns["phone_rate"][:] = np.nan
-    columns["text_fit"], separation = text_fits(compared, codes)
-    columns["unspoken"] = compared.unspoken
+    columns["text_fit"], separation = text_fits(rows.compared, codes)
+    columns["unspoken"] = rows.compared.unspoken
     audio = _first_copies(dataset, rows)
-    columns["similarity"], similar = most_similar_before(fingerprints, seconds)
+    columns["similarity"], similar = most_similar_before(rows.fingerprints, seconds)
     texts = first_equal(text_digest(text, speaker) for text, speaker in zip(dataset.text, dataset.speaker, strict=True))
     texts[[row for row, text in enumerate(dataset.text) if not text]] = -1
     columns["audio_copies"], columns["text_copies"] = (audio >= 0).astype(float), (texts >= 0).astype(float)
@@ -175,21 +175,32 @@ def _speech_seconds(columns: Mapping[str, Floats]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Row:
-    """What is measured of an utterance on its own.
+class _Rows:
+    """What is measured of each utterance on its own.
 
     Attributes:
-        numbers: the measures of its waveform or mel, and its mean pitch.
-        fingerprint: of its mel.
-        phones, pauses: their numbers.
-        comparison: of its transcript with others.
+        numbers: [n, len(UNITS)] float64, the measures of waveforms or mels, and mean pitches; others are NaN.
+        fingerprints: [n, N_BANDS * N_CELLS] float32, of the mels.
+        phones, pauses: [n] int64, their numbers.
+        compared: the comparisons of transcripts with others.
     """
 
-    numbers: Mapping[str, float]
-    fingerprint: npt.NDArray[np.float32]
-    phones: int
-    pauses: int
-    comparison: Comparison
+    numbers: Floats
+    fingerprints: npt.NDArray[np.float32]
+    phones: npt.NDArray[np.int64]
+    pauses: npt.NDArray[np.int64]
+    compared: Comparisons
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Rows]) -> _Rows:
+        """Return the rows of several slices."""
+        return cls(
+            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.fingerprints for part in parts]),
+            np.concatenate([part.phones for part in parts]),
+            np.concatenate([part.pauses for part in parts]),
+            Comparisons.joined([part.compared for part in parts]),
+        )
 
 
 class _Measuring:
@@ -200,26 +211,24 @@ class _Measuring:
         self._unit = decibels_of_unit(dataset.metadata.audio_settings)
         self._checker = TranscriptChecker(dataset, self._unit)
 
-    def measure(self, positions: slice) -> list[_Row]:
+    def measure(self, positions: slice) -> _Rows:
         """Measure some utterances; called from several threads."""
         part = self._dataset[positions]
-        phonemes = part.views("phonemes")
-        phones, pauses = count_phones(phonemes, self._dataset)
-        rows = []
-        for mel, waveform, ids, seconds, pitch, n_phones, n_pauses in zip(
-            part.views("mel"),
-            part.views("waveform") if part.has_waveform else [None] * len(part),
-            phonemes,
-            part.seconds,
-            mean_pitches(part).tolist(),
-            phones.tolist(),
-            pauses.tolist(),
-            strict=True,
+        phonemes, mels = part.views("phonemes"), part.views("mel")
+        waveforms = part.views("waveform") if part.has_waveform else [None] * len(part)
+        numbers = np.full((len(part), len(UNITS)), np.nan)
+        numbers[:, _PLACES["pitch"]] = mean_pitches(part)
+        phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
+        fingerprints = np.empty((len(part), N_BANDS * N_CELLS), np.float32)
+        compared = []
+        for row, (mel, waveform, ids, seconds) in enumerate(
+            zip(mels, waveforms, phonemes, part.seconds.tolist(), strict=True)
         ):
-            numbers = {**self._measure_audio(mel, waveform), "pitch": pitch}
-            comparison = self._checker.compare(mel, ids, float(seconds))
-            rows.append(_Row(numbers, fingerprint(mel), n_phones, n_pauses, comparison))
-        return rows
+            for name, value in self._measure_audio(mel, waveform).items():
+                numbers[row, _PLACES[name]] = value
+            fingerprints[row] = fingerprint(mel)
+            compared.append(self._checker.compare(mel, ids, seconds))
+        return _Rows(numbers, fingerprints, phones, pauses, Comparisons.of(compared))
 
     def _measure_audio(self, mel: Any, waveform: Any) -> dict[str, float]:
         dataset = self._dataset
@@ -232,18 +241,16 @@ class _Measuring:
         return _measure_mel(mel, dataset, self._unit) if self._unit else {}
 
 
-def _first_copies(dataset: UtteranceDataset, rows: Sequence[_Row]) -> npt.NDArray[np.int64]:
+def _first_copies(dataset: UtteranceDataset, rows: _Rows) -> npt.NDArray[np.int64]:
     """Return the position of the first earlier utterance with the same samples, or the same mel, or -1; [n]."""
     name, length = ("waveform", "n_samples") if dataset.has_waveform else ("mel", "n_frames")
     # Equal arrays have equal measures, so checksums are needed only of arrays whose measures are equal.
     lengths: Any = dataset.columns[length]
-    keys = [
-        (n, row.fingerprint.tobytes() if name == "mel" else np.array([*row.numbers.values()]).tobytes())
-        for n, row in zip(lengths.tolist(), rows, strict=True)
-    ]
+    values = rows.numbers if dataset.has_waveform else rows.fingerprints
+    keys = [(n, of_row.tobytes()) for n, of_row in zip(lengths.tolist(), values, strict=True)]
     counts = Counter(keys)
     positions = [position for position, key in enumerate(keys) if counts[key] > 1]
-    copies = np.full(len(rows), -1, np.int64)
+    copies = np.full(len(keys), -1, np.int64)
     first = first_equal(map(array_digest, dataset[positions].views(name)))
     copies[positions] = np.where(first >= 0, np.array(positions, np.int64)[first], -1)
     return copies

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.checks.alignment import SILENCE, Scores, Transcript, frame_classes
-from tts_prep.checks.threads import map_in_slices
+from tts_prep.checks.threads import map_slices
 from tts_prep.compiler import Compiled
 
 FRAME_SECONDS = 0.023
@@ -123,7 +123,8 @@ def fit(
     trusted = np.arange(len(frames))
     for number in range(_ROUNDS):
         model = _estimate(frames, classes, products, trusted, n_classes)
-        aligned = map_in_slices(partial(_align_slice, model, frames, transcripts), len(frames), _AT_A_TIME)
+        slices = map_slices(partial(_align_slice, model, frames, transcripts), len(frames), _AT_A_TIME)
+        aligned = [of_row for of_slice in slices for of_row in of_slice]
         classes = [of_row for of_row, _ in aligned]
         trusted = np.argsort([-mean for _, mean in aligned], kind="stable")
         if number >= _TRUSTED_FROM:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -12,13 +12,13 @@ _MAX_THREADS = 8
 Result = TypeVar("Result")
 
 
-def map_in_slices(function: Callable[[slice], Sequence[Result]], n: int, size: int) -> list[Result]:
-    """Return the results of a function for the slices of n items, joined in the order of the items.
+def map_slices(function: Callable[[slice], Result], n: int, size: int) -> list[Result]:
+    """Return the results of a function for the slices of n items, in order.
 
     Args:
-        function: returns the results of a slice; called from several threads.
+        function: called from several threads.
         size: the number of items of a slice.
     """
     slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-        return [result for results in pool.map(function, slices) for result in results]
+        return list(pool.map(function, slices))

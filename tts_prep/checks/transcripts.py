@@ -66,6 +66,11 @@ class Comparisons:
         """Return the comparisons of utterances as arrays."""
         return cls(*np.array(comparisons, np.float64).reshape(-1, len(Comparison._fields)).T)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Comparisons]) -> Comparisons:
+        """Return the comparisons of several lists of utterances."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+
 
 class Comparison(NamedTuple):
     """The comparison of one transcript, see `Comparisons`."""
