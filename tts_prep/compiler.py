@@ -10,7 +10,7 @@ _LOCK = threading.Lock()
 
 
 def is_available() -> bool:
-    """Return whether numba is installed. Without it, compiled functions run as Python, about 100 times slower."""
+    """Return whether numba is installed. Without it, compiled functions run as Python, hundreds of times slower."""
     try:
         import numba  # noqa: F401
     except ImportError:

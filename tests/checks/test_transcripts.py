@@ -10,7 +10,7 @@ import pytest
 from stores import N_MELS, SYMBOLS, make_rows, write_store
 
 from tts_prep.acoustics.levels import decibels_of_unit
-from tts_prep.checks.alignment import Transcript, align, frame_classes
+from tts_prep.checks.alignment import Transcript, _best_paths, align, frame_classes
 from tts_prep.checks.measures import measure
 from tts_prep.checks.suspects import find_suspects
 from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
@@ -57,6 +57,14 @@ def test_the_best_alignment_is_the_best_of_all_paths(seed: int) -> None:
             best = every[int(np.argmax(totals))]
             assert found.totals[row] == pytest.approx(max(totals), abs=1e-5)
             assert frame_classes(values, transcript).tolist() == transcript.classes[best].tolist()
+
+
+def test_an_alignment_without_a_compiler_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcript = Transcript(np.array([0, 1, 0, 2, 0]), np.array([True, False, True, False, True]))
+    scores = np.random.default_rng(0).normal(size=(30, 3)).astype(np.float32)
+    compiled = frame_classes(scores, transcript)
+    monkeypatch.setattr(_best_paths, "_compiled", _best_paths.python)
+    assert frame_classes(scores, transcript).tolist() == compiled.tolist()
 
 
 def test_more_phones_than_frames_fit_never_and_their_end_is_left_out() -> None:

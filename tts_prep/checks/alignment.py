@@ -120,5 +120,5 @@ def _best_paths(scores: Any, classes: Any, skips: Any, places: Any) -> Any:
     place = n - 1 if before[n + 1] >= before[n] else n - 2
     for frame in range(len(places) - 1, -1, -1):
         places[frame] = place
-        place -= steps[frame, place]
+        place -= int(steps[frame, place])
     return before[2:].copy()
