@@ -71,6 +71,31 @@ def test_a_signal_whose_exception_a_library_converts_is_an_interruption(
     assert (status, err) == (143, "tts-prep: error: interrupted; run the same command again to resume\n")
 
 
+@pytest.mark.parametrize(("seconds", "is_completed"), [(0.05, True), (20, False)])
+def test_a_signal_during_an_import_ends_the_command_after_the_import_or_a_second(
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    seconds: float,
+    is_completed: bool,
+) -> None:
+    module = f"""
+import os, pathlib, signal, time
+os.kill(os.getpid(), signal.SIGTERM)
+time.sleep({seconds})
+pathlib.Path("completed").touch()
+read = print
+"""
+    (tmp_path / f"{tmp_path.name}.py").write_text(module, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = ("--corpus", tmp_path, "--feature", "energy", "--reader", f"{tmp_path.name}:read", "--jobs", 1)
+    status, _, err = run(capsys, "add", store, *options)
+    # click ends the line in which a terminal shows ^C.
+    assert (status, err.lstrip()) == (143, "tts-prep: error: interrupted; run the same command again to resume\n")
+    assert (tmp_path / "completed").exists() == is_completed
+
+
 def test_closed_standard_streams_are_no_trouble(corpus: Path, tmp_path: Path) -> None:
     command = f"'{sys.executable}' -m tts_prep ljspeech '{corpus}' '{tmp_path / 'store'}' --jobs 1 --limit 2"
     done = subprocess.run(["sh", "-c", f"{command} <&- >&- 2>&-"], timeout=120)

@@ -1,7 +1,8 @@
 """Orderly termination by signals.
 
 A signal handler raises `KeyboardInterrupt`. Python drops an exception raised in a destructor or in a callback from C
-code, so it is raised again after a moment. Long-running loops also call `check`.
+code, so it is raised again after a moment. Long-running loops also call `check`. An import is completed first, because
+extension modules print a traceback if their import is interrupted.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -22,6 +24,11 @@ _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "S
 _ALARM = getattr(signal, "SIGALRM", None)
 _AGAIN = 0.01
 """Seconds after which a dropped exception is raised again."""
+
+_MAX_IMPORT = 1.0
+"""Seconds after a signal for which an import may continue."""
+
+_import_end = 0.0
 
 
 def check() -> None:
@@ -79,9 +86,21 @@ def ending_in_order() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    global received
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global received, _import_end
     if number != _ALARM:
         signal.signal(number, signal.SIG_DFL)
         received = number
-    raise KeyboardInterrupt
+        _import_end = time.monotonic() + _MAX_IMPORT
+    if _ALARM is not None and time.monotonic() < _import_end and _is_importing(frame):
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    else:
+        raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
