@@ -91,11 +91,14 @@ def cases() -> Iterator[Case]:
     yield from _settings()
     yield from _stores()
     yield from _repairs()
+    yield from _additions()
+    yield from _views()
+    yield from _lists()
     yield from _library()
 
 
 def _usage() -> Iterator[Case]:
-    for name in ("ljspeech", "info", "verify", "reindex", "demo"):
+    for name in ("ljspeech", "info", "verify", "reindex", "demo", "add", "check", "report", "plot", "export", "finish"):
         yield Case("no arguments", name)
         yield Case("an unknown option", f"{name} x y --colour red" if name == "ljspeech" else f"{name} x --colour red")
     yield Case("no such command", "lsjpeech x")
@@ -345,6 +348,75 @@ def _make(world: World, config: Configuration) -> None:
     shutil.rmtree(world.store)
     items, root = read_corpus("ljspeech", world.corpus, splits={"valid": Path("IDS")} if config.splits else {})
     prepare(items, root, world.store, config)
+
+
+def _additions() -> Iterator[Case]:
+    yield Case("nothing to add", "add STORE")
+    yield Case("no such store", "add NOWHERE --measures")
+    for given, option in (
+        ("a feature that does not exist", "--corpus CORPUS --feature loudness"),
+        ("an algorithm that does not exist", "--corpus CORPUS --feature pitch:algorithm=x"),
+        ("a setting that does not exist", "--corpus CORPUS --feature pitch:colour=red"),
+        ("a setting that is not a number", "--corpus CORPUS --feature pitch:floor=low"),
+        ("a feature without the corpus", "--feature energy"),
+        ("no such corpus", "--corpus NOWHERE --feature energy"),
+        ("no such alignments", "--alignments NOWHERE"),
+        ("alignments of other ids", "--alignments CORPUS"),
+        ("an array without a file", "--array vector"),
+        ("no such file of an array", "--array vector@utterance=NOWHERE.npz"),
+        ("a folder without arrays", "--array vector@utterance=CORPUS"),
+        ("an array with the name of another", "--array mel@utterance=FILE.npz"),
+        ("an array that lacks utterances", "--array vector@utterance=FILE.npz"),
+        ("an axis that does not exist", "--array vector@word=CORPUS"),
+        ("an array in a file of another kind", "--array vector@utterance=CORPUS/metadata.csv"),
+    ):
+        yield Case(given, f"add STORE {option} --jobs 1", _whole)
+
+
+def _whole(world: World) -> None:
+    _make(world, configure("ljspeech"))
+    np.savez(world.root / "FILE.npz", **{"S-0000": np.zeros(4, np.float32)})
+
+
+def _views() -> Iterator[Case]:
+    for name in ("check NOWHERE", "report NOWHERE", "plot NOWHERE x", "export NOWHERE OUT --to nemo", "finish NOWHERE"):
+        yield Case("no such store", name)
+    for threshold in ("clipped", "clipped=many", "colour=3", "clipped=nan"):
+        yield Case(f"--threshold {threshold}", f"check STORE --threshold {threshold}")
+    yield Case("a file in a folder that does not exist", "check STORE --csv NOWHERE/FILE")
+    for option in ("--gallery 201", "--gallery -1", "--seed -1", "--max-sound x", "--output NOWHERE/FILE"):
+        yield Case(option, f"report STORE {option}")
+    yield Case("no such second store", "report STORE NOWHERE")
+    yield Case("no such utterance", "plot STORE nobody")
+    yield Case("a picture of another kind", "plot STORE LJ000-é --output FILE.gif")
+    yield Case("too few pixels", "plot STORE LJ000-é --dpi 5")
+    yield Case("no layout", "export STORE OUT")
+    yield Case("a layout that does not exist", "export STORE OUT --to kaldi")
+    yield Case("a folder with other files", "export STORE CORPUS --to nemo")
+    yield Case("a layout with recordings, of a store without", "export STORE OUT --to nemo")
+    yield Case("a symbol table that does not exist", "symbols styletts")
+
+
+def _lists() -> Iterator[Case]:
+    make = "manifest FILE.jsonl NEW --jobs 1"
+    for given, data in (
+        ("an empty list", b""),
+        ("lines that are not JSON", b"S-0001|a|b\n"),
+        ("lines that are lists", b"[1, 2]\n"),
+        ("lines without recordings", b'{"text": "A text."}\n'),
+        ("a list in Latin-1", b'{"text": "caf\xe9"}\n'),
+    ):
+        yield Case(given, make, lambda w, data=data: w.write("FILE.jsonl", data))  # type: ignore[misc]
+    yield Case("no such list", make)
+    yield Case("a list of another kind", "manifest CORPUS/wavs/S-0001.wav NEW --jobs 1")
+    yield Case("a role that does not exist", "manifest FILE.csv NEW --columns colour=a", _table)
+    yield Case("a column that does not exist", "manifest FILE.csv NEW --columns text=b", _table)
+    yield Case("no such folder", "recordings NOWHERE NEW --jobs 1")
+    yield Case("a folder without recordings", "recordings STORE NEW --jobs 1")
+
+
+def _table(world: World) -> None:
+    world.write("FILE.csv", "audio,text\nCORPUS/wavs/S-0001.wav,A text.\n")
 
 
 def _library() -> Iterator[Case]:

@@ -10,10 +10,26 @@ import click
 
 from tts_prep.cli.commands.features import FEATURE_OPTIONS
 from tts_prep.cli.verbosity import verbosity_options
+from tts_prep.errors import StoreError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+
+
+class _OutputFile(click.Path):
+    """A file to write, whose folder must exist: checked before any work is done."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path: Any = super().convert(value, param, ctx)
+        if not path.absolute().parent.is_dir():
+            raise StoreError(
+                f"{path}: cannot be written, there is no folder {path.parent}; make it, or give another path"
+            )
+        return path
+
+
+OUTPUT_FILE = _OutputFile(path_type=Path, dir_okay=False)
 
 
 class Integer(click.IntRange):

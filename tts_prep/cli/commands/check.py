@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import OUTPUT_FILE, PATH
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 """The number of ids printed per reason."""
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
 
 @click.command()
 @click.argument("store", type=PATH)
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all utterances with all measures.")
-@click.option("--ids", "ids_file", type=_FILE, metavar="FILE", help="Write the ids of the suspects, one per line.")
+@click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Write all utterances with all measures.")
+@click.option(
+    "--ids", "ids_file", type=OUTPUT_FILE, metavar="FILE", help="Write the ids of the suspects, one per line."
+)
 @click.option("--json", "json_output", is_flag=True, help="Print thresholds, measures and suspects as JSON.")
 @click.option(
     "--threshold",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import OUTPUT_FILE, PATH
 from tts_prep.cli.verbosity import quiet_option, say
 
 _SUFFIXES = (".png", ".svg", ".pdf")
@@ -18,7 +18,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 @click.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUTPUT_FILE,
     default="plot.png",
     show_default=True,
     metavar="FILE",
@@ -40,7 +40,7 @@ def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     """
     import difflib
 
-    from tts_prep.errors import ConfigurationError, StoreError
+    from tts_prep.errors import ConfigurationError
     from tts_prep.format.files.atomic import replacing
     from tts_prep.loader import UtteranceDataset
     from tts_prep.pictures.figure import save_figure
@@ -48,8 +48,6 @@ def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     suffix = output.suffix.lower()
     if suffix not in _SUFFIXES:
         raise ConfigurationError(f"{output}: expected a name that ends in {', '.join(_SUFFIXES)}")
-    if not output.absolute().parent.is_dir():
-        raise StoreError(f"{output}: there is no folder {output.parent}; make it, or give another path")
     dataset = UtteranceDataset(store)
     selected = dataset.filter(lambda m: m.id == utterance_id)
     if not len(selected):

@@ -7,10 +7,8 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.options import OUTPUT_FILE, PATH, Integer
 from tts_prep.cli.verbosity import quiet_option, say
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
@@ -19,13 +17,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--output",
     "-o",
-    type=_FILE,
+    type=OUTPUT_FILE,
     default="report.html",
     show_default=True,
     metavar="FILE",
     help="The page to write; an existing file is replaced.",
 )
-@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Also write all columns of all utterances.")
+@click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Also write all columns of all utterances.")
 @click.option(
     "--gallery",
     type=Integer(0, 200),
@@ -59,7 +57,7 @@ def report(
       tts-prep report store -o report.html --csv utterances.csv
       tts-prep report store-22k store-24k -o comparison.html
     """
-    from tts_prep.errors import ConfigurationError, StoreError
+    from tts_prep.errors import ConfigurationError
     from tts_prep.quantities import bytes_text
     from tts_prep.report.comparison import compare
     from tts_prep.report.comparison_page import write_comparison
@@ -67,11 +65,6 @@ def report(
     from tts_prep.report.summary import summarise
     from tts_prep.report.table_file import write_table
 
-    for path in (output, csv_file):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise StoreError(
-                f"{path}: cannot be written, there is no folder {path.parent}; make it, or give another path"
-            )
     if other is not None and other.suffix == ".html":
         raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
     if other is not None and csv_file is not None:

@@ -105,6 +105,8 @@ def _first(path: Path, name: str) -> Array:
             values = np.asarray(file[min(names)]) if names else None
         else:
             raise ConfigurationError(f"array '{name}': {path}: expected a folder of .npy files, or a .npz or .h5 file")
+    except ConfigurationError:
+        raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"array '{name}': {path}: cannot be read ({reason})") from error

@@ -18,7 +18,6 @@ from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.runs.adding import is_intact, shard_headers, take_over_files
@@ -42,8 +41,8 @@ def add_columns(
         StoreError: the store is incomplete, was replaced meanwhile, or has a column with one of the names. The store is
             unchanged.
     """
-    if not (store / MANIFEST).exists():
-        raise StoreError(f"{store}: incomplete store without {MANIFEST}; columns can be added to complete stores only")
+    # Before the store is locked, which would make its folder.
+    read_manifest(store)
     with locked_folder(store), scratch_folder(store):
         manifest = read_manifest(store)
         array = spec(manifest).checked()

@@ -177,7 +177,7 @@ def complete_array_files(
         names = ", ".join(f"'{name}'" for name in specs_of(missing))
         more = f"; and {len(failures) - _SHOWN:,} more in this shard" if len(failures) > _SHOWN else ""
         raise StoreError(
-            f"{store}: {names} cannot be added, {len(failures):,} of the {len(stored.rows.ids):,} utterances of "
+            f"{names} cannot be added, {len(failures):,} of the {len(stored.rows.ids):,} utterances of "
             f"{shard_name(shard.header.number)} fail: {'; '.join(failures[:_SHOWN])}{more}; nothing was changed: fix "
             "them, or make another store without them"
         )

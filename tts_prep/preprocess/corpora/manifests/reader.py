@@ -50,12 +50,16 @@ def read_manifest(
     containers = open_containers(paths, wanted_audio)
     is_numeric: dict[str, bool] = {}
     names: dict[str, None] = {}
+    failure: Failure | None = None
     for _, container in containers:
         for row in container.rows():
             if isinstance(row, Row):
                 _update_types(row, is_numeric, names)
+            else:
+                failure = failure or row
     if not names:
-        raise CorpusError(f"{paths[0]}: no rows, expected one for each recording")
+        found = f"no valid rows: {failure.reason}" if failure else "no rows, expected one for each recording"
+        raise CorpusError(f"{paths[0]}: {found}")
     holds_audio = all(container.holds_audio for _, container in containers)
     roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
