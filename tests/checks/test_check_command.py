@@ -76,6 +76,8 @@ def test_the_table_names_every_reason_with_threshold_and_examples(store: Path, c
     assert (status, err) == (0, "")
     assert [line.split()[0] for line in lines[1 : 1 + len(REASONS)]] == list(REASONS)
     assert next(line for line in lines if line.startswith("audio-dup")).split()[1] == "1"
+    assert next(line for line in lines if line.startswith("wrong-text")).split()[1] == "-"
+    assert next(line for line in lines if line.startswith("noisy")).split()[1] == "0"
     assert "LJ004-é (as LJ000-é)" in out
     assert "6 of 12 utterances are suspects (50.0%)." in lines
     assert "note: Not measured: mismatch, text_fit, unspoken." in lines

@@ -56,6 +56,12 @@ class Suspects:
         """The ids of utterances with at least one reason, in the order of the store."""
         return list(self.measures.dataset[self.positions].id)
 
+    def count(self, reason: str) -> int | None:
+        """Return the number of utterances with a reason, or None if no utterance has its measure."""
+        threshold = next(threshold for threshold in self.thresholds if threshold.reason == reason)
+        values = self.measures.columns[threshold.measure]
+        return None if len(values) and np.isnan(values).all() else int(self.flagged[reason].sum())
+
     def reasons(self, position: int) -> list[str]:
         """Return the reasons of one utterance."""
         return [reason for reason, mask in self.flagged.items() if mask[position]]
@@ -169,7 +175,7 @@ def as_json(suspects: Suspects) -> dict[str, Any]:
                 "above" if threshold.above else "below": threshold.limit,
                 "why": threshold.why,
                 "source": threshold.source,
-                "suspects": int(suspects.flagged[threshold.reason].sum()),
+                "suspects": suspects.count(threshold.reason),
             }
             for threshold in suspects.thresholds
         },

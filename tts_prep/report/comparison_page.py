@@ -77,9 +77,9 @@ def _totals(summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
-def _flagged(summary: Summary, reason: str) -> tuple[int, float]:
-    count = int(summary.suspects.flagged[reason].sum())
-    return count, count / max(1, len(summary.checked))
+def _flagged(summary: Summary, reason: str) -> str:
+    count = summary.suspects.count(reason)
+    return "–" if count is None else f"{count:,} ({count / max(1, len(summary.checked)):.1%})"
 
 
 def _histograms(comparison: Comparison, names: tuple[str, str]) -> Iterator[dict[str, Any]]:

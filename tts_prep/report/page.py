@@ -51,7 +51,7 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
     suspects, ends = cards.groups(suspect_groups(summary.suspects)), cards.groups(end_groups(summary.columns))
     gallery = cards.group(Group("gallery", "Gallery", "", tuple((position, "") for position in summary.gallery)))
     reasons = [
-        (threshold, limit_text(threshold), int(summary.suspects.flagged[threshold.reason].sum()))
+        (threshold, limit_text(threshold), summary.suspects.count(threshold.reason))
         for threshold in summary.suspects.thresholds
     ]
     has_phonemes = bool(summary.coverage.symbol_counts.any()) or not len(summary.dataset)

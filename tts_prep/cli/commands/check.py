@@ -99,7 +99,9 @@ def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
         found = suspects.flagged[threshold.reason].nonzero()[0]
         sign, unit = (">" if threshold.above else "<"), UNITS[threshold.measure]
         limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
-        rows.append((threshold.reason, f"{len(found):,}", limit, _examples(suspects, threshold.reason, found.tolist())))
+        n_found = suspects.count(threshold.reason)
+        text = "-" if n_found is None else f"{n_found:,}"
+        rows.append((threshold.reason, text, limit, _examples(suspects, threshold.reason, found.tolist())))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for reason, count, limit, examples in rows:
         line = f"{reason:<{widths[0]}}  {count:>{widths[1]}}  {limit:<{widths[2]}}  {examples}"
