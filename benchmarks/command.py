@@ -269,13 +269,14 @@ def main() -> None:
             runs[contender.key].append(result)
             print(f"round {number + 1}: {contender.name}: {result.seconds:.2f} s", file=sys.stderr)
 
+    rounds = f"{arguments.runs} rounds in turn" if arguments.runs > 1 else "1 round"
     recordings = {None: "16-bit WAV at 22,050 Hz", "44100": "16-bit WAV at 44,100 Hz"}.get(arguments.recordings)
     Result(
         COLUMNS,
         make_rows(contenders, runs, audio_seconds),
         {c.name: statistics.median(run.seconds for run in runs[c.key]) for c in contenders},
         f"{utterances:,} utterances, {audio_seconds / 3600:.2f} hours of audio, "
-        f"{recordings or arguments.recordings.upper()}, {arguments.jobs} jobs, {arguments.runs} rounds in turn.",
+        f"{recordings or arguments.recordings.upper()}, {arguments.jobs} jobs, {rounds}.",
         describe_machine(),
         [f"{c.name}: {describe_versions(c)}" for c in contenders if not c.key.endswith("-phonemes")],
         {"hours": audio_seconds / 3600, "jobs": arguments.jobs, "recordings": arguments.recordings or "wav"},
