@@ -224,7 +224,9 @@ except StoreError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "too many files are open, and every array that is kept keeps one open; raise the limit" in run.stdout
+    assert (
+        "too many files are open, and a file stays open while one of its arrays is used; raise the limit" in run.stdout
+    )
 
 
 def replace_dataset(store, name, values):

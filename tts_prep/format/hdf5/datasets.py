@@ -166,8 +166,8 @@ def _unusable(path: Path, how: str, error: Exception) -> StoreError:
     """Return the error for a file that the system refused to open, read or map."""
     if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
         return StoreError(
-            f"{path}: cannot be {how}: too many files are open, and every array that is kept keeps one open; raise the "
-            "limit with 'ulimit -n 65536', or keep fewer arrays"
+            f"{path}: cannot be {how}: too many files are open, and a file stays open while one of its arrays is used; "
+            "raise the limit with 'ulimit -n 65536', or keep copies of arrays"
         )
     reason = getattr(error, "strerror", None) or error
     return CorruptStoreError(f"{path}: cannot be {how} ({reason}); was the store moved?")
