@@ -87,12 +87,12 @@ def test_without_the_compiler_mels_are_made_all_the_same(monkeypatch: pytest.Mon
     mel.compiled_kernel.cache_clear()
     try:
         assert mel.compiled_kernel() is None
-        mel.compile_kernels.cache_clear()
+        mel._run_kernels.cache_clear()
         mel.compile_kernels(PRESETS["parakeet"])
         np.testing.assert_allclose(MelExtractor(PRESETS["parakeet"])(x), compiled, rtol=0, atol=2e-6)
     finally:
         mel.compiled_kernel.cache_clear()
-        mel.compile_kernels.cache_clear()
+        mel._run_kernels.cache_clear()
 
 
 def test_a_compilation_is_reported_once_and_code_that_is_there_is_not() -> None:
@@ -109,6 +109,17 @@ def test_a_compilation_is_reported_once_and_code_that_is_there_is_not() -> None:
     assert reports == ["compiles"]
     njit(lambda x: x - 1)(3)
     assert reports == ["compiles"]
+
+
+def test_settings_that_were_compiled_for_run_no_kernel_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = replace(PRESETS["parakeet"], n_mels=13)
+    ran: list[int] = []
+    moments = mel.bin_moments
+    monkeypatch.setattr(mel, "bin_moments", lambda values: (ran.append(values.shape[1]), moments(values))[1])
+    for _ in range(2):
+        # Every shard of a run passes a function of its own.
+        mel.compile_kernels(config, lambda _: None)
+    assert ran == [13]
 
 
 @pytest.mark.parametrize("n", [0, 1, 8, 1000, 65536])

@@ -198,9 +198,8 @@ def _ignore(_: str) -> None:
     pass
 
 
-@lru_cache(maxsize=16)
 def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore) -> float:
-    """Compile the kernels for these settings, or load them from the compiler's cache, once per process.
+    """Compile the kernels for these settings, or load them from the compiler's cache; a repeated call does nothing.
 
     An unreadable cache (a full disk leaves empty files) is removed, and filled again.
 
@@ -228,6 +227,7 @@ def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore) ->
     return time.monotonic() - started
 
 
+@lru_cache(maxsize=16)
 def _run_kernels(config: MelConfig) -> None:
     # Empty filters suffice: compilation depends on types only.
     bank = FilterBank(
