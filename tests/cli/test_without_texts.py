@@ -51,6 +51,22 @@ def test_links_to_folders_are_followed_but_not_in_circles(audio: Path, tmp_path:
     assert found == ["a/elsewhere/5", "a/x/3", "b/1", "b/2", "top"]
 
 
+def test_folders_are_read_at_any_depth(tmp_path: Path) -> None:
+    folders = [tmp_path]
+    for _ in range(1200):
+        folders.append(folders[-1] / "d")
+        folders[-1].mkdir()
+    recording = folders[-1] / "a.wav"
+    try:
+        recording.touch()
+        assert [item.id for item in read_recordings(tmp_path)] == ["d/" * 1200 + "a"]
+    finally:
+        # shutil.rmtree(), which removes folders of tests, recurses.
+        recording.unlink()
+        for folder in reversed(folders[1:]):
+            folder.rmdir()
+
+
 def test_every_command_works_on_a_store_without_phonemes(capsys, audio: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     status, out, _ = run(capsys, "recordings", audio, store, "--preset", "hifigan", "--waveform", "int16", *JOBS)

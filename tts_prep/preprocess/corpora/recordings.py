@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
 
 
 def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
@@ -31,25 +32,25 @@ def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
         yield Utterance(str(path.with_suffix("")), "", name, name, ANONYMOUS, {"folder": folder})
 
 
-def _names(root: Path, folder: str = "", above: tuple[tuple[int, int], ...] = ()) -> Iterator[str]:
-    """Yield the paths of the recordings in a folder, relative to the root.
-
-    Args:
-        folder: the path of the folder relative to the root, with a final ``/``.
-        above: devices and inodes of the folders that contain it; a link to one of them is not followed.
-    """
-    try:
-        status = (root / folder).stat()
-        entries = list(os.scandir(root / folder))
-    except OSError as error:
-        raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})") from error
-    identity = (status.st_dev, status.st_ino)
-    if identity in above:
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
+def _names(root: Path) -> Iterator[str]:
+    """Yield the paths of the recordings below the root, relative to it."""
+    # Paths of folders with a final "/", and devices and inodes of the folders above: links in circles end there.
+    folders: list[tuple[str, tuple[tuple[int, int], ...]]] = [("", ())]
+    while folders:
+        folder, above = folders.pop()
+        try:
+            status = (root / folder).stat()
+            entries = list(os.scandir(root / folder))
+        except OSError as error:
+            raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})") from error
+        identity = (status.st_dev, status.st_ino)
+        if identity in above:
             continue
-        if Path(entry).is_dir():
-            yield from _names(root, f"{folder}{entry.name}/", (*above, identity))
-        elif entry.name.lower().endswith(AUDIO_SUFFIXES):
-            yield folder + entry.name
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            # DirEntry.is_dir() raises for links in circles; this returns False.
+            if Path(entry).is_dir():
+                folders.append((f"{folder}{entry.name}/", (*above, identity)))
+            elif entry.name.lower().endswith(AUDIO_SUFFIXES):
+                yield folder + entry.name
