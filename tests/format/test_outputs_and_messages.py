@@ -11,7 +11,7 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError, WriteError, one_line
 from tts_prep.format.files.atomic import replacing
-from tts_prep.format.records.failures import LeftOut, read_failures
+from tts_prep.format.records.failures import Failure, read_failures
 
 
 @pytest.mark.parametrize("kind", ["a link", "a broken link", "a pipe", "a folder", "a device"])
@@ -64,7 +64,7 @@ LINE = '{"id": "a", "where": "x:1", "stage": "text", "reason": "é"}\n'
 
 def test_failures_are_read_one_after_the_other(tmp_path: Path) -> None:
     (tmp_path / "failures.jsonl").write_text(LINE * 3, encoding="utf-8")
-    assert list(read_failures(tmp_path, 3)) == [LeftOut("a", "x:1", "text", "é")] * 3
+    assert list(read_failures(tmp_path, 3)) == [Failure("a", "x:1", "text", "é")] * 3
 
 
 @pytest.mark.parametrize(

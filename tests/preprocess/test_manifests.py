@@ -21,12 +21,13 @@ from commands import run
 from corpora import record, speech_like
 
 from tts_prep.errors import AudioError, ConfigurationError, CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.corpora.manifests import read_manifest
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-from tts_prep.preprocess.recordings import open_recording, size_inside
+from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.recording_locations import open_recording, size_inside
 
 
 def read(*files: Path, **options: Any) -> tuple[list[Utterance], list[Failure]]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tts_prep.checks.measures import measure
 from tts_prep.checks.stored import ARRAY, holds_measures
 from tts_prep.checks.suspects import Suspects, find_suspects
-from tts_prep.format.records.failures import LeftOut, read_failures
+from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
 from tts_prep.loader.randomness import permutation
@@ -69,7 +69,7 @@ class Summary:
     speakers: Speakers
     categories: tuple[Category, ...]
     coverage: Coverage
-    failed: tuple[LeftOut, ...]
+    failed: tuple[Failure, ...]
     policies: tuple[PolicyCost, ...]
     gallery: tuple[int, ...]
     seconds: float
@@ -115,7 +115,7 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int =
     )
 
 
-def stages(failed: tuple[LeftOut, ...]) -> list[tuple[str, int]]:
+def stages(failed: tuple[Failure, ...]) -> list[tuple[str, int]]:
     """Return the stages of failures with their counts, sorted by decreasing count."""
     return Counter(row.stage for row in failed).most_common()
 

@@ -85,14 +85,14 @@ def _add_features(
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.configuration.rows import corpus_rows
     from tts_prep.preprocess.corpora import import_reader
     from tts_prep.preprocess.runs.adding import Corpus, add_features
     from tts_prep.preprocess.runs.array_files import specs_of
     from tts_prep.preprocess.runs.prepare import available_jobs
-    from tts_prep.preprocess.runs.repair import configuration_of
 
-    config = configuration_of(store, dict(read_manifest(store).configuration))
+    config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)
     if parsed.config.alignments != config.alignments and parsed.alignments:
         raise ConfigurationError(

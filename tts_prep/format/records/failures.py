@@ -17,14 +17,14 @@ _MAX_LINE: Final = 1 << 20
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """An utterance that failed and is not in the store.
+class Failure:
+    """An utterance or row that failed and is not in the store; one line of ``failures.jsonl``.
 
     Attributes:
-        id: the id of the utterance; empty if its row has none.
-        where: the corpus file and line.
-        stage: the stage that failed: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
-        reason: the error, one line.
+        id: the id of the utterance, or an empty string if the row has none.
+        where: the file and line in the corpus.
+        stage: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
+        reason: one line on what was found and what was expected.
     """
 
     id: str
@@ -33,7 +33,7 @@ class LeftOut:
     reason: str
 
 
-def read_failures(store: Path, rows: int) -> Iterator[LeftOut]:
+def read_failures(store: Path, rows: int) -> Iterator[Failure]:
     """Yield the lines of ``failures.jsonl``.
 
     Args:
@@ -64,7 +64,7 @@ def read_failures(store: Path, rows: int) -> Iterator[LeftOut]:
         raise CorruptStoreError(f"{path}: expected {rows:,} lines as in the manifest; run 'tts-prep verify'")
 
 
-def _parse(path: Path, number: int, line: bytes) -> LeftOut:
+def _parse(path: Path, number: int, line: bytes) -> Failure:
     where = f"{path}:{number}"
     if len(line) > _MAX_LINE:
         raise CorruptStoreError(f"{where}: a line of {len(line):,} bytes, more than the maximum of {_MAX_LINE:,}")
@@ -73,4 +73,4 @@ def _parse(path: Path, number: int, line: bytes) -> LeftOut:
     except UnicodeDecodeError as error:
         raise CorruptStoreError(f"{where}: not UTF-8 ({error.reason}); run 'tts-prep verify'") from error
     record = Record(where, parse_json(where, text))
-    return LeftOut(*(record.text(key) for key in ("id", "where", "stage", "reason")))
+    return Failure(*(record.text(key) for key in ("id", "where", "stage", "reason")))

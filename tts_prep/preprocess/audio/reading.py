@@ -18,7 +18,7 @@ from tts_prep.format.files.regular_files import open_regular
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.recordings import open_recording
+from tts_prep.preprocess.recording_locations import open_recording
 
 CHANNELS = ("first", "mean")
 
@@ -63,7 +63,7 @@ def read_waveform(
 
     Args:
         sample_rate: Hz; a recording with another rate is resampled (soxr, high quality).
-        inside: the location of the recording in the file, see `tts_prep.preprocess.recordings`.
+        inside: the location of the recording in the file, see `tts_prep.preprocess.recording_locations`.
 
     Returns:
         [n_samples] float32.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
@@ -184,6 +185,42 @@ class Configuration:
             **({"alignments": dict(self.alignments)} if self.alignments is not None else {}),
             **({"cleaning": cleaning} if (cleaning := self.cleaning.as_dict()) else {}),
         }
+
+    @classmethod
+    def from_dict(cls, store: Path, value: Mapping[str, Any]) -> Configuration:
+        """Parse the result of `as_dict`. The path of out-of-domain texts is not in it: it becomes an empty one.
+
+        Args:
+            store: the store that it was read from, for messages.
+
+        Raises:
+            StoreError: settings are unknown to this version, or missing.
+        """
+        try:
+            audio = dict(value["audio"])
+            audio["compression"] = Compression(**audio["compression"])
+            reading = {field.name: audio.pop(field.name) for field in fields(ReadingConfig)}
+            # Stores of version 0.1; they cannot be repaired by this one, but arrays can be added to them.
+            audio.pop("trim_db", None)
+            corpus, text = dict(value["corpus"]), dict(value["text"])
+            ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
+            splits = dict(corpus.pop("splits", {}))
+            return cls(
+                corpus=corpus.pop("reader"),
+                limit=corpus.pop("limit"),
+                mel=MelConfig(**audio),
+                reading=ReadingConfig(**reading),
+                text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
+                store=StoreConfig(**value["store"]),
+                options=corpus,
+                ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
+                splits=splits,
+                preset=value.get("preset"),
+                alignments=value.get("alignments"),
+                cleaning=CleaningConfig(**value.get("cleaning", {})),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

@@ -154,8 +154,7 @@ def configure(
     for where, layer, folder in layers:
         _check_tables(where, layer)
         audio = _table(where, layer, "audio")
-        names = _names(MelConfig) + _names(ReadingConfig)
-        _check_names(f"{where}audio.", "setting", audio, names)
+        _check_names(f"{where}audio.", "setting", audio, _names(*_TABLES["audio"]))
         compression = _changed(
             f"{where}audio.compression.", mel.compression, _table(f"{where}audio.", audio, "compression")
         )
@@ -201,8 +200,8 @@ def _shown(value: object) -> str:
     return repr(value) if isinstance(value, bool | float | str) else f"a value of type {type(value).__name__}"
 
 
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _names(*kinds: type) -> tuple[str, ...]:
+    return tuple(field.name for kind in kinds for field in fields(kind))
 
 
 def _table(where: str, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -215,7 +214,7 @@ def _table(where: str, tables: Mapping[str, Any], name: str) -> Mapping[str, Any
 def _check_tables(where: str, layer: Mapping[str, Any]) -> None:
     for name in layer:
         for table, kinds in _TABLES.items():
-            if any(name in _names(kind) for kind in kinds):
+            if name in _names(*kinds):
                 raise ConfigurationError(f"{where}{name}: a setting of the table '{table}'; write it below [{table}]")
     _check_names(where, "table", layer, tuple(_TABLES))
 

@@ -1,5 +1,6 @@
 """Corpus readers: they yield the utterances of a corpus."""
 
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.aishell3 import read_aishell3
 from tts_prep.preprocess.corpora.baker import read_baker
 from tts_prep.preprocess.corpora.css10 import read_css10
@@ -20,7 +21,7 @@ from tts_prep.preprocess.corpora.registry import (
     read_corpus,
 )
 from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
 __all__ = [

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.subsets import chosen_subsets
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 
 TEXTS: Final = ("pinyin", "characters")
 """Values of the option ``text``: the corpus's pinyin, or its characters."""

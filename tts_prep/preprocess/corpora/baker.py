@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.quantities import count_text
 
 SPEAKER: Final = "baker"

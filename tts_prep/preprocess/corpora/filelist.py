@@ -9,9 +9,10 @@ from pathlib import Path, PurePosixPath
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.list_columns import MAX_ROWS, guess_columns, number_columns
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
 
 _KNOWN = ("path", "text", "speaker", "id", "-")
 

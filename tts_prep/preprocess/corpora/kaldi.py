@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
 
 _RECORDINGS = ("wav.scp", "idx2wav")
 # SpeeChain names texts after their format; those with punctuation are preferred.

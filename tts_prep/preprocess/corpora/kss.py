@@ -7,8 +7,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 
 SPEAKER: Final = "kss"
 

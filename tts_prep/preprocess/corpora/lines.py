@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.regular_files import read_regular
-from tts_prep.preprocess.corpora.utterance import Failure
+from tts_prep.format.records.failures import Failure
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:

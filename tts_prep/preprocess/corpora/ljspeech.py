@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 
 SPEAKER = "ljspeech"
 _OTHER_SEPARATOR = re.compile(r"[\w./-]+[,;\t]\S")

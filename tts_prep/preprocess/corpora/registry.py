@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.aishell3 import read_aishell3
 from tts_prep.preprocess.corpora.baker import read_baker
 from tts_prep.preprocess.corpora.css10 import css10_languages, read_css10
@@ -21,7 +22,7 @@ from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.corpora.recordings import read_recordings
 from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
 Reader: TypeAlias = Callable[..., Iterator[Utterance | Failure]]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 
 REST = "rest"
 """The split of an utterance that is in no list."""

@@ -25,7 +25,7 @@ class Utterance:
         normalized: whether the text is normalized: numbers and abbreviations are spelled out.
         start, end: the segment of the recording in seconds. If ``end`` is None, it is the end of the recording.
         inside: the location of the recording inside the file ``audio``, in the format of
-            `tts_prep.preprocess.recordings`; empty if the file is the recording.
+            `tts_prep.preprocess.recording_locations`; empty if the file is the recording.
         channel: the channel of a recording with several, from 0; None selects the one of the settings.
         alignment: the SHA-256 of its alignment if the configuration uses alignments, otherwise empty.
     """
@@ -47,20 +47,3 @@ class Utterance:
     def language(self) -> str | None:
         """The language of the text, or None if the corpus does not specify it."""
         return str(self.meta["language"]) if self.meta.get("language") else None
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An utterance or row that failed; one line of ``failures.jsonl``.
-
-    Attributes:
-        id: the id of the utterance, or an empty string if the row has none.
-        where: the file and line in the corpus.
-        stage: ``corpus``, ``text``, ``audio``, ``alignment`` or ``feature``.
-        reason: one line on what was found and what was expected.
-    """
-
-    id: str
-    where: str
-    stage: str
-    reason: str

@@ -20,11 +20,12 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FAILURES, INDEX, MANIFEST, PLAN, shard_name
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import (
@@ -36,7 +37,6 @@ from tts_prep.preprocess.runs.array_files import (
 from tts_prep.preprocess.runs.folder import beside, locked_folder
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, make_plan
 from tts_prep.preprocess.runs.prepare import recipe_of
-from tts_prep.preprocess.runs.repair import configuration_of
 from tts_prep.preprocess.runs.shards import RecordedInputs, ShardRecipe, get_ready, take_over
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
@@ -93,7 +93,7 @@ def add_features(
         missing = tuple(feature for feature in features if not all(spec.name in intact for spec in feature.specs))
         if not missing:
             return manifest
-        config = configuration_of(store, dict(manifest.configuration))
+        config = Configuration.from_dict(store, manifest.configuration)
         recipe: ShardRecipe | None = None
         if corpus is None:
             jobs_of = [_Job(number, None) for number in range(len(manifest.shards))]

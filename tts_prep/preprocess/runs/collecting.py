@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import partial
 
 from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.runs.phonemizing import frontend_of, phoneticize
 from tts_prep.preprocess.runs.plan import first_rows
 from tts_prep.preprocess.text.symbols import AUTO

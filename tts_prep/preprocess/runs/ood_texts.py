@@ -18,10 +18,10 @@ from tts_prep.format.contents.ood_writer import write_ood_texts
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
+from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Failure
 from tts_prep.preprocess.runs.phonemizing import phonemize
 from tts_prep.preprocess.runs.shards import take_over
 from tts_prep.preprocess.workers.processes import WorkerPool

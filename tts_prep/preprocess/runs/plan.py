@@ -13,9 +13,10 @@ from pathlib import Path
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
-from tts_prep.preprocess.recordings import size_inside
+from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.recording_locations import size_inside
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,7 @@ from tts_prep.format.layout import MANIFEST, OOD_TEXTS, shard_name
 from tts_prep.format.records.manifest import manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
+from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.configuration.rows import corpus_rows
 from tts_prep.preprocess.corpora import Reader
 from tts_prep.preprocess.corpora.splits import split_checksums
@@ -88,7 +84,7 @@ def repair_store(
             manifest = read_manifest(store)
         totals = manifest.totals
         return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
-    config = configuration_of(store, findings.settings["configuration"])
+    config = Configuration.from_dict(store, findings.settings["configuration"])
     aligned = _alignments(store, config, alignments)
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in findings.broken)
@@ -115,41 +111,6 @@ def repair_store(
         repair=Repair(findings.broken, findings.settings, check_plan),
     )
     return result, findings.broken
-
-
-def configuration_of(store: Path, settings: Mapping[str, Any]) -> Configuration:
-    """Parse the result of `Configuration.as_dict`.
-
-    Raises:
-        StoreError: settings are unknown to this version, or missing.
-    """
-    try:
-        audio = dict(settings["audio"])
-        audio["compression"] = Compression(**audio["compression"])
-        reading = {field.name: audio.pop(field.name) for field in fields(ReadingConfig)}
-        # Stores of version 0.1; they cannot be repaired by this one, but arrays can be added to them.
-        audio.pop("trim_db", None)
-        corpus, text = dict(settings["corpus"]), dict(settings["text"])
-        ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
-        splits = dict(corpus.pop("splits", {}))
-        config = Configuration(
-            corpus=corpus.pop("reader"),
-            limit=corpus.pop("limit"),
-            mel=MelConfig(**audio),
-            reading=ReadingConfig(**reading),
-            text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
-            store=StoreConfig(**settings["store"]),
-            options=corpus,
-            # The path of the file is unknown; it is not read while the texts are intact.
-            ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
-            splits=splits,
-            preset=settings.get("preset"),
-            alignments=settings.get("alignments"),
-            cleaning=CleaningConfig(**settings.get("cleaning", {})),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error
-    return config
 
 
 def _alignments(store: Path, config: Configuration, path: Path | None) -> Alignments | None:

@@ -7,7 +7,6 @@ import fcntl
 import os
 import platform
 import shutil
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
@@ -48,6 +47,7 @@ from tts_prep.format.layout import (
     TEXT,
     shard_name,
 )
+from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
@@ -59,7 +59,7 @@ from tts_prep.preprocess.audio.mel import Mel, MelExtractor, bin_moments, compil
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
@@ -181,9 +181,7 @@ def make_shard(
         return ShardSummary(plan.number, entry, replace(header, mel_statistics={}), made=False, arrays=files)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
-    started = time.monotonic()
-    # A repeated call returns the same number at once.
-    compiling = min(compile_kernels(recipe.extractor.config, note), time.monotonic() - started)
+    compiling = compile_kernels(recipe.extractor.config, note)
     header, examples = _make_examples(plan, key, recipe, report, beside_others)
     columns = {**plan.columns, **dict.fromkeys(recipe.cleaning.columns, NUMBER)}
     with replacing(path) as partial:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.row import Row
 from tts_prep.preprocess.corpora.manifests.text_files import open_text
-from tts_prep.preprocess.corpora.utterance import Failure
 
 
 def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:

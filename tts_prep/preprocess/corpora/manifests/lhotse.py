@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.json_lines import json_objects
 from tts_prep.preprocess.corpora.manifests.row import Row
-from tts_prep.preprocess.corpora.utterance import Failure
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.row import Row
-from tts_prep.preprocess.corpora.utterance import Failure
-from tts_prep.preprocess.recordings import arrow_batches, import_pyarrow, is_arrow, table_cell
+from tts_prep.preprocess.recording_locations import arrow_batches, import_pyarrow, is_arrow, table_cell
 
 
 class ParquetFile:

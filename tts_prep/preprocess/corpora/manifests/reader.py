@@ -11,11 +11,12 @@ from typing import Any
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.language_names import language_code
 from tts_prep.preprocess.corpora.manifests.columns import choose_columns, parse_columns
 from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
 from tts_prep.preprocess.corpora.manifests.row import Container, Row
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
 
 _FOLDERS = ("", "clips", "wavs", "wav", "audio")
 """Folders of recordings, relative to the manifest's folder. Common Voice uses clips/."""

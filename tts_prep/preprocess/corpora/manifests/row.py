@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tts_prep.preprocess.corpora.utterance import Failure
+from tts_prep.format.records.failures import Failure
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.row import Row
 from tts_prep.preprocess.corpora.manifests.text_files import open_text
-from tts_prep.preprocess.corpora.utterance import Failure
 
 _SEPARATORS = ("\t", "|", ",", ";")
 _QUOTING = ",;"

@@ -10,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.corpora.utterance import Failure
+from tts_prep.format.records.failures import Failure
 
 _MAX_LINE = 1 << 24
 """The maximum length of a line in bytes. The longest rows of common corpora have several hundred thousand."""

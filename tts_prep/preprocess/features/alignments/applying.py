@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from tts_prep.errors import AlignmentError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.corpora.utterance import Failure, Utterance
+from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig, AlignmentFolder
 
 
