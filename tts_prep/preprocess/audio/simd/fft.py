@@ -313,6 +313,23 @@ def _last_8(re: Array, im: Array, start: int, stop: int) -> None:
 
 
 @jit
+def _split(
+    re: Array, im: Array, start: int, stop: int, n: int, factor: int, wr: Array, wi: Array, scratch: Array
+) -> None:
+    """Split every n rows of [start, stop) into ``factor`` parts."""
+    stride = len(wr) // n
+    for base in range(start, stop, n):
+        if factor == 4:
+            _radix_4(re, im, base, n, stride, wr, wi)
+        elif factor == 3:
+            _radix_3(re, im, base, n, stride, wr, wi)
+        elif factor == 5:
+            _radix_5(re, im, base, n, stride, wr, wi)
+        else:
+            _odd_radix(re, im, base, n, stride, wr, wi, factor, scratch)
+
+
+@jit
 def transform(re: Array, im: Array, wr: Array, wi: Array, odd: Array, scratch: Array) -> None:
     """Transform ``LANES`` complex signals of length n in place.
 
@@ -323,25 +340,19 @@ def transform(re: Array, im: Array, wr: Array, wi: Array, odd: Array, scratch: A
         scratch: [2 · max(odd) · LANES] float64.
     """
     n = len(wr)
-    part = n
-    for prime in odd:
-        for base in range(0, n, part):
-            if prime == 3:
-                _radix_3(re, im, base, part, n // part, wr, wi)
-            elif prime == 5:
-                _radix_5(re, im, base, part, n // part, wr, wi)
-            else:
-                _odd_radix(re, im, base, part, n // part, wr, wi, prime, scratch)
-        part //= prime
+    part, level = n, 0
     while part > _CACHED:
-        for base in range(0, n, part):
-            _radix_4(re, im, base, part, n // part, wr, wi)
-        part //= 4
+        factor = odd[level] if level < len(odd) else 4
+        _split(re, im, 0, n, part, factor, wr, wi, scratch)
+        part //= factor
+        level += 1
     for start in range(0, n, part):
         length = part
+        for factor in odd[level:]:
+            _split(re, im, start, start + part, length, factor, wr, wi, scratch)
+            length //= factor
         while length > 8:
-            for base in range(start, start + part, length):
-                _radix_4(re, im, base, length, n // length, wr, wi)
+            _split(re, im, start, start + part, length, 4, wr, wi, scratch)
             length //= 4
         if length == 8:
             _last_8(re, im, start, start + part)
