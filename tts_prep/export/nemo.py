@@ -13,9 +13,9 @@ from tts_prep.loader import UtteranceDataset
 def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``manifest.json`` and ``wavs/``, and yield the paths of complete files.
 
-    Keys are those of NeMo's ``TTSDataset``: ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``,
-    ``speaker`` (an integer); added are ``id``, the phonemes
-    as ``phonemes``, and the speaker's name as ``speaker_name``.
+    Keys are those of NeMo's ``TTSDataset``, ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``
+    and ``speaker`` (an integer), and in addition ``id``, ``phonemes`` (text), ``speaker_name`` and the columns of the
+    corpus.
 
     Raises:
         ConfigurationError: the store has no waveforms.
