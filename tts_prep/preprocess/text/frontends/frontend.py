@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +127,12 @@ class VocabFrontend:
     def software(self) -> dict[str, str]:
         """Return {}: no other package is used."""
         return {}
+
+
+@cache
+def made_once(kind: Callable[[], Any]) -> Any:
+    """Return the object of a class that reads a dictionary when it is made: a run creates several frontends."""
+    return kind()
 
 
 def split_symbols(text: str) -> list[str]:

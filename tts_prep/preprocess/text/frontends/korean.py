@@ -9,12 +9,11 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, join_symbols, made_once
 from tts_prep.preprocess.text.korean.normalization import letter_names, normalize_korean
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
@@ -117,16 +116,10 @@ def _import_packages() -> tuple[Any, Any]:
         from ko_speech_tools import G2p
         from ko_speech_tools.g2p.english import convert_eng
 
-        pronounce = _made(G2p)
+        pronounce = made_once(G2p)
     except ImportError as error:
         raise MissingPackageError(
             f"the frontend 'korean' needs the package {error.name or 'mecab-ko'}; install it with: "
             "pip install 'tts-prep[ko]'"
         ) from None
     return pronounce, lambda word: convert_eng(word, pronounce.cmu)
-
-
-@lru_cache(maxsize=1)
-def _made(kind: Callable[[], Any]) -> Any:
-    """Return the converter, which reads a dictionary for a second: a run creates several frontends."""
-    return kind()

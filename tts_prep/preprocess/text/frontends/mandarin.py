@@ -9,16 +9,22 @@ import importlib.metadata
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
-from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, check_choice, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import (
+    Symbols,
+    VocabFrontend,
+    check_choice,
+    join_symbols,
+    made_once,
+)
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
@@ -259,10 +265,4 @@ def _import_packages() -> tuple[Any, Any]:
         raise MissingPackageError(
             f"the frontend 'mandarin' needs the package {error.name}; install it with: pip install 'tts-prep[zh]'"
         ) from None
-    return pypinyin, _made(rjieba.Jieba)
-
-
-@lru_cache(maxsize=1)
-def _made(kind: Callable[[], Any]) -> Any:
-    """Return the segmenter, which reads a dictionary: a run creates several frontends."""
-    return kind()
+    return pypinyin, made_once(rjieba.Jieba)
