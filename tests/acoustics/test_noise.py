@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.noise import wada_snr
+from tts_prep.acoustics.levels import block_sums
+from tts_prep.acoustics.noise import LEAST, wada_snr
 
 
 def speech_in_noise(snr: float | None) -> np.ndarray:
@@ -15,23 +16,25 @@ def speech_in_noise(snr: float | None) -> np.ndarray:
     return speech + rng.normal(size=40_000) * np.sqrt((speech**2).mean() / 10 ** (snr / 10))
 
 
+def ratio(samples: np.ndarray) -> float:
+    return wada_snr(block_sums(samples, float(np.abs(samples).max()), LEAST), len(samples))
+
+
 # By the function wada_snr in Python that was made from Ellis's snreval, with the table of the method's authors.
 PORT = [(-15, -15.34), (-5, -5.848), (0, -0.118), (10, 9.988), (20, 19.926), (40, 40.273), (None, 100.0)]
 
 
 @pytest.mark.parametrize(("snr", "expected"), PORT)
 def test_the_ratio_is_that_of_the_port_of_the_authors_program(snr: float | None, expected: float) -> None:
-    assert wada_snr(speech_in_noise(snr)) == pytest.approx(expected, abs=0.02)
+    assert ratio(speech_in_noise(snr)) == pytest.approx(expected, abs=0.02)
 
 
 def test_the_ratio_is_that_of_the_mixture_and_does_not_depend_on_the_level() -> None:
     samples = speech_in_noise(15)
-    assert wada_snr(samples) == pytest.approx(15, abs=0.5)
-    assert wada_snr(samples / 100) == pytest.approx(wada_snr(samples), abs=1e-3)
-    assert wada_snr(np.rint(samples * 1000).astype(np.int16)) == pytest.approx(15, abs=1)
+    assert ratio(samples) == pytest.approx(15, abs=0.5)
+    assert ratio(samples / 100) == pytest.approx(ratio(samples), abs=1e-3)
+    assert ratio(np.rint(samples * 1000).astype(np.int16)) == pytest.approx(15, abs=1)
 
 
-def test_noise_alone_has_a_low_ratio_and_silence_none() -> None:
-    assert wada_snr(np.random.default_rng(0).normal(size=50_000)) < -8
-    assert np.isnan(wada_snr(np.zeros(100)))
-    assert np.isnan(wada_snr(np.empty(0)))
+def test_noise_alone_has_a_low_ratio() -> None:
+    assert ratio(np.random.default_rng(0).normal(size=50_000)) < -8

@@ -86,16 +86,14 @@ def _add_blocks(samples: Any, scale: float, least: float, hop: int, width: int, 
                 sums[block, 2] += np.log(products[i])
 
 
-def frame_levels(samples: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def frame_levels(power: npt.NDArray[np.float64], n_samples: int) -> npt.NDArray[np.float64]:
     """Return the mean square of every frame, [1 + n_samples // HOP], as ``librosa.feature.rms(...) ** 2``.
 
     Frames are centred on multiples of HOP; the recording is padded with zeros.
+
+    Args:
+        power: Σx² of every HOP samples, from `block_sums`, [⌈n_samples / HOP⌉].
     """
-    return levels_of_blocks(block_sums(samples)[:, 1], len(samples))
-
-
-def levels_of_blocks(power: npt.NDArray[np.float64], n_samples: int) -> npt.NDArray[np.float64]:
-    """Return `frame_levels` from the Σx² of every HOP samples, [⌈n_samples / HOP⌉]."""
     n_frames, per_frame = 1 + n_samples // HOP, FRAME // HOP
     padded = np.zeros(n_frames + per_frame - 1)
     # The first frame is centred on sample 0, so half of it is padding.

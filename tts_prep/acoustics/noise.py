@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from tts_prep.acoustics.levels import block_sums
 
 LOWEST_DB, HIGHEST_DB = -20, 100
 """The range of the table; results are clipped to it."""
@@ -38,23 +35,15 @@ Analysis, Interspeech 2008.
 """
 
 
-def wada_snr(samples: npt.NDArray[Any]) -> float:
-    """Return the signal-to-noise ratio by WADA-SNR in dB, LOWEST_DB to HIGHEST_DB; NaN for a recording of zeros.
+def wada_snr(sums: npt.NDArray[np.float64], n_samples: int) -> float:
+    """Return the signal-to-noise ratio of a recording by WADA-SNR in dB, LOWEST_DB to HIGHEST_DB.
 
     The method assumes speech with pauses and Gaussian noise.
 
     Args:
-        samples: [n_samples], at any level.
-    """
-    peak = float(max(samples.max(initial=0), -float(samples.min(initial=0))))
-    return snr_of_blocks(block_sums(samples, peak, LEAST), len(samples)) if peak > 0 else math.nan
-
-
-def snr_of_blocks(sums: npt.NDArray[np.float64], n_samples: int) -> float:
-    """Return `wada_snr` from `block_sums`, whose ``least`` is LEAST of the peak.
-
-    Args:
-        n_samples: at least 1.
+        sums: the `tts_prep.acoustics.levels.block_sums` of a recording that is not all zeros, with LEAST times its peak
+            as ``least``.
+        n_samples: the number of samples.
     """
     statistic = math.log(float(sums[:, 0].sum()) / n_samples) - float(sums[:, 2].sum()) / n_samples
     below = np.flatnonzero(statistic > _CURVE)

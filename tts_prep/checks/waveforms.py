@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import HOP, block_sums, decibels, edge_level, levels_of_blocks, silences
+from tts_prep.acoustics.levels import HOP, block_sums, decibels, edge_level, frame_levels, silences
 from tts_prep.acoustics.loudness import loudness
-from tts_prep.acoustics.noise import LEAST, snr_of_blocks
+from tts_prep.acoustics.noise import LEAST, wada_snr
 
 CLIP_RUN = 3
 """The minimum run of samples at the highest or lowest value that is a flat peak."""
@@ -48,12 +48,12 @@ def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, f
     highest, lowest = float(samples.max(initial=0)), float(samples.min(initial=0))
     peak = max(highest, -lowest) / full_scale
     sums = block_sums(samples, full_scale, LEAST * peak)
-    levels = levels_of_blocks(sums[:, 1], n)
+    levels = frame_levels(sums[:, 1], n)
     silence = silences(levels, HOP / sample_rate, n / sample_rate)
     edge = max(1, round(_EDGE * sample_rate))
     return {
         "loudness": loudness(samples, sample_rate, full_scale),
-        "snr": snr_of_blocks(sums, n) if peak else math.nan,
+        "snr": wada_snr(sums, n) if peak else math.nan,
         "peak": decibels(peak**2),
         "clipped_samples": float(clipped_samples(samples, full_scale)),
         "silence_start": silence.start,
