@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from commands import run
 
+from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.recipes.ref_yaml import read_yaml
 from tts_prep.preprocess.audio import mel
@@ -69,6 +70,65 @@ def test_a_signal_whose_exception_a_library_converts_is_an_interruption(
     options = ("--corpus", tmp_path, "--feature", "energy", "--reader", f"{tmp_path.name}:read", "--jobs", 1)
     status, _, err = run(capsys, "add", store, *options)
     assert (status, err) == (143, "tts-prep: error: interrupted; run the same command again to resume\n")
+
+
+UNRELATED = """
+import os, signal
+os.kill(os.getpid(), signal.SIGTERM)
+import no_such_module
+"""
+
+
+def test_an_error_after_a_signal_that_the_signal_did_not_cause_is_shown(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The import would be interrupted after this time, if it did not fail before.
+    monkeypatch.setattr(interruption, "_AGAIN", 10.0)
+    (tmp_path / f"{tmp_path.name}.py").write_text(UNRELATED, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = ("--corpus", tmp_path, "--feature", "energy", "--reader", f"{tmp_path.name}:read")
+    status, _, err = run(capsys, "add", store, *options)
+    assert status == 2
+    assert "cannot be loaded (No module named 'no_such_module')" in err
+
+
+FAULT = """
+import errno, os, signal, time
+
+def read(root):
+    try:
+        raise OSError(errno.ENOENT, "No such file or directory", "before")
+    except OSError:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(20)
+        finally:
+            {cleaning_up}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cleaning_up", "then"),
+    [
+        ("pass", ""),
+        ('raise OSError(errno.EIO, "Input/output error", "scratch")', ", and then: scratch: Input/output error"),
+    ],
+)
+def test_a_fault_of_the_system_after_an_interruption_is_shown_with_it(
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    cleaning_up: str,
+    then: str,
+) -> None:
+    (tmp_path / f"{tmp_path.name}.py").write_text(FAULT.format(cleaning_up=cleaning_up), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = ("--corpus", tmp_path, "--feature", "energy", "--reader", f"{tmp_path.name}:read", "--jobs", 1)
+    status, _, err = run(capsys, "add", store, *options)
+    # click ends the line in which a terminal shows ^C.
+    expected = f"tts-prep: error: interrupted{then}; run the same command again to resume\n"
+    assert (status, err.lstrip()) == (143, expected)
 
 
 @pytest.mark.parametrize(("seconds", "is_completed"), [(0.05, True), (20, False)])

@@ -2,11 +2,13 @@
 
 A signal handler raises `KeyboardInterrupt`. Python drops an exception raised in a destructor or in a callback from C
 code, so it is raised again after a moment. Long-running loops also call `check`. An import is completed first, because
-extension modules print a traceback if their import is interrupted.
+extension modules print a traceback if their import is interrupted. An error that occurs before the exception is raised
+has another cause, and ends the command as usual.
 """
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 import threading
@@ -29,6 +31,8 @@ _MAX_IMPORT = 1.0
 """Seconds after a signal for which an import may continue."""
 
 _import_end = 0.0
+_is_dropped = False
+"""Whether Python has dropped the exception, and it has not been raised again yet."""
 
 
 def check() -> None:
@@ -39,16 +43,36 @@ def check() -> None:
 
 @contextmanager
 def converted() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` for any error after a signal was received.
+    """Raise `KeyboardInterrupt` for an error that a signal caused; afterwards, do not raise it again.
 
-    If the signal arrives in a callback from C code, such as that of h5py, the library can raise another exception.
+    If a signal arrives in a callback from C code, such as that of h5py, the library can raise another exception.
     """
     try:
         yield
     except Exception as error:
-        if received:
+        if received and (_is_dropped or KeyboardInterrupt in map(type, _chain(error))):
             raise KeyboardInterrupt from error
         raise
+    finally:
+        if _ALARM is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def later_fault(interrupt: BaseException) -> OSError | None:
+    """Return the error of the operating system that occurred after an interruption, such as a full disk, if any.
+
+    Args:
+        interrupt: the exception from `converted`.
+    """
+    later = itertools.takewhile(lambda error: not isinstance(error, KeyboardInterrupt), _chain(interrupt.__cause__))
+    return next((error for error in later if isinstance(error, OSError) and error.errno), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception, the exception that caused it or during whose handling it was raised, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 @contextmanager
@@ -57,8 +81,8 @@ def ending_in_order() -> Iterator[None]:
 
     A second signal of the same kind ends this process immediately, and its workers follow.
     """
-    global received
-    received = 0
+    global received, _is_dropped
+    received, _is_dropped = 0, False
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -69,7 +93,9 @@ def ending_in_order() -> Iterator[None]:
             signal.signal(number, _interrupt)
 
     def raise_again(unraisable: Any) -> None:
+        global _is_dropped
         if issubclass(unraisable.exc_type, KeyboardInterrupt) and _ALARM is not None:
+            _is_dropped = True
             signal.setitimer(signal.ITIMER_REAL, _AGAIN)
         else:
             hook(unraisable)
@@ -87,7 +113,7 @@ def ending_in_order() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    global received, _import_end
+    global received, _import_end, _is_dropped
     if number != _ALARM:
         signal.signal(number, signal.SIG_DFL)
         received = number
@@ -95,6 +121,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     if _ALARM is not None and time.monotonic() < _import_end and _is_importing(frame):
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)
     else:
+        _is_dropped = False
         raise KeyboardInterrupt
 
 

@@ -187,7 +187,9 @@ def _run(arguments: Sequence[str]) -> NoReturn:
             # click converts any EOFError to Abort.
             _fail("a file is truncated or empty; --debug shows which", 1, arguments)
         number = interruption.received or signal.SIGINT
-        _fail("interrupted; run the same command again to resume", 128 + number, [])
+        fault = interruption.later_fault(error)
+        then = f", and then: {_fault_text(fault)}" if fault else ""
+        _fail(f"interrupted{then}; run the same command again to resume", 128 + number, arguments)
     except ConfigurationError as error:
         _fail(str(error), 2, arguments)
     except TtsPrepError as error:
@@ -210,8 +212,12 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}", 1, arguments)
+        _fail(_fault_text(error), 1, arguments)
+
+
+def _fault_text(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
 
 
 def _command_path(arguments: Sequence[str]) -> str:
