@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tts_prep.cli.commands.features import FEATURE_OPTIONS
+from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.verbosity import verbosity_options
 from tts_prep.errors import StoreError
 
@@ -36,6 +36,14 @@ class Integer(click.IntRange):
     """An integer within bounds, which error messages call "integer" instead of "integer range"."""
 
     name = "integer"
+
+
+def integer_option(
+    name: str, text: str, *, default: int, least: int = 0, most: int | None = None, metavar: str = "N"
+) -> Callable[[F], F]:
+    """Return an option whose value is an integer from ``least`` to ``most``; ``text`` is its help."""
+    kind = Integer(least, most)
+    return click.option(name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
 
 
 _TABLES = {

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tts_prep.cli.commands.features import parse_features
+from tts_prep.cli.features import parse_features
 from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.understood import notes, noting_rate, noting_texts, settings_text, with_first_lines

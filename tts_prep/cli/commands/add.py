@@ -80,7 +80,7 @@ def _add_features(
     jobs: int | None,
     options: Mapping[str, Any],
 ) -> None:
-    from tts_prep.cli.commands.features import parse_features
+    from tts_prep.cli.features import parse_features
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.errors import ConfigurationError

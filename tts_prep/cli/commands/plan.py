@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.options import PATH, Integer, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
 
 _COUNT = Integer(min=1)
@@ -16,9 +16,9 @@ _COUNT = Integer(min=1)
 @click.argument("store", type=PATH)
 @click.option("--max-frames", type=_COUNT, multiple=True, metavar="N", help="Padded frames per batch; may be repeated.")
 @click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances per batch; may be repeated.")
-@click.option("--world-size", type=_COUNT, default=1, show_default=True, metavar="N", help="Number of ranks.")
-@click.option("--seed", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Seed of the samplers.")
-@click.option("--epoch", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Epoch number.")
+@integer_option("--world-size", "Number of ranks.", default=1, least=1)
+@integer_option("--seed", "Seed of the samplers.", default=0)
+@integer_option("--epoch", "Number of the epoch; the first is 0.", default=0)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @quiet_option
 def plan(

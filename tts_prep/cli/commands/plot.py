@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import OUTPUT_FILE, PATH
+from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
 
 _SUFFIXES = (".png", ".svg", ".pdf")
@@ -24,9 +24,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     metavar="FILE",
     help="The picture to write: .png, .svg or .pdf.",
 )
-@click.option(
-    "--dpi", type=click.IntRange(20, 600), default=120, show_default=True, metavar="N", help="Pixels per inch of .png."
-)
+@integer_option("--dpi", "Pixels per inch of .png.", default=120, least=20, most=600)
 @quiet_option
 def plot(store: Path, utterance_id: str, output: Path, dpi: int) -> None:
     r"""Plot the utterance ID of STORE: waveform, mel, pitch, energy and phones.

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import OUTPUT_FILE, PATH, Integer
+from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
 
 
@@ -24,22 +24,10 @@ from tts_prep.cli.verbosity import quiet_option, say
     help="The page to write; an existing file is replaced.",
 )
 @click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Also write all columns of all utterances.")
-@click.option(
-    "--gallery",
-    type=Integer(0, 200),
-    default=12,
-    show_default=True,
-    metavar="N",
-    help="Utterances to show, drawn at random.",
-)
-@click.option("--seed", type=Integer(min=0), default=0, show_default=True, metavar="N", help="Seed of the gallery.")
-@click.option(
-    "--max-sound",
-    type=Integer(0, 1000),
-    default=12,
-    show_default=True,
-    metavar="MB",
-    help="Size limit of all sounds, suspects first; 0 for none.",
+@integer_option("--gallery", "Number of random utterances to show.", default=12, most=200)
+@integer_option("--seed", "Seed of the gallery.", default=0)
+@integer_option(
+    "--max-sound", "Maximum size of all sounds, suspects first; 0 for none.", default=12, most=1000, metavar="MB"
 )
 @quiet_option
 def report(
