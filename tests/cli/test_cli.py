@@ -11,6 +11,8 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
+import time
 from pathlib import Path
 
 import click
@@ -311,6 +313,18 @@ def test_a_terminal_shows_what_a_run_does_before_its_first_shard(monkeypatch: py
     assert [text for text, before in zip(shown, ["", *shown], strict=False) if text != before] == [
         *("starting", "compiling", "starting", "real time")
     ]
+
+
+def test_a_bar_is_redrawn_while_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tts_prep.cli.progress._CLOCK_INTERVAL", 0.001)
+    n_before, stream = threading.active_count(), Terminal()
+    with make_progress(stream) as show:
+        show(Progress(0, 20, 0.0, 0, 0.0, step="compiling"))
+        deadline = time.monotonic() + 60
+        while stream.getvalue().count("0/20 [") < 10 and time.monotonic() < deadline:
+            time.sleep(0.001)
+    assert stream.getvalue().count("0/20 [") >= 10
+    assert threading.active_count() == n_before
 
 
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,12 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
+def leave_to_main_thread() -> None:
+    """Block signals in the calling thread: one that it received would not interrupt a wait of the main thread."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
 @contextmanager
 def converted() -> Iterator[None]:
     """Raise `KeyboardInterrupt` for an error that a signal caused; afterwards, do not raise it again.

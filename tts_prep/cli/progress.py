@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,9 @@ from tts_prep.quantities import duration_text
 
 _PLAIN_INTERVAL = 10.0
 """Seconds between lines if the output is not a terminal."""
+
+_CLOCK_INTERVAL = 1.0
+"""Seconds between redrawings of the bar."""
 
 _BAR_FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 """tqdm's default format without the rate, for which 80 columns have no space."""
@@ -68,11 +72,32 @@ def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], No
                         total=total, file=stream, dynamic_ncols=True, leave=False, smoothing=0.1, bar_format=_BAR_FORMAT
                     )
                 )
+                stack.enter_context(_redrawn(bar))
             bar.set_postfix_str(text, refresh=False)
             bar.update(done - bar.n)
             bar.refresh()
 
         yield update
+
+
+@contextmanager
+def _redrawn(bar: tqdm[NoReturn]) -> Iterator[None]:
+    """Redraw a bar every second, so that its clock runs while a shard or the compiler takes longer."""
+    ended = threading.Event()
+
+    def redraw() -> None:
+        interruption.leave_to_main_thread()
+        while not ended.wait(_CLOCK_INTERVAL):
+            bar.refresh()
+
+    thread = threading.Thread(target=redraw, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        # An interruption of tqdm can leave its lock locked.
+        thread.join(1)
 
 
 def _text(progress: Progress, started: float) -> str:
