@@ -36,7 +36,6 @@ PHASES = {
     "writing and CRC-32": ("_write",),
     "SHA-256": ("seal_file",),
     "loading the compiler and the kernel": ("compile_kernels",),
-    "planning": ("make_plan",),
     "frontend and versions": ("recipe_of",),
     "index and manifest": ("assemble_store",),
 }

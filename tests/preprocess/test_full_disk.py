@@ -148,15 +148,15 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
     import tts_prep.preprocess.runs.prepare as pipeline
 
     def plan_and_change(*arguments: object) -> object:
-        plans = make_plan(*arguments)
+        plans = list(plan_shards(*arguments))
         if change == "gone":
             path.unlink()
         else:
             path.write_bytes({"longer": whole + b"\0\0", "shorter": whole[:-2], "there": whole}[change])
         return plans
 
-    make_plan = pipeline.make_plan
-    monkeypatch.setattr(pipeline, "make_plan", plan_and_change)
+    plan_shards = pipeline.plan_shards
+    monkeypatch.setattr(pipeline, "plan_shards", plan_and_change)
     found = {
         "longer": f"{len(whole) + 2:,} bytes now, {len(whole):,} bytes when",
         "shorter": f"{len(whole) - 2:,} bytes now, {len(whole):,} bytes when",

@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 from tts_prep.errors import WorkerError
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 
@@ -26,7 +29,8 @@ def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
     tracebacks: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", tracebacks.append)
     for _ in range(15):
-        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(_sleep, 0.1)):
+        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(_sleep, 0.1)) as pool:
+            pool.start(2)
             raise KeyboardInterrupt
     assert not tracebacks
 
@@ -48,6 +52,7 @@ def test_a_run_that_is_interrupted_with_more_to_do_than_the_pool_has_taken_up_en
 def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
     mark = partial(_note_process, tmp_path)
     with worker_pool(2, Backend(), mark) as pool:
+        pool.start(2)
         done = sorted(pool.run(_process_of, [1, 2, 3, 4], str))
     started = {int(path.name) for path in tmp_path.glob("process-*/*")}
     assert [number for number, _ in done] == [1, 2, 3, 4]
@@ -124,9 +129,34 @@ def _process_of(number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
-def test_a_pool_without_anything_to_do_starts_no_process() -> None:
-    with worker_pool(2, Backend()):
+def test_a_pool_starts_no_more_processes_than_it_has_jobs() -> None:
+    with worker_pool(4, Backend()) as pool:
         assert not multiprocessing.active_children()
+        pool.start(1)
+        first = multiprocessing.active_children()
+        pool.start(2)
+        assert len(first) == 1
+        assert len(multiprocessing.active_children()) == 2
+        assert sorted(pool.run(abs, [-1, -2, -3], str)) == [1, 2, 3]
+        assert len(multiprocessing.active_children()) == 3
+        pool.start(9)
+        assert len(multiprocessing.active_children()) == 4
+
+
+def test_a_store_of_one_shard_starts_two_processes_at_most(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, started = multiprocessing.context.SpawnProcess.start, []
+
+    def count(process: multiprocessing.context.SpawnProcess) -> None:
+        started.append(process)
+        start(process)
+
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", count)
+    result = prepare(read_ljspeech(corpus), corpus, tmp_path / "store", Configuration(), jobs=8)
+    assert (result.shards, len(started)) == (1, 2)
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "store", Configuration(), jobs=8)
+    assert len(started) == 2
 
 
 def test_the_error_of_a_job_comes_out_with_the_traceback_of_its_worker() -> None:

@@ -35,7 +35,7 @@ from tts_prep.preprocess.runs.array_files import (
     specs_of,
 )
 from tts_prep.preprocess.runs.folder import beside, locked_folder
-from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, make_plan
+from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.runs.prepare import recipe_of
 from tts_prep.preprocess.runs.shards import RecordedInputs, ShardRecipe, get_ready, take_over
 from tts_prep.preprocess.workers.cluster import Backend
@@ -244,7 +244,7 @@ def _plans(
     store: Path, config: Configuration, manifest: Manifest, corpus: Corpus, recipe: ShardRecipe
 ) -> list[ShardPlan]:
     items = recipe.alignments.marked(corpus.items) if recipe.alignments else corpus.items
-    plans = make_plan(first_rows(items, config.limit), corpus.root, config.store)
+    plans = list(plan_shards(first_rows(items, config.limit), corpus.root, config.store))
     if plan_sha256(recipe.key(plan) for plan in plans) != manifest.plan:
         raise StoreError(
             f"{store}: not made from the rows and recordings of this corpus, with audio paths relative to "

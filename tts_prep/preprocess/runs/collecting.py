@@ -48,7 +48,7 @@ def with_collected_symbols(
         if isinstance(row, Utterance)
     ]
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
-    with worker_pool(min(jobs, len(chunks)) or 1, backend, None) as pool:
+    with worker_pool(jobs, backend) as pool:
         collect = partial(_collect, config=config.text)
         symbols = set(itertools.chain(*pool.run(collect, chunks, lambda chunk: f"{len(chunk)} texts")))
     if not symbols:

@@ -74,8 +74,8 @@ class ShardPlan:
         return replace(self, packed=_pack(rows)[0])
 
 
-def make_plan(items: Iterable[Utterance | Failure], root: Path, config: StoreConfig) -> list[ShardPlan]:
-    """Distribute the rows of a corpus over shards.
+def plan_shards(items: Iterable[Utterance | Failure], root: Path, config: StoreConfig) -> Iterator[ShardPlan]:
+    """Distribute the rows of a corpus over shards, and yield the plan of each.
 
     A row whose id is repeated becomes a failure that names both rows.
 
@@ -87,10 +87,8 @@ def make_plan(items: Iterable[Utterance | Failure], root: Path, config: StoreCon
     """
     # Filled while the rows are iterated; shared by all plans.
     columns: dict[str, str] = {}
-    return [
-        ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", *_pack(group), columns)
-        for number, group in enumerate(_groups(_with_kinds(_unique(items), columns), root, config))
-    ]
+    for number, group in enumerate(_groups(_with_kinds(_unique(items), columns), root, config)):
+        yield ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", *_pack(group), columns)
 
 
 def _id(row: PlannedUtterance | Failure) -> str:

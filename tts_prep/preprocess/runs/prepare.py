@@ -43,7 +43,7 @@ from tts_prep.preprocess.runs.folder import (
 from tts_prep.preprocess.runs.log import LOG
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
-from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, make_plan
+from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.runs.shards import ShardRecipe, ShardSummary, get_ready, make_shard, take_over
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
@@ -160,17 +160,20 @@ def prepare(
     with (
         locked_folder(store, shared=part is not None) as lock,
         scratch_folder(store) as scratch,
-        worker_pool(
-            jobs,
-            backend,
-            # A complete store needs no workers.
-            None if (store / MANIFEST).exists() and not replaces else partial(get_ready, config, scratch),
-        ) as pool,
+        worker_pool(jobs, backend, partial(get_ready, config, scratch)) as pool,
     ):
+        # A complete store needs no workers, and most other corpora at least two.
+        needs_workers = replaces or not (store / MANIFEST).exists()
+        if needs_workers:
+            pool.start(2)
         recipe = replace(recipe_of(config, root), features=tuple(features), alignments=alignments)
         specs = specs_of(features)
         marked = alignments.marked(items) if alignments else items
-        plans = make_plan(first_rows(marked, config.limit), root, config.store)
+        plans: list[ShardPlan] = []
+        for plan in plan_shards(first_rows(marked, config.limit), root, config.store):
+            plans.append(plan)
+            if needs_workers:
+                pool.start(len(plans))
         if not plans:
             raise CorpusError(f"{root}: no rows, expected one per recording")
         if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):

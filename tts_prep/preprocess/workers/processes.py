@@ -105,14 +105,15 @@ class WorkerPool(Generic[Job, Done]):
     """Worker processes on this machine, or another backend; created by `worker_pool`.
 
     Args:
-        jobs: the number of worker processes; 1 runs jobs in this process.
+        jobs: the maximum number of worker processes; 1 runs jobs in this process.
         backend: where jobs run.
+        get_ready: a picklable function that every process calls first, with a function that takes notes.
     """
 
-    def __init__(self, jobs: int, backend: Backend) -> None:
+    def __init__(self, jobs: int, backend: Backend, get_ready: Callable[[Note], object]) -> None:
         self._jobs = jobs
         self._backend = backend
-        self._get_ready: Callable[[Note], object] = _nothing
+        self._get_ready = get_ready
         self._workers: list[_Worker] = []
 
     @property
@@ -120,26 +121,22 @@ class WorkerPool(Generic[Job, Done]):
         """The return values of ``get_ready`` in the processes that have finished it."""
         return [worker.ready_value for worker in self._workers if worker.is_ready]
 
-    @property
-    def has_processes(self) -> bool:
-        """Whether the pool starts processes on this machine."""
-        return self._backend.is_local and self._jobs > 1
+    def start(self, n_jobs: int) -> None:
+        """Start as many processes as this many jobs need, so that they load libraries while this process plans.
 
-    def start(self, get_ready: Callable[[Note], object] = _nothing) -> None:
-        """Start the processes, so that they load libraries while this process plans.
-
-        If the system cannot start ``jobs`` processes, the pool uses fewer.
-
-        Args:
-            get_ready: a picklable function that every process calls first, with a function that takes notes.
+        If the system cannot start as many, the pool uses fewer. On a cluster, ``get_ready`` is called in this process
+        instead: it fills the compiler's cache, which remote processes may share.
 
         Raises:
             WorkerError: no process can be started.
         """
-        self._get_ready = get_ready
+        if not self._backend.is_local:
+            self._get_ready(_nothing)
+            self._get_ready = _nothing
+            return
         try:
-            while len(self._workers) < self._jobs:
-                self._workers.append(_Worker(get_ready))
+            while self._jobs > 1 and len(self._workers) < min(n_jobs, self._jobs):
+                self._workers.append(_Worker(self._get_ready))
         except OSError as error:
             if not self._workers:
                 raise WorkerError(
@@ -174,6 +171,7 @@ class WorkerPool(Generic[Job, Done]):
         """
         beside_others = partial(make, beside_others=True) if without else make
         again: list[Job] = []
+        self.start(len(todo))
         if not self._backend.is_local:
             yield from run_on_cluster(beside_others, todo, self._jobs, self._backend, again if without else None)
             for job in again:
@@ -196,8 +194,6 @@ class WorkerPool(Generic[Job, Done]):
         self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job], note: Note
     ) -> Generator[Done, None, None]:
         """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
-        if not self._workers:
-            self.start(self._get_ready)
         waiting, under_way = deque(todo), dict[_Worker, Job]()
         while waiting or under_way:
             for worker in self._workers:
@@ -233,7 +229,7 @@ class WorkerPool(Generic[Job, Done]):
         how = worker.end()
         if worker.is_ready:
             with contextlib.suppress(WorkerError):
-                self.start(self._get_ready)
+                self.start(len(self._workers) + 1)
         if not self._workers:
             raise WorkerError(
                 f"the last worker process ended ({how}) and no other can be started; finished shards are kept. Use "
@@ -285,23 +281,11 @@ class WorkerPool(Generic[Job, Done]):
 
 @contextmanager
 def worker_pool(
-    jobs: int, backend: Backend, get_ready: Callable[[Note], object] | None = None
+    jobs: int, backend: Backend, get_ready: Callable[[Note], object] = _nothing
 ) -> Iterator[WorkerPool[Any, Any]]:
-    """Yield a pool, whose processes end with the block.
-
-    Args:
-        jobs: the number of worker processes; 1 runs jobs in this process.
-        backend: where jobs run.
-        get_ready: a function that every process calls at once, with a function that takes notes; None starts processes
-            with the first job.
-    """
-    pool: WorkerPool[Any, Any] = WorkerPool(jobs, backend)
+    """Yield a pool, whose processes end with the block; for the arguments, see `WorkerPool`."""
+    pool: WorkerPool[Any, Any] = WorkerPool(jobs, backend, get_ready)
     try:
-        if get_ready and pool.has_processes:
-            pool.start(get_ready)
-        elif get_ready and not backend.is_local:
-            # Fill the compiler's cache, which remote processes may share.
-            get_ready(_nothing)
         yield pool
     finally:
         pool.stop()
