@@ -1,5 +1,6 @@
 """Sequential, random and batch samplers: orders, epochs, seeds."""
 
+import pickle
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.loader import BatchSampler, RandomSampler, SequentialSampler
+from tts_prep.loader import BatchSampler, LengthBucketBatchSampler, RandomSampler, SequentialSampler
 from tts_prep.loader.randomness import permutation, random_words, sort_order
 
 SEEDS = st.integers(0, 2**70)
@@ -41,6 +42,35 @@ def test_random_draws_another_order_every_epoch_and_seed():
     assert list(again.draw(0)) == first
     again.set_epoch(0)
     assert list(again) == first
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("outer", ["batches", "buckets"])
+def test_the_epoch_of_a_sampler_is_that_of_the_batches_made_from_it(outer, copied):
+    def make():
+        sampler = RandomSampler(range(40), num_samples=30, seed=1)
+        if outer == "batches":
+            return sampler, BatchSampler(sampler, 4)
+        return sampler, LengthBucketBatchSampler([10] * 40, 4, sampler=sampler)
+
+    _, expected = make()
+    expected.set_epoch(5)
+    sampler, batches = pickle.loads(pickle.dumps(make())) if copied else make()
+    # As in training scripts: the loader has the batches, and the loop the sampler.
+    sampler.set_epoch(5)
+    assert batches.epoch == 5
+    first, second = list(batches), list(batches)
+    assert first == list(expected)
+    assert sorted(position for batch in first for position in batch) == sorted(sampler.draw(5))
+    assert sorted(position for batch in second for position in batch) == sorted(sampler.draw(6))
+
+    sampler.set_epoch(5)
+    iterator = iter(batches)
+    next(iterator)
+    _, resumed = pair = make()
+    resumed.load_state_dict(batches.state_dict())
+    pair[0].set_epoch(5)  # the loaded epoch keeps its position
+    assert list(resumed) == list(iterator)
 
 
 def test_random_is_fair():

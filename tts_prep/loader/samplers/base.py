@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import cached_property
 from itertools import chain, cycle, islice
 from typing import Any, Generic, TypeAlias, TypeVar
+from weakref import WeakSet
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
@@ -50,6 +51,21 @@ class Sampler(ABC, Generic[T]):
         self._done: EpochProgress = ()
         self._given = 0
         self._turn = 0
+        self._inner: Sampler[Any] | None = None
+        self._outer: WeakSet[Sampler[Any]] = WeakSet()
+
+    def _draw_from(self, inner: Sampler[Any]) -> None:
+        """Draw positions from another sampler: its `set_epoch` sets the epoch of this one too."""
+        self._inner = inner
+        inner._outer.add(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_outer"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _outer=WeakSet())
+        if self._inner is not None:
+            self._draw_from(self._inner)
 
     @property
     def epoch(self) -> int:
@@ -62,7 +78,7 @@ class Sampler(ABC, Generic[T]):
         return self._begun
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch of the next iteration.
+        """Set the epoch of the next iteration, also of the samplers that draw from this one.
 
         Setting the epoch that `load_state_dict` has just loaded keeps the loaded position within it.
         """
@@ -70,6 +86,9 @@ class Sampler(ABC, Generic[T]):
             raise ConfigurationError(f"epoch: expected an integer >= 0, found {epoch}")
         if self._begun or self._epoch != epoch:
             self._begin(operator.index(epoch), ())
+        # Training loops keep the sampler that they pass to a loader, and call its `set_epoch`.
+        for sampler in self._outer:
+            sampler.set_epoch(epoch)
 
     def _begin(self, epoch: int, done: EpochProgress) -> None:
         self._epoch = epoch
@@ -320,7 +339,8 @@ class BatchSampler(Sampler[list[int]]):
     Rank and world size are those of the sampler.
 
     Args:
-        sampler: a sampler of positions, whose epoch follows this one's, or any re-iterable of positions.
+        sampler: a sampler of positions, or any re-iterable of positions. Positions are those of this object's epoch;
+            `set_epoch` of the sampler sets it too.
         batch_size: utterances per batch.
         drop_last: drop the last batch if it is smaller.
 
@@ -331,6 +351,7 @@ class BatchSampler(Sampler[list[int]]):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False) -> None:
         if isinstance(sampler, Sampler):
             super().__init__(rank=sampler.rank, world_size=sampler.world_size)
+            self._draw_from(sampler)
         else:
             super().__init__()
         self._sampler = sampler

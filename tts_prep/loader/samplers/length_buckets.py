@@ -138,21 +138,21 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
         self._window = window
         self._n_windows = -(-n_kept // window) if shuffle and sampler is None else 1
-        self._sampler = sampler
         if sampler is not None:
-            self._check_sampler(sampler)
+            self._take_from(sampler)
         self._planned: tuple[tuple[int, EpochProgress], BatchPlan] | None = None
         # The number of batches of an epoch, and of those planned so far, by (epoch, steps done).
         self._counted: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
         self._certain: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
 
-    def _check_sampler(self, sampler: Sampler[int]) -> None:
+    def _take_from(self, sampler: Sampler[int]) -> None:
         if sampler.world_size > 1:
             raise ConfigurationError(
                 "sampler: it is sharded already; pass rank and world_size to LengthBucketBatchSampler only"
             )
         if sampler.size not in (None, self.size):
             raise SamplingError(f"sampler: made for {sampler.size:,} utterances, there are {self.size:,} lengths")
+        self._draw_from(sampler)
 
     @property
     def size(self) -> int:
@@ -241,7 +241,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             "n_shapes": self._n_shapes,
             # The window matters only if there is more than one.
             **({"window": self._window} if self._n_windows > 1 else {}),
-            **({"sampler": self._sampler.fingerprint} if self._sampler else {}),
+            **({"sampler": self._inner.fingerprint} if self._inner else {}),
         }
 
     def plan(self, epoch: int, done: EpochProgress = ()) -> BatchPlan:
@@ -296,9 +296,9 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     def _chosen(self, epoch: int) -> Int64Array | None:
         """Return the positions of the utterances of an epoch in any order; None if it has all of them."""
         left_out = self._left_out
-        if self._sampler is None:
+        if self._inner is None:
             return None if left_out is None else np.flatnonzero(~left_out)
-        drawn = np.fromiter(self._sampler.order(epoch), np.int64)
+        drawn = np.fromiter(self._inner.order(epoch), np.int64)
         if len(drawn) and not 0 <= int(drawn.min()) <= int(drawn.max()) < self.size:
             raise SamplingError(f"sampler: positions are out of range for {self.size:,} utterances")
         return drawn if left_out is None else drawn[~left_out[drawn]]
