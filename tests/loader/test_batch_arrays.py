@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import UtteranceDataset, collate
+from tts_prep.loader import ChainDataset, SegmentCollator, UtteranceDataset, collate
 from tts_prep.loader.features import ArrayNormalizer
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
@@ -45,6 +45,7 @@ def dataset(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Utterance
     add_array(path, "codes", codes, dtype="int16", row_shape=(2,), axis="own", rate=50)
     add_array(path, "vector", vector, row_shape=(3,), axis="utterance")
     add_array(path, "stress", stress, dtype="int32", axis="phoneme")
+    add_array(path, "as_long", lambda utterance: utterance.mel[:, 0], axis="own")
     return UtteranceDataset(path, verify=True)
 
 
@@ -66,6 +67,55 @@ def test_arrays_are_padded_as_what_they_follow(dataset: UtteranceDataset, listed
         assert batch.array_lengths["codes"][row] == len(utterance.phonemes) + 1
         assert (batch.vector[row] == len(utterance.text)).all()
     assert batch["arrays"].keys() == {"pitch", "codes", "vector", "stress"}
+
+
+@pytest.fixture(scope="module")
+def other(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
+    """Return a second store of the corpus, whose arrays differ from those of the first in one respect each."""
+    path = tmp_path_factory.mktemp("arrays") / "other"
+    prepare(read_ljspeech(corpus), corpus, path, Configuration(mel=PRESETS["hifigan"], text=TextConfig("characters")))
+    add_array(path, "pitch", pitch, settings={"unit": "ln_hz", "floor": 80})
+    add_array(path, "codes", stress, dtype="int32", axis="phoneme")
+    add_array(path, "vector", lambda utterance: vector(utterance)[:2], row_shape=(2,), axis="utterance")
+    add_array(path, "stress", lambda utterance: stress(utterance).astype(np.int16), dtype="int16", axis="phoneme")
+    return UtteranceDataset(path)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_arrays_of_several_stores_are_mixed_only_if_they_mean_the_same(
+    dataset: UtteranceDataset, other: UtteranceDataset, listed: bool
+) -> None:
+    chosen = ChainDataset(dataset[:2], other[:1]).__getitems__([2, 0, 1])
+    batch = collate(list(chosen) if listed else chosen, arrays=("stress",))
+    for row, utterance in enumerate([other[0], dataset[0], dataset[1]]):
+        assert np.array_equal(batch.stress[row, : len(utterance.phonemes)], utterance.phonemes % 3)
+    for name, difference in (
+        ("pitch", "unit is (None|ln_hz) in one and (None|ln_hz) in the other"),
+        ("codes", r"axis is (own|phoneme) in one and (own|phoneme) in the other; row_shape is \["),
+        ("vector", r"row_shape is \[[23]\] in one and \[[23]\] in the other"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"^array '{name}' of .* cannot be mixed: {difference}"):
+            collate(list(chosen) if listed else chosen, arrays=(name,))
+    with pytest.raises(ConfigurationError, match="no array 'energy'"):
+        collate(chosen, arrays=("energy",))
+
+
+def test_arrays_are_by_name_in_every_batch(dataset: UtteranceDataset) -> None:
+    for batch in (
+        collate(dataset[:2], arrays=("pitch", "mel")),
+        SegmentCollator(4, arrays=("pitch", "mel"))(dataset[:2]),
+    ):
+        assert batch["pitch"] is batch.pitch is batch.arrays["pitch"]
+        assert batch["mel"] is batch.mel is not batch.arrays["mel"]
+        assert "pitch" in batch
+        assert "energy" not in batch
+        with pytest.raises(KeyError):
+            batch["energy"]
+
+
+def test_codes_as_long_as_the_mel_are_not_taken_for_frames(dataset: UtteranceDataset) -> None:
+    with pytest.raises(ConfigurationError, match="'as_long' has not one row per frame or per sample"):
+        SegmentCollator(4, arrays=("as_long",))(dataset[:2])
 
 
 def test_a_batch_has_no_arrays_that_were_not_asked_for(dataset: UtteranceDataset) -> None:

@@ -165,7 +165,7 @@ def test_other_arrays_are_cut_at_the_same_place(stamped):
         batch = SegmentCollator(3, arrays=["mel", "waveform"])(utterances)
         np.testing.assert_array_equal(batch["mel"], batch.arrays["mel"])
         np.testing.assert_array_equal(batch.arrays["waveform"], np.rint(batch.waveform * 32768))
-        assert batch["waveform"].dtype == np.int16
+        assert batch["waveform"] is batch.waveform
         with pytest.raises(ConfigurationError, match="'phonemes' has not one row per frame or per sample"):
             SegmentCollator(3, arrays=["phonemes"])(utterances)
         with pytest.raises(ConfigurationError, match="no array 'pitch'"):

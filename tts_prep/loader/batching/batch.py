@@ -31,7 +31,7 @@ class Batch(BatchFields):
         waveform: [B, S] float32, -1 to 1, padded with zeros; None if the store has none or it was not requested.
         waveform_lengths: [B] int64, samples; None without `waveform`.
         arrays: the requested further arrays by name, padded with 0 to the length of the mel, the phonemes or the
-            waveform, depending on their axis; ``batch.pitch`` is ``batch.arrays["pitch"]``. None if none was requested.
+            waveform, depending on their axis. None if none was requested.
         array_lengths: [B] int64 by name, for arrays with an axis of their own.
     """
 
@@ -45,13 +45,6 @@ class Batch(BatchFields):
     waveform_lengths: Lengths | None = None
     arrays: dict[str, npt.NDArray[Any]] | None = None
     array_lengths: dict[str, Lengths] | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        # Called only for names that are not fields.
-        arrays = self.__dict__.get("arrays")
-        if arrays and name in arrays:
-            return arrays[name]
-        raise AttributeError(f"the batch has no '{name}'; request arrays with arrays=(…)")
 
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"

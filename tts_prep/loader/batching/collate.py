@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.arrays import pad_arrays
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.blanks import Blanks, length_with_blanks, with_blanks
@@ -101,11 +100,10 @@ class Collator:
                 "phoneme": phonemes.shape[1],
                 "sample": 0 if waveform is None else waveform.shape[1],
             }
-            specs = _specs(utterances)
-            for name in self.arrays:
-                if self.blanks and specs[name].axis == "phoneme":
+            for name, spec in unpadded.specs.items():
+                if self.blanks and spec.axis == "phoneme":
                     raise ConfigurationError(f"array '{name}' has no rows for blanks; drop either blanks or the array")
-            arrays, array_lengths = pad_arrays(unpadded.arrays, specs, size, axes, buffers)
+            arrays, array_lengths = pad_arrays(unpadded.arrays, unpadded.specs, size, axes, buffers)
         empty = size - len(unpadded.ids)
         return Batch(
             ids=[*unpadded.ids, *[""] * empty],
@@ -197,10 +195,6 @@ def collate(
     return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks, arrays=arrays)(
         utterances
     )
-
-
-def _specs(utterances: UtteranceDataset | Sequence[Utterance]) -> Mapping[str, ArraySpec]:
-    return utterances.arrays if isinstance(utterances, UtteranceDataset) else utterances[0].arrays.specs
 
 
 def _extended(values: Array, empty: int, value: int) -> Array:

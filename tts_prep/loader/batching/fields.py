@@ -20,7 +20,8 @@ _registered: set[tuple[str, type]] = set()
 class BatchFields:
     """A batch whose fields are arrays or tensors or None, apart from `ids`, a list of strings.
 
-    ``batch["mel"]`` is ``batch.mel``, and ``batch.keys()`` are the names of all fields that are not None. A batch is a
+    ``batch["mel"]`` is ``batch.mel``, and ``batch.keys()`` are the names of all fields that are not None. If the batch
+    has a dict of further arrays, ``batch.pitch`` and ``batch["pitch"]`` are ``batch.arrays["pitch"]``. A batch is a
     pytree for torch and for jax; the ids are leaves for torch only.
     """
 
@@ -33,18 +34,27 @@ class BatchFields:
         return len(self.ids)
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field by name.
+        """Return a field or a further array by name.
 
         Raises:
-            KeyError: there is no field of this name, or it is None.
+            KeyError: there is none of this name, or it is None.
         """
-        return self.as_dict()[name]
+        return {**self._further(), **self.as_dict()}[name]
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for names that are not fields.
+        if name in self._further():
+            return self._further()[name]
+        raise AttributeError(f"the batch has no '{name}'; request arrays with arrays=(…)")
+
+    def _further(self) -> dict[str, Any]:
+        return self.__dict__.get("arrays") or {}
 
     # Without it, Python would iterate through __getitem__ with integers.
     __iter__ = None
 
     def __contains__(self, name: object) -> bool:
-        return name in self.as_dict()
+        return name in self.as_dict() or name in self._further()
 
     def keys(self) -> KeysView[str]:
         """Return the names of the fields that are not None."""

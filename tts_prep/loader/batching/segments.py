@@ -28,6 +28,7 @@ class SegmentBatch(BatchFields):
 
     Row *i* of an array is frames ``starts[i]`` up to ``starts[i] + F`` of its utterance, or samples
     ``starts[i] * hop_length`` up to ``(starts[i] + F) * hop_length``. Fields are also available by name; see
+    `BatchFields`.
 
     Attributes:
         ids: [B] the ids of the utterances; segments of one utterance follow one another.
@@ -39,7 +40,7 @@ class SegmentBatch(BatchFields):
         waveform: [B, F · hop_length] float32, -1 to 1; None if the store has none or it was not requested.
         waveform_lengths: [B] int64, samples that are not padding; None without `waveform`.
         arrays: the requested further arrays by name, [B, F, …] per frame or [B, F · hop_length, …] per sample, in
-            their own dtype; None if none was requested. ``batch["pitch"]`` is ``batch.arrays["pitch"]``.
+            their own dtype; None if none was requested.
     """
 
     indices: npt.NDArray[np.int64]
@@ -50,14 +51,6 @@ class SegmentBatch(BatchFields):
     waveform: npt.NDArray[np.float32] | None = None
     waveform_lengths: Lengths | None = None
     arrays: dict[str, npt.NDArray[Any]] | None = None
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a field or an array by name.
-
-        Raises:
-            KeyError: there is no field or array of this name.
-        """
-        return self.arrays[name] if self.arrays and name in self.arrays else super().__getitem__(name)
 
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
@@ -157,15 +150,14 @@ class SegmentCollator:
 
     def _cut_array(self, unpadded: Unpadded, name: str, which: list[int], starts: list[int]) -> Array:
         """Return the segments of an array that has one row per frame or per sample."""
-        views = unpadded.arrays[name]
-        if all(len(view) == len(mel) for view, mel in zip(views, unpadded.mels, strict=True)):
-            rows = 1
-        elif unpadded.samples is not None and list(map(len, views)) == list(map(len, unpadded.samples)):
-            rows = unpadded.store.hop_length
-        else:
+        views, axis = unpadded.arrays[name], unpadded.specs[name].axis
+        if axis not in ("frame", "sample"):
             raise ConfigurationError(f"arrays: '{name}' has not one row per frame or per sample, so it cannot be cut")
+        if axis == "sample" and unpadded.samples is None:
+            raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
+        rows = 1 if axis == "frame" else unpadded.store.hop_length
         sequences, places = [views[i] for i in which], [start * rows for start in starts]
-        return _cut(sequences, places, self.frames * rows, 0, views[0].dtype)[0]
+        return _cut(sequences, places, self.frames * rows, 0, np.result_type(*{view.dtype for view in views}))[0]
 
     def _starts(self, unpadded: Unpadded, epoch: int | None) -> list[int]:
         """Return the first frame of each segment, [B]."""

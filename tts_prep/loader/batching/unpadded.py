@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import MixedUtterances, check_agreement
+from tts_prep.loader.dataset.mixture import MixedUtterances, check_agreement, check_array_agreement
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -30,6 +30,7 @@ class Unpadded:
         phonemes: [B] arrays [n_phonemes].
         samples: [B] arrays [n_samples], int16 or float32; None if the stores have no waveforms or none are requested.
         arrays: [B] arrays by name of the requested further array.
+        specs: the specification of each further array, in the first store.
     """
 
     stores: Sequence[StoreMetadata]
@@ -40,6 +41,7 @@ class Unpadded:
     phonemes: list[Array]
     samples: list[Array] | None
     arrays: Mapping[str, list[Array]] = field(default_factory=dict)
+    specs: Mapping[str, ArraySpec] = field(default_factory=dict)
 
     def float32_mels(self) -> list[Array]:
         """Return the mels as float32: views where they are stored so, else copies."""
@@ -76,7 +78,12 @@ class Unpadded:
             unpadded = _of_list(utterances, waveform=waveform)
         if not arrays:
             return unpadded
-        return replace(unpadded, arrays={name: _arrays(utterances, name) for name in arrays})
+        found = {name: _array(utterances, name) for name in arrays}
+        return replace(
+            unpadded,
+            arrays={name: views for name, (views, _) in found.items()},
+            specs={name: spec for name, (_, spec) in found.items()},
+        )
 
 
 def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
@@ -97,23 +104,15 @@ def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
     stores = [source.store for source in sources]
     _check_waveforms(stores, waveform=waveform)
     kept = waveform and stores[0].has_waveform
-    n = len(utterances)
-
-    def ordered(values: Sequence[Sequence[Any]]) -> list[Any]:
-        in_order: list[Any] = [None] * n
-        for source, of_source in zip(sources, values, strict=True):
-            for place, value in zip(source.places.tolist(), of_source, strict=True):
-                in_order[place] = value
-        return in_order
-
+    ordered = utterances.in_order
     return Unpadded(
-        ordered([[source.store] * len(source.places) for source in sources]),
-        ordered([list(source.dataset.columns.id) for source in sources]),
-        np.array(ordered([source.dataset.indices.tolist() for source in sources]), np.int64),
-        np.array(ordered([source.speakers.tolist() for source in sources]), np.int64),
-        ordered([source.dataset.stored_mels() for source in sources]),
-        ordered([source.dataset.views("phonemes") for source in sources]),
-        ordered([source.dataset.views("waveform") for source in sources]) if kept else None,
+        ordered([source.store] * len(source.places) for source in sources),
+        ordered(source.dataset.columns.id for source in sources),
+        np.array(ordered(source.dataset.indices.tolist() for source in sources), np.int64),
+        np.array(ordered(source.speakers.tolist() for source in sources), np.int64),
+        ordered(source.dataset.stored_mels() for source in sources),
+        ordered(source.dataset.views("phonemes") for source in sources),
+        ordered(source.dataset.views("waveform") for source in sources) if kept else None,
     )
 
 
@@ -143,20 +142,28 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
     )
 
 
-def _arrays(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> list[Array]:
-    """Return one array of each utterance.
+def _array(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> tuple[list[Array], ArraySpec]:
+    """Return one array of each utterance, and its specification.
 
     Raises:
-        ConfigurationError: a store has no such array.
+        ConfigurationError: a store has no such array, or their arrays do not match.
     """
     if isinstance(utterances, UtteranceDataset):
-        return utterances.views(name)
+        return utterances.views(name), utterances.arrays[name]
+    if isinstance(utterances, MixedUtterances):
+        datasets = [source.dataset for source in utterances.sources]
+        views = utterances.in_order(dataset.views(name) for dataset in datasets)
+        specs = [dataset.arrays[name] for dataset in datasets]
+        check_array_agreement(name, specs, [str(dataset.path) for dataset in datasets])
+        return views, specs[0]
     missing = next((utterance for utterance in utterances if name not in utterance.arrays), None)
     if missing is not None:
         raise ConfigurationError(
             f"utterance '{missing.id}': its store has no array '{name}'; it has {', '.join(missing.arrays)}"
         )
-    return [utterance.arrays[name] for utterance in utterances]
+    specs = [utterance.arrays.specs[name] for utterance in utterances]
+    check_array_agreement(name, specs, [f"the store of utterance '{utterance.id}'" for utterance in utterances])
+    return [utterance.arrays[name] for utterance in utterances], specs[0]
 
 
 def _check_waveforms(stores: Sequence[StoreMetadata], *, waveform: bool) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -19,7 +20,12 @@ from tts_prep.loader.samplers.shapes import BatchShape
 _OF_RECORDINGS = ("channel", "trim_db")
 """Settings that affect how a corpus is read, not how a mel is computed: stores may differ in them."""
 
+_OF_VALUES = ("of", "unit", "unvoiced")
+"""Settings of added arrays that affect what a value means, not how it is found: stores must not differ in them."""
+
 SpeakerNames: TypeAlias = Literal["name", "dataset"]
+
+T = TypeVar("T")
 
 
 def check_agreement(stores: Sequence[StoreMetadata], names: Sequence[str]) -> None:
@@ -54,6 +60,36 @@ def _differences(a: StoreMetadata, b: StoreMetadata) -> list[str]:
     if a.symbols != b.symbols:
         differences.append(f"their vocabularies of {len(a.symbols)} and {len(b.symbols)} symbols differ")
     return differences
+
+
+def check_array_agreement(name: str, specs: Sequence[ArraySpec], names: Sequence[str]) -> None:
+    """Check that an array of several stores can be batched together: equal axis, rows and kind of values.
+
+    Args:
+        name: the name of the array.
+        specs: the specification in each store, at least one.
+        names: the name of each store in error messages.
+
+    Raises:
+        ConfigurationError: the stores differ; the message lists the differences.
+    """
+    first = specs[0]
+    for spec, other in zip(specs[1:], names[1:], strict=True):
+        if spec is first:
+            continue
+        pairs = {
+            "axis": (first.axis, spec.axis),
+            "row_shape": (list(first.row_shape), list(spec.row_shape)),
+            "dtype": (first.dtype, spec.dtype),
+            **{key: (first.settings.get(key), spec.settings.get(key)) for key in _OF_VALUES},
+        }
+        if first.numpy_dtype.kind == spec.numpy_dtype.kind:
+            del pairs["dtype"]
+        differences = [f"{key} is {a} in one and {b} in the other" for key, (a, b) in pairs.items() if a != b]
+        if differences:
+            raise ConfigurationError(
+                f"array '{name}' of {names[0]} and {other} cannot be mixed: {'; '.join(differences)}"
+            )
 
 
 class SpeakerTable:
@@ -158,11 +194,17 @@ class MixedUtterances(Sequence[Utterance]):
         raise IndexError(position)
 
     def __iter__(self) -> Iterator[Utterance]:
-        utterances: list[Any] = [None] * len(self)
-        for source in self.sources:
-            for i, place in enumerate(source.places.tolist()):
-                utterances[place] = self._utterance(source, i)
-        return iter(utterances)
+        return iter(
+            self.in_order([self._utterance(source, i) for i in range(len(source.places))] for source in self.sources)
+        )
+
+    def in_order(self, values: Iterable[Iterable[T]]) -> list[T]:
+        """Return the values of each source's utterances in the order of the batch."""
+        ordered: list[Any] = [None] * len(self)
+        for source, of_source in zip(self.sources, values, strict=True):
+            for place, value in zip(source.places.tolist(), of_source, strict=True):
+                ordered[place] = value
+        return ordered
 
     def _utterance(self, source: Source, i: int) -> Utterance:
         return adopted(source.dataset[i], int(source.speakers[i]), source.store)
