@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -75,10 +76,13 @@ def normalize_rows(
         speakers: [B] speaker codes.
         by: see `MelNormalizer.of`.
     """
-    normalizers: dict[int, MelNormalizer] = {}
     for row, length, store, speaker in zip(rows, lengths, stores, speakers, strict=False):
-        if id(store) not in normalizers:
-            normalizers[id(store)] = MelNormalizer.of(store, by)
-        mean, std = normalizers[id(store)].statistics(int(speaker))
+        mean, std = _normalizer_of(store, by).statistics(int(speaker))
         row[:length] -= mean
         row[:length] /= std
+
+
+@lru_cache(maxsize=128)
+def _normalizer_of(store: StoreMetadata, by: Normalization) -> MelNormalizer:
+    # Cached, because the statistics of thousands of speakers take as long to convert as a batch to make.
+    return MelNormalizer.of(store, by)
