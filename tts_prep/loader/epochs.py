@@ -18,7 +18,8 @@ class EpochDraws:
     If positions carry their epoch, as those of our batch samplers do, the numbers are a function of seed, epoch and row
     in any process. A worker of torch's ``DataLoader`` cannot know the epoch of other positions. There the numbers
     depend on the worker's seed, which torch draws for every set of workers, and on how often the worker has seen the
-    row, so that they change with persistent workers too. In the main process the epoch is that of the last `set_epoch`.
+    row, so that they change with persistent workers too. In the main process the epoch is that of the last `set_epoch`,
+    at first 0.
 
     Args:
         seed: a non-negative integer.

@@ -64,8 +64,9 @@ class SegmentCollator:
     with any framing. With centred framing, the waveform does not fill the last frame; a segment includes that frame
     only if the utterance has no more than F − 1 others.
 
-    The start of a segment is a function of seed, epoch and the utterance's row in its store. `EpochDraws` says how the
-    epoch is determined with other loaders.
+    The start of a segment is a function of seed, epoch and the utterance's row in its store. Positions of tts-prep's
+    samplers carry their epoch, also with torch's ``DataLoader``. With another sampler and without workers, call
+    `set_epoch` before every epoch: otherwise each one has the segments of epoch 0.
 
     Args:
         frames: F, the length of a segment in frames.

@@ -21,7 +21,7 @@ class RandomExamples(DatasetMixin):
         """Return the example at a position in an epoch; None if the position carries no epoch."""
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch of positions that carry none."""
+        """Set the epoch of positions that carry none, as those of other samplers than tts-prep's do not."""
         self._draws.epoch = epoch
 
     def get_example(self, i: int) -> Any:
