@@ -130,6 +130,11 @@ def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDatase
     np.testing.assert_allclose(example["pitch"], (dataset[0].arrays["pitch"] - 100.0) / 10)
 
 
+def test_a_dataset_has_the_columns_of_its_store_and_is_told_from_others(dataset: UtteranceDataset) -> None:
+    assert Dataset(dataset).n_frames.tolist() == dataset.n_frames.tolist()
+    assert Dataset(dataset[:2]).fingerprint == Dataset(dataset[:2]).fingerprint != Dataset(dataset[1:3]).fingerprint
+
+
 def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: UtteranceDataset) -> None:
     text, lengths, mel, frames, len_x, pitch, energy, speaker, prior, ids = TTSCollate(200, 50, prior="exact")(dataset)
     assert (ids, speaker) == (["S-0001", "S-0000", "S-0002"], None)

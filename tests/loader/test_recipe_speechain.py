@@ -211,6 +211,38 @@ def test_a_group_resumes_in_mid_epoch(root):
         resumed.load_state_dict({"other": {}})
 
 
+@pytest.mark.parametrize("kind", ["src_data", "main_data"])
+def test_a_state_belongs_to_its_utterances(tmp_path, kind):
+    key = "src_data" if kind == "src_data" else "main_data:\n      feat"
+    iterator = "piece.PieceIterator" if kind == "src_data" else "abs.Iterator"
+    dataset = "speech.speech_text.SpeechTextDataset" if kind == "src_data" else "speech_text.SpeechTextDataset"
+    text = f"""
+train:
+  type: {iterator}
+  conf:
+    dataset_type: {dataset}
+    dataset_conf:
+      {key}: {tmp_path}/feat.scp
+valid:
+  type: {iterator}
+  conf:
+    dataset_type: {dataset}
+    dataset_conf:
+      {key}: {tmp_path}/feat.scp
+"""
+    text = text.replace("\n      feat:", "\n        feat:")
+    np.save(tmp_path / "a.npy", np.zeros((3, 5), np.float32))
+
+    def make(*ids):
+        (tmp_path / "feat.scp").write_text("".join(f"{uid} a.npy\n" for uid in ids), encoding="utf-8")
+        return build_iterators(text)["train"]
+
+    state = make("a", "b").state_dict()
+    make("a", "b").load_state_dict(state)
+    with pytest.raises(ConfigurationError, match="the state is of another dataset"):
+        make("a", "c").load_state_dict(state)
+
+
 @given(lengths=st.lists(st.integers(1, 50), min_size=1, max_size=40), extra=st.integers(0, 100))
 def test_blocks_keep_the_padded_size(lengths, extra):
     most = max(lengths) + extra

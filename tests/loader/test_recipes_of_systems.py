@@ -202,6 +202,48 @@ def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
     np.testing.assert_allclose(example[0]["y"].T, ((mel - 3) / 0.5 - 2) / 4, atol=1e-5)
 
 
+def vits_settings():
+    return SimpleNamespace(
+        sampling_rate=SAMPLE_RATE, filter_length=1024, hop_length=HOP_LENGTH, win_length=1024, add_blank=True
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: hifigan.MelDataset([line.partition("|")[0] for line in path.read_text().split()], *SIZE),
+        lambda path: matcha.TextMelDataset(path, 1, None, n_mels=N_MELS, sample_rate=SAMPLE_RATE, seed=1),
+        lambda path: vits.TextAudioLoader(path, vits_settings()),
+        lambda path: vocos.VocosDataset(
+            SimpleNamespace(filelist_path=path, sampling_rate=SAMPLE_RATE, num_samples=100), True
+        ),
+    ],
+    ids=["hifigan", "matcha", "vits", "vocos"],
+)
+def test_a_state_belongs_to_its_file_list(store, tmp_path, make):
+    path = write_list(tmp_path / "list", store)
+
+    def loader():
+        return DataLoader(make(path), 2, collate_fn=list)
+
+    before = loader()
+    iterator = iter(before)
+    next(iterator)
+    state = before.state_dict()
+    iterator.close()
+    moved = tmp_path / "moved"
+    moved.symlink_to(store)
+    listed = path.read_text(encoding="utf-8")
+    path.write_text(listed.replace(str(store), str(moved)), encoding="utf-8")
+    resumed = loader()
+    resumed.load_state_dict(state)
+    assert len(list(resumed)) == 1
+    first, second, *rest = listed.splitlines()
+    path.write_text("\n".join([second, first, *rest]), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="the state is of another dataset"):
+        loader().load_state_dict(state)
+
+
 def test_f5tts_gives_mels_and_texts(tmp_path):
     rows = make_rows([40, 9, 300, 120])
     path = write_store(tmp_path / "s", rows)

@@ -95,6 +95,9 @@ class CustomDataset(DatasetMixin):
     def __len__(self) -> int:
         return len(self.data)
 
+    def _bases(self) -> Sequence[Any]:
+        return (self.data,)
+
     def get_frame_len(self, index: int) -> float:
         """Return the length of an utterance in frames, as F5-TTS computes it for its batches."""
         return float(self.durations[index]) * self.target_sample_rate / self.hop_length

@@ -75,6 +75,9 @@ class Dataset(DatasetMixin):
     def __len__(self) -> int:
         return len(self.store)
 
+    def _bases(self) -> Sequence[Any]:
+        return (self.store,)
+
     def get_example(self, position: int) -> dict[str, Any]:
         """Return the example at a position."""
         utterance = self.store[position]

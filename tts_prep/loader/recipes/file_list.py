@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
+import numpy as np
+
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.randomness import digest
 
 
 class ListedUtterances(Sequence[Utterance]):
@@ -52,6 +56,14 @@ class ListedUtterances(Sequence[Utterance]):
         """Return the utterance of a path."""
         dataset, row = self.places[position]
         return dataset[row]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the fingerprints of the stores and of the rows, hexadecimal; paths are not included."""
+        stores = {id(dataset): dataset.fingerprint for dataset, _ in self.places}
+        numbers = {key: number for number, key in enumerate(stores)}
+        rows = np.array([(numbers[id(dataset)], row) for dataset, row in self.places], np.int64)
+        return json_sha256([list(stores.values()), digest(rows)])
 
     def check(self, **expected: int) -> None:
         """Check metadata of every store, as in ``check(sample_rate=22050)``.

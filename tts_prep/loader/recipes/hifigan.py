@@ -154,6 +154,9 @@ class MelDataset(RandomExamples):
     def __len__(self) -> int:
         return len(self.audio_files)
 
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
     def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
         utterance = self.utterances[i]
         mel = self._base_mel(utterance) if self.fine_tuning else utterance.mel

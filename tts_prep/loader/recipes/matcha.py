@@ -94,6 +94,9 @@ class TextMelDataset(DatasetMixin):
     def __len__(self) -> int:
         return len(self.filepaths_and_text)
 
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
     def get_example(self, i: int) -> dict[str, Any]:
         """Return the example at a position."""
         line = self.filepaths_and_text[i]

@@ -95,6 +95,9 @@ class _Loader(DatasetMixin):
     def __len__(self) -> int:
         return len(self.lines)
 
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
     def _arrays(self, i: int) -> tuple[npt.NDArray[np.int64], Float32Array, Float32Array]:
         """Return ids [L], spectrogram [F, T] and waveform [1, N]."""
         utterance = self.utterances[i]

@@ -6,6 +6,7 @@ lines of the file list are ``STORE/ID.wav``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,9 @@ class VocosDataset(RandomExamples):
 
     def __len__(self) -> int:
         return len(self.filelist)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
 
     def _example(self, i: int, epoch: int | None) -> Any:
         audio = self.utterances[i].audio

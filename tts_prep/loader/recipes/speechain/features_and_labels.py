@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import MANIFEST
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id
 from tts_prep.loader.dataloader import DataLoader
@@ -142,6 +143,11 @@ class SpeechTextDataset(DatasetMixin):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the ids in order, hexadecimal."""
+        return json_sha256([type(self).__name__, *self.ids])
 
     def get_example(self, i: int) -> dict[str, Any]:
         """Return the example at a position."""

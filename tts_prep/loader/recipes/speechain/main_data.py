@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import batch_spec, batch_wav
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.epochs import EpochDraws
@@ -109,6 +110,11 @@ class MainDataset(RandomExamples):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the ids in order, hexadecimal."""
+        return json_sha256([type(self).__name__, *self.ids])
 
     def _example(self, i: int, epoch: int | None) -> dict[str, Any]:
         uid = self.ids[i]
