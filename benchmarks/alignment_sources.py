@@ -16,6 +16,7 @@ What runs of each source, in a folder named after its repository:
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import decimal
 import importlib.util
@@ -200,8 +201,10 @@ def run(system: Any, case: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Run five systems' own code on the TextGrids of standard input.")
+    parser.add_argument("root", type=Path, metavar="CHECKOUTS", help="the folder of their repositories")
+    root = parser.parse_args().root
     warnings.simplefilter("ignore")
-    root = Path(sys.argv[1])
     cases = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder:
         systems = {

@@ -9,9 +9,9 @@ these, kana, Chinese characters, numbers and marks.
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,8 +48,11 @@ def texts() -> Iterator[str]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare the frontend japanese-prosody with ESPnet's function.")
+    parser.add_argument("file", type=Path, help="phoneme_tokenizer.py of a checkout of ESPnet")
+    options = parser.parse_args()
     names = ("pyopenjtalk_g2p_prosody", "_extract_fullcontext_label", "_numeric_feature_by_regex")
-    prosody = taken(Path(sys.argv[1]), *names, re=re, V=parse).pyopenjtalk_g2p_prosody
+    prosody = taken(options.file, *names, re=re, V=parse).pyopenjtalk_g2p_prosody
     frontend = get_frontend("japanese-prosody")
     n_texts = n_symbols = 0
     refused: Counter[str] = Counter()

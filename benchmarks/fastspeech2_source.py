@@ -10,6 +10,7 @@ Nothing of tts-prep is imported.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -24,7 +25,12 @@ FIELDS += ("pitches", "energies", "durations")
 
 
 def main() -> None:
-    root, name, folder = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    parser = argparse.ArgumentParser(description="Run the preprocessing of ming024/FastSpeech2.")
+    parser.add_argument("source", type=Path, metavar="FASTSPEECH2", help="a checkout")
+    parser.add_argument("config", help="a folder of its config")
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    root, name, folder = options.source, options.config, options.folder
     sys.path.insert(0, str(root))
     from dataset import Dataset
     from preprocessor.preprocessor import Preprocessor

@@ -9,9 +9,9 @@ one word is marked. Counted are the words that the rules know. "First" is the fi
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -23,14 +23,17 @@ _SECOND = {"bass_corp", "bow_nou-ship", "content_adj-nou-vrb", "lead_nou-vrb", "
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s\"'()]")
 
 
-def main(folder: Path) -> None:
-    """Print the counts, and the words with the most errors."""
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare the rules for heteronyms with annotated sentences.")
+    parser.add_argument("folder", type=Path, help="the folder of Wikipedia Homograph Data with a table for each word")
+    folder = parser.parse_args().folder
+    paths = [path for path in sorted(folder.glob("*.tsv")) if path.stem in HETERONYMS]
+    if not paths:
+        parser.error(f"{folder}: no table of a word that the rules know, such as lead.tsv")
     n, n_first, n_right = 0, 0, 0
     errors: Counter[str] = Counter()
-    for path in sorted(folder.glob("*.tsv")):
+    for path in paths:
         word = path.stem
-        if word not in HETERONYMS:
-            continue
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
         for row in rows:
@@ -54,4 +57,4 @@ def _same(first: str, second: str) -> bool:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()
