@@ -2,10 +2,11 @@
 
     python benchmarks/phases.py CORPUS --runs 3 [--result phases]
 
-CORPUS is in LJ Speech's layout, such as ``benchmarks/output/corpus-5h``. The functions of a run are wrapped in clocks;
-the numbers are the least of all runs, each in a new process. The last row is the limit: a loop that decodes the same
-recordings by soundfile, and writes as many bytes as the store has, with CRC-32 and SHA-256, without mel and text. With
-``PYTHONPATH`` set to the checkout of an earlier version, they are that version's.
+CORPUS is in LJ Speech's layout, such as ``benchmarks/output/corpus-5h``. A timer interrupts the run after every tick of
+the system's clock in processor time, usually 1 to 10 ms, and the time since the last tick counts for the phase of the
+code that is running. The numbers are the least of all runs, each in a new process. The last row is the limit: a loop
+that decodes the same recordings by soundfile, and writes as many bytes as the store has, with CRC-32 and SHA-256,
+without mel and text. With ``PYTHONPATH`` set to the checkout of an earlier version, they are that version's.
 """
 
 from __future__ import annotations
@@ -15,65 +16,71 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import zlib
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 from results import Result, describe_machine
 
+import tts_prep
+
 PLAIN_LOOP = "a plain loop over the same bytes, without mel and text"
 STORE = Path(__file__).resolve().parent / "output" / "phases"
-# Phase → functions of the modules shards and prepare.
+TICK = 0.001
 PHASES = {
-    "importing": (),
-    "text: normalization, espeak-ng, ids": ("phonemize",),
-    "reading, decoding and checking recordings": ("_read",),
-    "mel": ("_mel_and_energy",),
-    "statistics": ("bin_moments",),
-    "writing and CRC-32": ("_write",),
-    "SHA-256": ("seal_file",),
-    "loading the compiler and the kernel": ("compile_kernels",),
-    "frontend and versions": ("recipe_of",),
-    "index and manifest": ("assemble_store",),
+    "text: normalization, espeak-ng, ids": ("preprocess/runs/phonemizing.py:",),
+    "reading, decoding and checking recordings": ("preprocess/runs/cleaned.py:",),
+    "loading the compiler and the kernel": ("preprocess/audio/mel.py:compile_kernels",),
+    "statistics": ("preprocess/audio/mel.py:bin_moments",),
+    "mel": ("preprocess/audio/mel.py:",),
+    "writing and CRC-32": ("format/hdf5/", "format/files/atomic.py:"),
+    "SHA-256": ("format/files/checksums.py:seal_file",),
+    "planning": ("preprocess/runs/plan.py:plan_shards",),
+    "frontend and versions": ("preprocess/runs/prepare.py:recipe_of",),
+    "index and manifest": ("format/assembly.py:assemble_store",),
 }
+"""Phase → the start of ``path:function``, within tts_prep. The phase of a moment is that of the outermost such call."""
 
 
 def run_once(corpus: Path) -> dict[str, float]:
     """Make a store in this process; return phase → seconds of processor time."""
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora import read_ljspeech
-    from tts_prep.preprocess.runs import prepare, shards
+    from tts_prep.preprocess.runs.prepare import prepare
 
-    found = dict.fromkeys(PHASES, 0.0) | {"importing": time.process_time()}
-    inner: list[float] = [0.0]
+    found = {"importing": time.process_time()} | dict.fromkeys([*PHASES, "the rest"], 0.0)
+    root = f"{Path(tts_prep.__file__).parent}{os.sep}"
+    last = found["importing"]
 
-    def clocked(function: Any, phase: str) -> Any:
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            begun = time.process_time()
-            inner.append(0.0)
-            try:
-                return function(*arguments, **keywords)
-            finally:
-                taken = time.process_time() - begun
-                # What other phases took inside of this one is theirs.
-                found[phase] += taken - inner.pop()
-                inner[-1] += taken
+    def count(_: int, frame: FrameType | None) -> None:
+        nonlocal last
+        now, found_in = time.process_time(), "the rest"
+        while frame:
+            code = frame.f_code
+            if code.co_filename.startswith(root):
+                found_in = phase_of(f"{code.co_filename.removeprefix(root)}:{code.co_name}") or found_in
+            frame = frame.f_back
+        found[found_in] += now - last
+        last = now
 
-        return call
-
-    for phase, names in PHASES.items():
-        for name in names:
-            module: Any = shards if hasattr(shards, name) else prepare
-            setattr(module, name, clocked(getattr(module, name), phase))
     shutil.rmtree(STORE, ignore_errors=True)
-    prepare.prepare(read_ljspeech(corpus), corpus, STORE, Configuration())
-    everything = time.process_time()
-    found["the rest"] = everything - found["importing"] - inner[0]
-    found["all"] = everything
-    return found
+    signal.signal(signal.SIGPROF, count)
+    signal.siginterrupt(signal.SIGPROF, False)
+    signal.setitimer(signal.ITIMER_PROF, TICK, TICK)
+    prepare(read_ljspeech(corpus), corpus, STORE, Configuration())
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    return found | {"all": time.process_time()}
+
+
+@cache
+def phase_of(place: str) -> str | None:
+    """Return the phase of ``path:function``, the first that matches."""
+    return next((phase for phase, starts in PHASES.items() if place.startswith(starts)), None)
 
 
 def run_plain_loop(corpus: Path) -> float:
