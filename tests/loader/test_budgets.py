@@ -17,7 +17,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 80)), min_size=1,
 
 @given(
     pairs=PAIRS,
-    factors=st.tuples(st.floats(1, 9), st.floats(1, 9), st.floats(1, 9)),
+    factors=st.tuples(*[st.floats(1, 9)] * 4),
     seed=st.integers(0, 9),
     shuffle=st.booleans(),
     multiple_of=st.integers(1, 4),
@@ -27,12 +27,16 @@ def test_every_budget_holds_in_every_batch(pairs, factors, multiple_of, **settin
     frames, phonemes = np.array(pairs).T
     limits = [
         int(max(1, int(values.max())) ** power * factor)
-        for values, power, factor in zip((frames, phonemes, frames), (1, 1, 2), factors, strict=True)
+        for values, power, factor in zip((frames, phonemes) * 2, (1, 1, 2, 2), factors, strict=True)
     ]
     sampler = LengthBucketBatchSampler(
         {"n_frames": frames, "n_phonemes": phonemes},
         max_frames=limits[0],
-        budgets=[Budget("n_phonemes", limits[1]), Budget("n_frames", limits[2], power=2)],
+        budgets=[
+            Budget("n_phonemes", limits[1]),
+            Budget("n_frames", limits[2], power=2),
+            Budget("n_phonemes", limits[3], power=2),
+        ],
         multiple_of=multiple_of,
         **settings,
     )
@@ -42,6 +46,7 @@ def test_every_budget_holds_in_every_batch(pairs, factors, multiple_of, **settin
         assert len(batch) * frames[batch].max() <= limits[0]
         assert len(batch) * phonemes[batch].max() <= limits[1]
         assert len(batch) * int(frames[batch].max()) ** 2 <= limits[2]
+        assert len(batch) * int(phonemes[batch].max()) ** 2 <= limits[3]
     odd = [batch for batch in batches if len(batch) > multiple_of and len(batch) % multiple_of]
     assert len(odd) <= 1
 

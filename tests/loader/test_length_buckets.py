@@ -124,6 +124,45 @@ def test_an_epoch_is_a_function_of_lengths_settings_seed_and_epoch():
     assert list(LengthBucketBatchSampler(lengths, max_frames=5_000, seed=5)) != epochs[0]
 
 
+def other_draws(make):
+    """Return the plans of two seeds and of two epochs of the same sampler."""
+    return [(make(1).plan(0), make(2).plan(0)), (make(1).plan(0), make(1).plan(1))]
+
+
+def composition(plan):
+    return {frozenset(plan.batch(number)) for number in range(len(plan))}
+
+
+@pytest.mark.parametrize("window", [200, 1 << 20])
+def test_seed_and_epoch_change_which_utterances_of_equal_length_are_together(window):
+    for one, other in other_draws(lambda seed: LengthBucketBatchSampler([7] * 1_000, 4, seed=seed, window=window)):
+        # Of 250 batches, two chance draws share a batch of four with a probability below one in 100,000.
+        assert not composition(one) & composition(other)
+
+
+def test_seed_and_epoch_change_the_order_of_the_batches():
+    lengths = np.repeat(np.arange(1, 51), 4)
+    for one, other in other_draws(lambda seed: LengthBucketBatchSampler(lengths, 4, seed=seed, tolerance=0)):
+        # Each length is a batch.
+        assert composition(one) == composition(other)
+        orders = one.longest(), other.longest()
+        assert sorted(orders[0]) == sorted(orders[1]) == list(range(1, 51))
+        assert abs(np.corrcoef(*orders)[0, 1]) < 0.6
+
+
+def test_seed_epoch_and_window_change_the_order_of_the_batches_of_a_window():
+    lengths = np.random.default_rng(0).integers(100, 1_000, 4_000)
+
+    def orders(seed, epoch):
+        longest = LengthBucketBatchSampler(lengths, 10, seed=seed, window=1_000).plan(epoch).longest()
+        # A window has about 100 batches. Each has utterances of all lengths: two orders alike would correlate.
+        return longest[:60], longest[210:270]
+
+    (first, third), (of_other_seed, _), (of_other_epoch, _) = orders(1, 0), orders(2, 0), orders(1, 1)
+    for other in (third, of_other_seed, of_other_epoch):
+        assert abs(np.corrcoef(first, other)[0, 1]) < 0.5
+
+
 def test_epochs_do_not_change_between_releases():
     sampler = LengthBucketBatchSampler([100, 101, 102, 99, 50, 51, 49, 52], max_frames=300)
     assert list(sampler) == [[2, 1], [5, 4, 6], [0, 3, 7]]
@@ -141,7 +180,8 @@ def test_the_small_batch_is_not_always_of_the_shortest():
     for seed in range(30):
         batches = LengthBucketBatchSampler(lengths, 10, seed=seed, drop_last=True)
         left_out |= set(range(101)) - {i for batch in batches for i in batch}
-    assert max(left_out) > 50
+    assert min(left_out) < 20
+    assert max(left_out) > 80
 
 
 def test_an_utterance_over_the_budget_is_named():

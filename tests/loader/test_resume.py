@@ -212,6 +212,22 @@ def test_a_state_of_other_lengths_is_refused():
         LengthBucketBatchSampler([5, 6, 8], max_frames=20).load_state_dict(state)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{"seed": 1}, {"batch_size": 2}, {"max_frames": 21}, {"shuffle": False}, {"drop_last": True}, {"tolerance": 0.1},
+     {"over_budget": "drop"}, {"longest_first": True}, {"multiple_of": 2}, {"n_shapes": 2},
+     {"budgets": [Budget("n_frames", 300, power=2)]}, {"sampler": RandomSampler(range(3))}],
+)  # fmt: skip
+def test_a_state_of_another_setting_of_buckets_is_refused(other):
+    def make(**settings):
+        return LengthBucketBatchSampler([5, 6, 7], **{"max_frames": 20, **settings})
+
+    state = make().state_dict()
+    make().load_state_dict(state)
+    with pytest.raises(ConfigurationError, match="other settings or another dataset"):
+        make(**other).load_state_dict(state)
+
+
 def test_a_state_of_other_windows_is_refused_where_it_would_be_another_epoch():
     state = LengthBucketBatchSampler([5, 6, 7], max_frames=20, window=2).state_dict()
     with pytest.raises(ConfigurationError, match="other settings"):

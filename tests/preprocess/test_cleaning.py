@@ -219,5 +219,13 @@ def test_an_alignment_moves_with_the_samples() -> None:
     frames = Alignment.of_durations(np.array([20, 30, 50]), "a.npy").within(Cut(55, 900, 1000), plain, 1000, 10)
     assert frames.frames is not None
     assert frames.frames.tolist() == [14, 30, 40]
+    # Boundaries at 14.6, 44.6 and 84.6 frames; a phone that has no frames by the file is not cut off.
+    frames = Alignment.of_durations(np.array([20, 0, 30, 50]), "a.npy").within(Cut(54, 900, 1000), plain, 1000, 10)
+    assert frames.frames is not None
+    assert frames.frames.tolist() == [15, 0, 30, 40]
+    # The sum may be that of the mel and two frames more: three hops, since centred framing adds a frame.
+    assert grid.within(Cut(0, 970, 970), plain, 1000, 10).labels == labels
+    with pytest.raises(AlignmentError, match="is it the alignment of another recording"):
+        grid.within(Cut(0, 969, 969), plain, 1000, 10)
     with pytest.raises(AlignmentError, match=r"a.npy: trimming cuts off phone 3, from 0.500 to 1.000 s"):
         Alignment.of_durations(np.array([20, 30, 50]), "a.npy").within(Cut(0, 500, 1000), plain, 1000, 10)

@@ -200,6 +200,19 @@ def test_silences_at_the_ends_are_cut_and_those_inside_kept() -> None:
     assert grid().span(AlignmentConfig("speechain"), 22050, 256, n) == (4630, 22050 - 2205)
 
 
+def test_a_recording_that_ends_with_a_phone_is_kept_to_its_end() -> None:
+    spoken = Alignment("a", ("sil", "HH"), np.array([0, 0.21, 1.0]))
+    # PaddleSpeech cuts nothing at the end if no silence is there; ming024 slices, at most to the last sample.
+    assert spoken.span(AlignmentConfig("paddlespeech"), 22050, 256, 22_100) == (18 * 256, 22_100)
+    assert spoken.span(AlignmentConfig(), 22050, 256, 22_000) == (4630, 22_000)
+
+
+def test_paddlespeech_cuts_at_frames_that_it_converts_to_seconds_and_back() -> None:
+    # 0.7 s are in frame 60. Its start is sample 15,360, but int(60 * 256 / 22050 * 22050) is 15,359 in floating point.
+    spoken = Alignment("a", ("sil", "HH", "sil"), np.array([0, 0.7, 0.9, 1.0]))
+    assert spoken.span(AlignmentConfig("paddlespeech"), 22050, 256, 22_050) == (15_359, 77 * 256)
+
+
 def test_nothing_but_silence_and_numbers_without_labels_cannot_be_trimmed() -> None:
     with pytest.raises(AlignmentError, match=r"a: all phones are silences"):
         Alignment("a", ("sil", ""), np.array([0, 1, 2.0])).trimmed()

@@ -62,6 +62,8 @@ def test_differences_of_two_frames_go_to_the_last_phone_or_the_first_and_are_cou
     assert [list(found) if np.ndim(found) else found for found in settle(np.array([4, 5]), 11, "a")] == [[4, 7], 2]
     assert settle(np.array([4, 5]), 8, "a")[0].tolist() == [4, 4]
     assert settle(np.array([4, 1]), 3, "a")[0].tolist() == [2, 1]
+    # PaddleSpeech's compare_duration_and_mel_length leaves no phone without frames.
+    assert settle(np.array([4, 1]), 4, "a")[0].tolist() == [3, 1]
     assert settle(np.array([1, 7, 1]), 7, "a")[0].tolist() == [1, 5, 1]
     assert settle(np.array([4, 5]), 9, "a")[1] == 0
 

@@ -224,6 +224,23 @@ def test_without_the_root_that_it_was_made_with_a_store_is_left_as_it_is(
     assert contents(store) == before
 
 
+@pytest.mark.parametrize("change", ["another last text", "no last row"])
+def test_without_a_manifest_all_whole_shards_have_to_be_those_of_the_corpus(
+    capsys, store: Path, own_corpus: Path, tmp_path: Path, change: str
+) -> None:
+    copy = Path(shutil.copytree(store, tmp_path / "copy"))
+    for name in ("manifest.json", "shards/00001.h5"):
+        (copy / name).unlink()
+    before = contents(copy)
+    metadata = own_corpus / "metadata.csv"
+    *lines, last = metadata.read_text(encoding="utf-8").splitlines(keepends=True)
+    # The first shard, of three rows, stays that of the corpus; the last, of one row, does not.
+    metadata.write_text("".join([*lines, last.replace("Yes.", "No.")] if change[0] == "a" else lines), "utf-8")
+    status, _, err = run(capsys, "verify", copy, "--repair", own_corpus)
+    assert (status, "not made from the rows and recordings of" in err) == (1, True)
+    assert contents(copy) == before
+
+
 def test_a_begun_store_whose_texts_rotted_makes_them_again(capsys, made: Path, corpus: Path, texts: Path) -> None:
     before = contents(made)
     (made / "manifest.json").unlink()
