@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.loader import Budget, DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.loader import Budget, Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.loader.samplers.shapes import best_lengths
 
 PAIRS = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 80)), min_size=1, max_size=80)
@@ -161,6 +161,20 @@ def test_batches_are_padded_to_their_shape_with_empty_utterances(tmp_path, prefe
         - sum(n_frames)
         / sum(sampler.shapes[k].size * sampler.shapes[k].lengths["n_frames"] for k in sampler.plan(0).shape_of)
     )
+
+
+@pytest.mark.parametrize("time_major", [True, False])
+def test_empty_utterances_of_a_shape_are_padding(tmp_path, time_major):
+    dataset = UtteranceDataset(write_store(tmp_path / "s", make_rows([7, 3, 9, 4, 5]), n_shards=2))
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=24, n_shapes=1)
+    n_empty = 0
+    for batch in DataLoader(
+        dataset, batch_sampler=sampler, collate_fn=Collator(mel_padding=-3.5, time_major=time_major)
+    ):
+        n_empty += int((batch.indices < 0).sum())
+        assert (batch.mel[batch.indices < 0] == -3.5).all()
+        assert not batch.phonemes[batch.indices < 0].any()
+    assert n_empty > 0
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,38 @@ from hypothesis import strategies as st
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader import (
     DistributedSampler,
+    MixingSampler,
     PartiallyRandomizedSimilarTimeLengthSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+
+def batches_of_similar_length(seed, epoch):
+    order = PartiallyRandomizedSimilarTimeLengthSampler(range(80), 4, 4, seed=seed).draw(epoch)
+    return [position // 4 for position in order][::4]
+
+
+DRAWS = {
+    "weighted": lambda seed, epoch: WeightedRandomSampler(np.ones(40), 40, seed=seed).draw(epoch),
+    "weighted, each once": lambda seed, epoch: WeightedRandomSampler(np.ones(40), 40, False, seed=seed).draw(epoch),
+    "subset": lambda seed, epoch: SubsetRandomSampler(range(40), seed=seed).draw(epoch),
+    "distributed": lambda seed, epoch: DistributedSampler(40, 1, 0, seed=seed).draw(epoch),
+    "similar, within a group": lambda seed, epoch: PartiallyRandomizedSimilarTimeLengthSampler(
+        range(40), 4, 40, False, seed=seed
+    ).draw(epoch),
+    "similar, order of batches": batches_of_similar_length,
+    "mixing": lambda seed, epoch: MixingSampler([0] * 40, seed=seed).draw(epoch),
+    "mixing, half a pass": lambda seed, epoch: sorted(MixingSampler([0] * 40, num_samples=20, seed=seed).draw(epoch)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_seed_and_epoch_give_other_draws(name):
+    draw = DRAWS[name]
+    first = list(draw(1, 0))
+    assert first == list(draw(1, 0))
+    assert first not in (list(draw(2, 0)), list(draw(1, 1)))
 
 
 def test_weights_are_proportions_and_need_not_sum_to_1():

@@ -203,6 +203,11 @@ def test_filter_composes(dataset):
     assert once.indices.tolist() == twice.indices.tolist() == [0, 1, 3, 4, 7]
 
 
+def test_a_filter_by_a_column_that_does_not_exist_is_an_error(dataset):
+    with pytest.raises(AttributeError, match=r"no column 'duration'; it has gender, id, .*seconds"):
+        dataset.filter(lambda m: m.duration > 1)
+
+
 def test_a_filter_may_leave_nothing(dataset):
     nothing = dataset.filter(lambda m: m.speaker == "nobody")
     assert len(nothing) == 0

@@ -26,6 +26,7 @@ from tts_prep.loader import (
     collate,
     split,
 )
+from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.recipes import DataCollector
 from tts_prep.loader.recipes.styletts2 import Collater, FilePathDataset
 
@@ -162,6 +163,28 @@ def test_a_stratified_split_keeps_the_shares(dataset, column):
         assert abs(list(first.column(column)).count(value) - share) < 1
     own = dataset.split(4, stratify=column)
     assert sorted([*own[0].indices, *own[1].indices]) == list(range(10))
+
+
+def test_shares_that_are_no_integers_are_rounded_by_their_remainders():
+    # Half of 4, 3 and 3 are 2, 1.5 and 1.5.
+    first, rest = split_positions(10, 5, strata=list("aaaabbbccc"))
+    counts = ["aaaabbbccc"[i] for i in first]
+    assert [counts.count(value) for value in "abc"] == [2, 2, 1]
+    assert sorted([*first, *rest]) == list(range(10))
+
+
+def test_a_split_by_another_seed_is_another_one():
+    values = [i // 2 for i in range(40)]
+    for options in ({}, {"strata": values}, {"groups": values}):
+        first, second = (split_positions(40, 20, seed, **options)[0].tolist() for seed in (1, 2))
+        assert len(first) == len(second) == 20
+        assert first != second
+
+
+@pytest.mark.parametrize("size", [3, 6, 8])
+def test_groups_that_still_fit_exactly_are_taken_and_no_more(size):
+    first, _ = split_positions(9, size, groups=list("aaabbbccc"))
+    assert len(first) == size - size % 3
 
 
 def test_a_split_apart_has_no_value_on_both_sides(dataset):
