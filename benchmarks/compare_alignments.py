@@ -20,6 +20,7 @@ import argparse
 import collections
 import json
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ from typing import Any, Final
 
 import numpy as np
 from praatio import textgrid
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from textgrids import long_form
 
 from tts_prep.errors import AlignmentError
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
@@ -63,19 +68,6 @@ class Case:
         return round(end * self.rate)
 
 
-def write_grid(path: Path, tiers: dict[str, list[tuple[float, float, str]]], end: float) -> None:
-    """Write a TextGrid in the long format, with the numbers in full."""
-    lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "xmin = 0", f"xmax = {end!r}"]
-    lines += ["tiers? <exists>", f"size = {len(tiers)}", "item []:"]
-    for number, (name, intervals) in enumerate(tiers.items(), 1):
-        lines += [f"    item [{number}]:", '        class = "IntervalTier"', f'        name = "{name}"']
-        lines += ["        xmin = 0", f"        xmax = {end!r}", f"        intervals: size = {len(intervals)}"]
-        for place, (start, stop, label) in enumerate(intervals, 1):
-            lines += [f"        intervals [{place}]:", f"            xmin = {start!r}", f"            xmax = {stop!r}"]
-            lines += [f'            text = "{label}"']
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def random_grid(path: Path, seed: int, rate: int, hop: int) -> str:
     """Write a TextGrid with random phones and pauses; return its kind."""
     random = np.random.default_rng(seed)
@@ -107,7 +99,7 @@ def random_grid(path: Path, seed: int, rate: int, hop: int) -> str:
             spoken[-1] = (spoken[-1][0], stop, spoken[-1][2])
         else:
             spoken.append((start, stop, chr(97 + number) if number >= 0 else ""))
-    write_grid(path, {"words": spoken, "phones": phones}, places[-1])
+    path.write_text(long_form({"words": spoken, "phones": phones}, places[-1]), encoding="utf-8")
     return f"MFA {mfa}, {precision}"
 
 
@@ -125,7 +117,8 @@ def cases_of(folder: Path, textgrids: Path | None, seeds: int) -> list[Case]:
                     for entry in grid.getTier(name).entries
                 ]
                 paths.append(folder / f"{path.stem}-{name}.TextGrid")
-                write_grid(paths[-1], {"words": intervals, "phones": intervals}, grid.maxTimestamp)
+                tiers = {"words": intervals, "phones": intervals}
+                paths[-1].write_text(long_form(tiers, grid.maxTimestamp), encoding="utf-8")
         cases += [Case(found, "given files", *setting) for found in paths for setting in SETTINGS]
     for seed in range(seeds):
         for rate, hop in SETTINGS:

@@ -20,9 +20,11 @@ for _library in ("OMP", "OPENBLAS", "MKL"):
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A shell starts background jobs with SIGINT ignored, and the commands that tests interrupt would inherit that.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell starts background jobs with SIGINT ignored, and nohup ignores SIGHUP; the commands that tests interrupt would
+# inherit that.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # Speed is measured by benchmarks; a busy machine fails no test.
 settings.register_profile("patient", deadline=None)

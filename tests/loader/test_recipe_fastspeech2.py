@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from corpora import write_ljspeech
+from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import export_store
@@ -28,12 +29,6 @@ KINDS = ("mel", "pitch", "energy", "duration")
 CUT = {"phonemes": "alignment", "silences": "cut", "surplus": "cut"}
 
 
-def textgrid(phones: list[tuple[float, float, str]], end: float) -> str:
-    lines = ['File type = "ooTextFile short"', '"TextGrid"', "", "0", f"{end}", "<exists>", "1", '"IntervalTier"']
-    lines += ['"phones"', "0", f"{end}", f"{len(phones)}"]
-    return "\n".join([*lines, *(f'{start}\n{stop}\n"{label}"' for start, stop, label in phones)]) + "\n"
-
-
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
     """Build a store with phonemes, lengths and durations from TextGrids."""
@@ -45,7 +40,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
     for number, end in enumerate(ends):
         middle = [(0.05, 0.1, "HH"), (0.1, 0.15, "AH0"), (0.15, end - 0.02, "L")][: 2 + number % 2]
         phones = [(0.0, 0.05, "sil"), *middle, (middle[-1][1], end, "sp")]
-        (folder / f"S-000{number}.TextGrid").write_text(textgrid(phones, end))
+        (folder / f"S-000{number}.TextGrid").write_text(short_form({"phones": phones}, end))
     settings = AlignmentConfig(**CUT)
     mel = PRESETS["tacotron2"]
     config = Configuration(mel=mel, text=TextConfig("phonemes", symbols="fastspeech2"), alignments=settings.as_dict())

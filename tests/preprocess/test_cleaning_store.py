@@ -11,6 +11,7 @@ import pytest
 import soundfile
 from commands import run
 from killing import contents
+from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError, CorpusError, TooManyFailuresError
 from tts_prep.format.records.failures import read_failures
@@ -56,13 +57,8 @@ def tones(tmp_path_factory: pytest.TempPathFactory) -> Path:
         soundfile.write(root / f"wavs/T{number}.wav", signal(lengths), RATE)
         bounds = np.concatenate([[0], np.cumsum(lengths)])
         labels = ("sil", "a", "b", "")
-        intervals = "".join(
-            f'{start}\n{stop}\n"{label}"\n' for start, stop, label in zip(bounds, bounds[1:], labels, strict=False)
-        )
-        (root / f"grids/T{number}.TextGrid").write_text(
-            f'File type = "ooTextFile"\nObject class = "TextGrid"\n\n0\n{bounds[-1]}\n<exists>\n1\n'
-            f'"IntervalTier"\n"phones"\n0\n{bounds[-1]}\n4\n{intervals}'
-        )
+        phones = list(zip(bounds, bounds[1:], labels, strict=False))
+        (root / f"grids/T{number}.TextGrid").write_text(short_form({"phones": phones}, bounds[-1]))
     (root / "metadata.csv").write_text("".join(f"T{n}|x|sil a b sp\n" for n in range(len(LENGTHS))))
     return root
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from textgrids import long_form, short_form
 
 from tts_prep.errors import AlignmentError, ConfigurationError, CorpusError
 from tts_prep.preprocess.features.alignments.alignment import (
@@ -30,27 +31,6 @@ PHONES = [
 ]
 
 
-def long_form(tiers: dict[str, list[tuple[float, float, str]]], end: float = 1.0) -> str:
-    lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "xmin = 0 ", f"xmax = {end} "]
-    lines += ["tiers? <exists> ", f"size = {len(tiers)} ", "item []: "]
-    for number, (name, intervals) in enumerate(tiers.items(), 1):
-        lines += [f"    item [{number}]:", '        class = "IntervalTier" ', f'        name = "{name}" ']
-        lines += ["        xmin = 0 ", f"        xmax = {end} ", f"        intervals: size = {len(intervals)} "]
-        for i, (start, stop, label) in enumerate(intervals, 1):
-            lines += [f"        intervals [{i}]:", f"            xmin = {start} ", f"            xmax = {stop} "]
-            lines += [f'            text = "{label}" ']
-    return "\n".join(lines) + "\n"
-
-
-def short_form(tiers: dict[str, list[tuple[float, float, str]]], end: float = 1.0) -> str:
-    lines = ['File type = "ooTextFile short"', '"TextGrid"', "", "0", f"{end}", "<exists>", f"{len(tiers)}"]
-    for name, intervals in tiers.items():
-        lines += ['"IntervalTier"', f'"{name}"', "0", f"{end}", f"{len(intervals)}"]
-        for start, stop, label in intervals:
-            lines += [f"{start}", f"{stop}", f'"{label}"']
-    return "\n".join(lines) + "\n"
-
-
 def read(path: Path, text: str | bytes, encoding: str = "utf-8", **options: str) -> list[tuple[float, float, str]]:
     path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
     return [(found.start, found.end, found.label) for found in read_textgrid(path, **options)]
@@ -60,12 +40,12 @@ def read(path: Path, text: str | bytes, encoding: str = "utf-8", **options: str)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_both_forms_and_all_encodings_give_the_same_phones(tmp_path: Path, form, encoding: str) -> None:
     phones = [*PHONES[:2], (0.3, 0.47, "ɐ̃"), *PHONES[3:]]
-    text = form({"words": [(0.0, 1.0, "hello")], "phones": phones})
+    text = form({"words": [(0.0, 1.0, "hello")], "phones": phones}, 1.0)
     assert read(tmp_path / "a.TextGrid", text, encoding) == phones
 
 
 def test_gaps_between_intervals_become_empty_labels(tmp_path: Path) -> None:
-    text = short_form({"phones": [(0.2, 0.5, "HH"), (0.7, 0.8, "AH0")]})
+    text = short_form({"phones": [(0.2, 0.5, "HH"), (0.7, 0.8, "AH0")]}, 1.0)
     found = read(tmp_path / "a.TextGrid", text)
     assert found == [(0.0, 0.2, ""), (0.2, 0.5, "HH"), (0.5, 0.7, ""), (0.7, 0.8, "AH0"), (0.8, 1.0, "")]
 
@@ -76,7 +56,7 @@ def test_the_tier_can_be_named_and_that_of_the_speaker_is_found(tmp_path: Path) 
         "anna - phones": [(0.0, 1.0, "AH0")],
         "bert - phones": [(0.0, 1.0, "EH0")],
     }
-    path, text = tmp_path / "a.TextGrid", long_form(tiers)
+    path, text = tmp_path / "a.TextGrid", long_form(tiers, 1.0)
     assert read(path, text, speaker="bert") == [(0.0, 1.0, "EH0")]
     assert read(path, text, tier="anna - words") == [(0.0, 1.0, "a")]
     with pytest.raises(
@@ -91,15 +71,15 @@ def test_the_tier_can_be_named_and_that_of_the_speaker_is_found(tmp_path: Path) 
         ("", "a.TextGrid: not a TextGrid"),
         ("three words here\n", "a.TextGrid: not a TextGrid"),
         (b"\x00\x01\xff\xfe\x80" * 9, "a.TextGrid: not a TextGrid"),
-        (long_form({"phones": PHONES})[:300], "a.TextGrid: "),
+        (long_form({"phones": PHONES}, 1.0)[:300], "a.TextGrid: "),
         (
-            long_form({"words": PHONES}),
+            long_form({"words": PHONES}, 1.0),
             r"a.TextGrid: no tier 'phones', found 'words'; name the tier of phones with tier=NAME",
         ),
-        (long_form({"phones": [(0.0, 1.0, "")]}), "a.TextGrid: tier 'phones' has no labels"),
-        (long_form({"phones": [(0.0, 0.5, "A"), (0.3, 1.0, "B")]}), "a.TextGrid: "),
-        (long_form({"phones": [(-0.5, 0.5, "A"), (0.5, 1.0, "B")]}), "a.TextGrid: "),
-        (long_form({"phones": [(0.5, 0.2, "A"), (0.5, 1.0, "B")]}), "a.TextGrid: "),
+        (long_form({"phones": [(0.0, 1.0, "")]}, 1.0), "a.TextGrid: tier 'phones' has no labels"),
+        (long_form({"phones": [(0.0, 0.5, "A"), (0.3, 1.0, "B")]}, 1.0), "a.TextGrid: "),
+        (long_form({"phones": [(-0.5, 0.5, "A"), (0.5, 1.0, "B")]}, 1.0), "a.TextGrid: "),
+        (long_form({"phones": [(0.5, 0.2, "A"), (0.5, 1.0, "B")]}, 1.0), "a.TextGrid: "),
     ],
 )
 def test_a_broken_textgrid_is_named_with_what_is_wrong(tmp_path: Path, text: str | bytes, message: str) -> None:
