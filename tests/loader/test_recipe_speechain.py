@@ -349,9 +349,9 @@ valid: *it
         (
             "dataset_conf:",
             "batch_len: many\n        dataset_conf:",
-            "batch_len: expected a positive integer, found 'many'",
+            "batch_len: expected an integer >= 1, found 'many'",
         ),
-        ("dataset_conf:", "seed: -1\n        dataset_conf:", "seed: expected a positive integer, found -1"),
+        ("dataset_conf:", "seed: -1\n        dataset_conf:", "seed: expected an integer >= 0, found -1"),
         ("dataset_conf:", "shuffle: 3\n        dataset_conf:", "shuffle: expected true or false, found 3"),
         (
             "dataset_conf:",
@@ -379,6 +379,9 @@ def test_ids_that_contradict_each_other_are_an_error(root, tmp_path):
     (tmp_path / "three").write_text("a x\na x\n", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="three:2: the id 'a' is repeated"):
         read_table(tmp_path / "three")
+    # A byte order mark is no part of an id, and a line separator within a text ends no line.
+    (tmp_path / "four").write_bytes("\ufeffa x\u2028y z\r\nb y\n".encode())
+    assert read_table(tmp_path / "four") == {"a": "x\u2028y z", "b": "y"}
     other = write_store(tmp_path / "other", make_part("train_clean_100", PARTS["train_clean_100"]), n_shards=1)
     with pytest.raises(ConfigurationError, match="with other data, in a file before it"):
         SpeechTextDataset([str(root / "train_clean_100" / "feat.scp"), str(other)])

@@ -95,6 +95,9 @@ def test_the_whole_store_does_without_a_list_and_speakers_may_be_any_text(store,
     dataset = FilePathDataset(None, store, texts, 5)
     assert [dataset[i][0] for i in range(3)] == [0, 2, 1]  # ljspeech, zoë, p225, by name
     assert dataset[2][2].tolist() == [0, *rows[2].phonemes.tolist(), 0]
+    assert FilePathDataset(None, store, texts, 5).utterances.id[0] == rows[0].id
+    spaced = FilePathDataset([f" {rows[0].id}.wav|ab \r\n", "\n"], store, texts, 5)
+    assert [example[2].tolist() for example in spaced] == [[0, 1, 2, 0]]
     numbered = FilePathDataset([f"{rows[0].id}.wav|ab|001", f"{rows[1].id}.wav|ab"], store, texts, 5)
     assert [numbered[i][0] for i in range(2)] == [1, 0]
 
@@ -124,6 +127,16 @@ def test_texts_may_be_ids_and_a_list_of_wavs_has_them_in_field_1(store, tmp_path
 def test_what_cannot_be_used_is_named(store, change, message):
     with pytest.raises(ConfigurationError, match=message):
         FilePathDataset(**{"data_list": None, "root_path": store, "OOD_data": ["abcabc"], "min_length": 5, **change})
+
+
+def test_only_line_feeds_end_a_text(store, rows, tmp_path):
+    # The separators are not in the vocabulary: a text that was split there would not name them.
+    path = tmp_path / "ood.txt"
+    path.write_bytes("\ufeffabc\r\naaaaa\u2028bbbbb\n".encode())
+    with pytest.raises(ConfigurationError, match=r"ood.txt, line 2: \['\\u2028'\] are not in the vocabulary"):
+        FilePathDataset([f"{rows[0].id}.wav|ab"], store, path, 5)
+    path.write_bytes(b"\xef\xbb\xbfabcab\r\nab\r\n")
+    assert [text.tolist() for text in FilePathDataset(None, store, path, 5).ptexts] == [[0, 1, 2, 3, 1, 2, 0]]
 
 
 def test_an_unknown_symbol_is_not_dropped(store, rows):

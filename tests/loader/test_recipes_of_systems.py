@@ -193,6 +193,10 @@ def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
         assert not batch["y"][row, :, n:].any()
     assert batch["durations"] is None
     assert sorted(batch["spks"].tolist()) == [0, 1, 2, 3]
+    named = tmp_path / "named"
+    named.write_text(path.read_text(encoding="utf-8").replace("|2|", "|anna|"), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="named:3: expected a speaker number, found 'anna'"):
+        matcha.TextMelDataset(named, 4, [], n_mels=N_MELS)
     scaled = {"audio": {"compression": {"scale": 0.5, "offset": 3.0}}}
     other = write_store(tmp_path / "o", make_rows([8]), n_shards=1, configuration=scaled)
     example = matcha.TextMelDataset(

@@ -18,7 +18,7 @@ from tts_prep.loader.batching.padding import batch_spec
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import digest, permutation
+from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.shapes import BatchPositions
 
@@ -167,6 +167,9 @@ class DynamicBatchSampler(Sampler[list[int]]):
 
     Attributes:
         batches: lists of positions, sorted by length.
+
+    Raises:
+        ConfigurationError: the seed is negative.
     """
 
     def __init__(
@@ -178,7 +181,7 @@ class DynamicBatchSampler(Sampler[list[int]]):
         drop_residual: bool = False,
     ) -> None:
         super().__init__()
-        self.random_seed = random_seed
+        self.random_seed = None if random_seed is None else check_seed(random_seed)
         self.drop_last = True
         lengths = [(position, sampler.data_source.get_frame_len(position)) for position in sampler]
         lengths.sort(key=lambda pair: pair[1])

@@ -12,6 +12,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
+from tts_prep.loader.recipes.lines import read_lines
 
 
 class ListedUtterances(Sequence[Utterance]):
@@ -84,8 +85,4 @@ def read_list(path: str | Path) -> list[list[str]]:
     Raises:
         ConfigurationError: the file cannot be read.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: cannot be read as a file list ({error})") from error
-    return [line.strip().split("|") for line in lines if line.strip()]
+    return [line.strip().split("|") for line in read_lines(path, "a file list") if line.strip()]

@@ -11,6 +11,7 @@ from tts_prep.format.files.atomic import replacing
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader.dataset.columns import CategoryValues
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.recipes.lines import read_lines
 
 FEATURES = "feat.scp"
 WAVEFORM = ":waveform"
@@ -24,11 +25,7 @@ def read_table(path: str | Path) -> dict[str, str]:
         ConfigurationError: the file cannot be read, or an id is repeated.
     """
     table: dict[str, str] = {}
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error})") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(path, "lines of ids and values"), 1):
         if not line.strip():
             continue
         uid, _, value = line.strip().partition(" ")

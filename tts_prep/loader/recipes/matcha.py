@@ -50,8 +50,8 @@ class TextMelDataset(DatasetMixin):
             of recordings.
 
     Raises:
-        ConfigurationError: the list cannot be read, the store has other settings, or durations are missing or differ in
-            number from symbols.
+        ConfigurationError: the list cannot be read, a speaker is not a number, the store has other settings, or
+            durations are missing or differ in number from symbols.
     """
 
     def __init__(
@@ -76,6 +76,8 @@ class TextMelDataset(DatasetMixin):
         for number, line in enumerate(lines, 1):
             if len(line) < n_fields:
                 raise ConfigurationError(f"{filelist_path}:{number}: expected {n_fields} fields, found {len(line)}")
+            if n_spks > 1 and not (line[1].isascii() and line[1].isdecimal()):
+                raise ConfigurationError(f"{filelist_path}:{number}: expected a speaker number, found {line[1]!r}")
         random.Random(seed).shuffle(lines)
         self.filepaths_and_text = lines
         self.n_spks = n_spks

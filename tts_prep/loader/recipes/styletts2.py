@@ -18,6 +18,7 @@ from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.epochs import EpochDraws
 from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.recipes.lines import read_lines
 from tts_prep.loader.recipes.random_examples import RandomExamples
 
 _REFERENCE, _CROP, _TEXT = range(3)
@@ -82,18 +83,16 @@ class FilePathDataset(RandomExamples):
         self.ptexts = self._read_texts(OOD_data, min_length)
 
     def _read_list(self, data_list: Iterable[str] | None) -> None:
-        if data_list is None:
-            lines = [f"{uid}||{speaker}" for uid, speaker in zip(self.store.id, self.store.speaker, strict=True)]
-        else:
-            lines = [line.strip("\r\n") for line in data_list]
-            lines = [line for line in lines if line.strip()]
-        if not lines:
-            raise ConfigurationError("the file list is empty")
-        row_of = {uid: row for row, uid in enumerate(self.store.id)}
         self.data_list: list[tuple[str, str, str]] = []
         rows: list[int] = []
-        for number, line in enumerate(lines, 1):
-            fields = line.split("|")
+        if data_list is None:
+            self.data_list += [(uid, "", name) for uid, name in zip(self.store.id, self.store.speaker, strict=True)]
+            rows += range(len(self.store))
+        row_of = {uid: row for row, uid in enumerate(self.store.id)}
+        for number, line in enumerate(data_list or (), 1):
+            if not line.strip():
+                continue
+            fields = line.strip().split("|")
             if len(fields) not in (2, 3):
                 raise ConfigurationError(
                     f"file list, line {number}: expected wav|phonemes|speaker, found {len(fields)} fields"
@@ -106,6 +105,8 @@ class FilePathDataset(RandomExamples):
             self.data_list.append((path, text, speaker.strip()))
             rows.append(row)
         self.utterances = self.store.select(rows)
+        if not self.data_list:
+            raise ConfigurationError("the file list is empty")
         speakers = sorted({speaker for _, _, speaker in self.data_list})
         labels = {speaker: label for label, speaker in enumerate(speakers)}
         if all(speaker.isdecimal() and speaker.isascii() for speaker in speakers):
@@ -125,16 +126,13 @@ class FilePathDataset(RandomExamples):
                 raise ConfigurationError(f"{where}: the store has none; prepare it with --ood-texts, or pass OOD_data")
             texts = [text.phonemes for text in stored]
         elif isinstance(source, str | Path):
-            where = str(source)
-            try:
-                lines = Path(source).read_text(encoding="utf-8").splitlines()
-            except (OSError, UnicodeDecodeError) as error:
-                raise ConfigurationError(f"{source}: cannot be read as out-of-domain texts ({error})") from error
+            lines = read_lines(source, where)
             field = 1 if lines and ".wav" in lines[0].split("|")[0] else 0
             for number, line in enumerate(lines, 1):
                 if line.count("|") < field:
                     raise ConfigurationError(f"{source}:{number}: expected a text after '|', found none")
             texts = [line.split("|")[field] for line in lines]
+            where = str(source)
         encoded = [
             self.encode(text, f"{where}, line {number}") if isinstance(text, str) else self._framed(np.asarray(text))
             for number, text in enumerate(texts, 1)

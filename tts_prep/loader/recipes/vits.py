@@ -19,7 +19,7 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.randomness import digest, permutation
+from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.recipes.file_list import ListedUtterances, read_list
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
@@ -227,7 +227,7 @@ class DistributedBucketSampler(Sampler[list[int]]):
         left_out: the positions of dropped examples.
 
     Raises:
-        ConfigurationError: the rank is out of range, or the batch size is below 1.
+        ConfigurationError: the rank is out of range, the batch size is below 1, or the seed is negative.
         SamplingError: no example is within the boundaries.
     """
 
@@ -249,7 +249,7 @@ class DistributedBucketSampler(Sampler[list[int]]):
         self.boundaries = list(boundaries)
         self._size = check_batch_size(batch_size)
         self._shuffle = shuffle
-        self._seed = seed
+        self._seed = check_seed(seed)
         numbers = [bisect_left(self.boundaries, length) - 1 for length in self.lengths]
         last = len(self.boundaries) - 1
         self.left_out = [i for i, number in enumerate(numbers) if not 0 <= number < last]

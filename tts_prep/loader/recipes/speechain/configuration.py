@@ -61,8 +61,9 @@ def check_types(where: str, conf: Mapping[str, Any]) -> None:
     for key, value in conf.items():
         if value is None and key in _OPTIONAL:
             continue
-        if key in _INTEGERS and (type(value) is not int or value < (key not in ("seed", "num_workers"))):
-            raise ConfigurationError(f"{where}.{key}: expected a positive integer, found {value!r}")
+        lowest = 0 if key in ("seed", "num_workers") else 1
+        if key in _INTEGERS and (type(value) is not int or value < lowest):
+            raise ConfigurationError(f"{where}.{key}: expected an integer >= {lowest}, found {value!r}")
         if key in _BOOLEANS and type(value) is not bool:
             raise ConfigurationError(f"{where}.{key}: expected true or false, found {value!r}")
 
