@@ -6,12 +6,9 @@ import sys
 from collections.abc import Callable, KeysView
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _registered: set[tuple[str, type]] = set()
 
@@ -64,7 +61,8 @@ class BatchFields:
         """Return all fields that are not None, by name."""
         return {entry.name: value for entry in fields(self) if (value := getattr(self, entry.name)) is not None}
 
-    def torch(self) -> Self:
+    # The fields of the results are tensors, not the arrays that the annotations of a batch say: hence Any.
+    def torch(self) -> Any:
         """Return the batch with torch tensors that share memory with its arrays.
 
         Raises:
@@ -72,7 +70,7 @@ class BatchFields:
         """
         return replace(self, **to_tensors(self.as_dict()))
 
-    def to(self, device: Any, non_blocking: bool = False) -> Self:
+    def to(self, device: Any, non_blocking: bool = False) -> Any:
         """Return the batch as torch tensors on a device.
 
         Args:
@@ -91,7 +89,7 @@ class BatchFields:
 
         return self._each(moved)
 
-    def pin_memory(self) -> Self:
+    def pin_memory(self) -> Any:
         """Return the batch as torch tensors in page-locked memory, for asynchronous copies to a CUDA device.
 
         Raises:
@@ -99,7 +97,7 @@ class BatchFields:
         """
         return self._each(lambda tensor: tensor.pin_memory())
 
-    def _each(self, function: Callable[[Any], Any]) -> Self:
+    def _each(self, function: Callable[[Any], Any]) -> Any:
         tensors = self.torch().as_dict()
         moved: dict[str, Any] = {
             name: {key: function(item) for key, item in value.items()} if isinstance(value, dict) else function(value)
