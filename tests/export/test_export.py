@@ -82,6 +82,22 @@ def test_espnet_has_sorted_tables_whose_names_begin_with_the_speaker(
     assert {len(soundfile.read(path)[0]) for path in paths} == {len(row.waveform) for row in rows}
 
 
+def test_espnet_has_the_order_of_utterances_that_speakers_have(tmp_path: Path) -> None:
+    # Ids of LibriTTS; b"103_" > b"1034".
+    ids = ["103_1240_000000_000001", "1034_121119_000010_000001", "1034-121119", "10"]
+    speakers = ["103", "1034", "1034", "10"]
+    rows = [
+        replace(row, id=uid, speaker=speaker)
+        for row, uid, speaker in zip(make_rows([5, 6, 7, 8]), ids, speakers, strict=True)
+    ]
+    folder = export(write_store(tmp_path / "s", rows, waveform=True), "espnet", tmp_path / "out")
+    pairs = [line.split(b" ") for line in (folder / "utt2spk").read_bytes().splitlines()]
+    assert [speaker for _, speaker in pairs] == [b"10", b"103", b"1034", b"1034"]
+    assert pairs == sorted(pairs)
+    assert pairs[2][0] == b"1034-1034_121119_000010_000001"
+    assert pairs[1][0] == b"103-103_1240_000000_000001"
+
+
 def test_espnet_has_a_line_for_each_of_the_ids_with_and_without_their_speaker(tmp_path: Path) -> None:
     rows = [replace(row, id=uid, speaker="anna") for row, uid in zip(make_rows([5, 6]), ("anna-1", "1"), strict=True)]
     folder = export(write_store(tmp_path / "s", rows, waveform=True), "espnet", tmp_path / "out")

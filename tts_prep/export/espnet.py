@@ -13,8 +13,9 @@ from tts_prep.loader import UtteranceDataset
 def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``, and yield the paths of complete files.
 
-    ``phn_text`` has the phonemes. Kaldi's tools require lines sorted by bytes, and utterance ids that start with the
-    name of the speaker.
+    ``phn_text`` has the phonemes, ``utt2num_samples`` the lengths of recordings. Kaldi's tools require that lines
+    sorted by utterance are sorted by speaker too, in bytes. Therefore utterance ids start with the name of the speaker
+    and ``-``: with ``_``, those of a speaker 103 would follow those of 1034.
 
     Raises:
         ConfigurationError: the store has no waveforms.
@@ -30,7 +31,7 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
         yield path
         speaker = "_".join(utterance.speaker.split()) or "0"
-        name = row.name if row.name.startswith(speaker) else f"{speaker}-{row.name}"
+        name = row.name if row.name.startswith(f"{speaker}-") else f"{speaker}-{row.name}"
         # Of "1" and "anna-1" of the speaker anna, both would be "anna-1".
         while name in tables["utt2spk"]:
             name = f"{speaker}-{name}"
