@@ -60,6 +60,7 @@ def ranks(dataset):
 
 
 LOADERS = ["sequential", "random", "weighted", "subset", "similar", "mixing", "buckets", "loader"]
+LOADERS += ["torch's sampler", "torch's batches"]
 PREPARED = ["accelerate, ours", "accelerate, torch", "accelerate, counted"]
 
 
@@ -82,6 +83,7 @@ def test_nothing_is_shared_twice_or_not_at_all_without_an_error(ranks):
     for rank in ranks:
         assert "torch.distributed has no process group yet" in rank["before"]
         assert "each would get the same batches; pass rank='auto'" in rank["forgotten"]
+        assert "each would get the same batches" in rank["forgotten batches"]
         assert sorted(row for batch in rank["replicated"] for row in batch) == list(range(len(N_FRAMES)))
         if "accelerate, twice" in rank:
             assert "already sharded" in rank["accelerate, twice"]

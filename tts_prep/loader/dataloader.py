@@ -21,7 +21,7 @@ from tts_prep.loader.prefetch.making_ahead import made_ahead
 from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from tts_prep.loader.samplers.ranks import Rank, process_group
+from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
 from tts_prep.loader.samplers.shapes import BatchShape, carry
 
 BatchT = TypeVar("BatchT")
@@ -290,8 +290,12 @@ class DataLoader(Generic[BatchT]):
         group = process_group()
         if group is None or self._replicate or group[1] == 1:
             return
-        own = getattr(self.batch_sampler, "world_size", 1)
-        if own == 1:
+        sampler = self.batch_sampler
+        if isinstance(sampler, Sampler):
+            sharded = sampler.sharded
+        else:
+            sharded = is_sharded(sampler) or is_sharded(getattr(sampler, "sampler", None))
+        if not sharded:
             raise ConfigurationError(
                 f"torch.distributed runs {group[1]} ranks, and each would get the same batches; pass rank='auto' to "
                 "the sampler (or to DataLoader, if it creates the sampler), or replicate=True if that is intended"

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
-from tts_prep.loader.samplers.ranks import Rank, resolve_rank
+from tts_prep.loader.samplers.ranks import Rank, is_sharded, resolve_rank
 from tts_prep.loader.samplers.shapes import BatchPositions
 
 T = TypeVar("T")
@@ -195,6 +195,11 @@ class Sampler(ABC, Generic[T]):
         return steps >= self.remaining
 
     @property
+    def sharded(self) -> bool:
+        """Whether every rank gets its own share of an epoch."""
+        return is_sharded(self)
+
+    @property
     def sampler(self) -> Sampler[T]:
         """The sampler itself: Lightning calls ``batch_sampler.sampler.set_epoch``."""
         return self
@@ -362,6 +367,11 @@ class BatchSampler(Sampler[list[int]]):
     def batch_size(self) -> int | None:
         """The number of utterances per batch; see `Sampler.batch_size`."""
         return super().batch_size or self._batch_size
+
+    @property
+    def sharded(self) -> bool:
+        """Whether every rank gets its own share of an epoch; torch's ``DistributedSampler`` shards the positions."""
+        return is_sharded(self._sampler)
 
     @property
     def size(self) -> int | None:

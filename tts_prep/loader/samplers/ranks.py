@@ -47,6 +47,11 @@ def process_group() -> tuple[int, int] | None:
     return distributed.get_rank(), distributed.get_world_size()
 
 
+def is_sharded(sampler: Any) -> bool:
+    """Return whether a sampler, also one of torch, gives every rank its own share of an epoch."""
+    return any(getattr(sampler, name, 1) > 1 for name in ("world_size", "num_replicas"))
+
+
 def check_rank(rank: int, world_size: int) -> None:
     """Check that a rank is in range.
 
