@@ -77,6 +77,8 @@ def test_the_interpolated_prior_is_scipys_zoom_of_the_rounded_one() -> None:
         kept = beta_binomial_prior(frames, phonemes).T
         expected = ndimage.zoom(kept, zoom=(n_frames / frames, n_phonemes / phonemes), order=1)
         np.testing.assert_allclose(interpolated_prior(n_phonemes, n_frames), expected, atol=1e-12)
+    with pytest.raises(ConfigurationError, match="at least 1 phoneme, 1 frame and steps of 1, found 0, 5, 20 and 100"):
+        interpolated_prior(0, 5)
 
 
 def test_outliers_are_those_beyond_one_and_a_half_interquartile_ranges() -> None:

@@ -205,6 +205,34 @@ def test_a_state_of_something_else_is_refused(state, message):
         RandomSampler(range(5)).load_state_dict(state)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda number, rank: LengthBucketBatchSampler(
+            [10, 20, 30, 40],
+            number(4),
+            max_frames=number(100),
+            budgets=[Budget("n_frames", number(120))],
+            multiple_of=number(2),
+            n_shapes=number(2),
+            rank=number(rank),
+            world_size=number(2),
+        ),
+        lambda number, rank: LengthBucketBatchSampler(
+            [10, 20, 30, 40], number(2), window=number(3), rank=number(rank), world_size=number(2)
+        ),
+        lambda number, rank: PartiallyRandomizedSimilarTimeLengthSampler(
+            [10, 20, 30, 40], number(2), number(4), rank=number(rank), world_size=number(2)
+        ),
+    ],
+)
+def test_settings_computed_by_numpy_are_those_written_as_numbers(make):
+    # A limit such as 32 * n_frames.max() is a number of numpy, which json does not know.
+    state = make(np.int64, 0).state_dict(np.int64(1))
+    assert json.loads(json.dumps(state)) == json.loads(json.dumps(make(int, 0).state_dict(1)))
+    make(int, 1).load_state_dict(state)
+
+
 def test_a_state_of_other_lengths_is_refused():
     state = LengthBucketBatchSampler([5, 6, 7], max_frames=20).state_dict()
     LengthBucketBatchSampler(np.array([5, 6, 7], np.int32), max_frames=20).load_state_dict(state)

@@ -32,8 +32,10 @@ def average_by_duration(
         [..., n_phonemes] float64.
 
     Raises:
-        ConfigurationError: a duration is negative, or their sum exceeds n_frames.
+        ConfigurationError: a duration is negative, their sum exceeds n_frames, or `over` is neither.
     """
+    if over not in ("all", "nonzero"):
+        raise ConfigurationError(f"average_by_duration: over: expected 'all' or 'nonzero', found {over!r}")
     frames = np.asarray(values, np.float64)
     ends = _ends(durations, frames.shape[-1])
     starts = np.concatenate([[0], ends[:-1]])
@@ -49,8 +51,6 @@ def average_by_duration(
     if over == "nonzero":
         n_values = np.zeros(sums.shape, np.int64)
         n_values[..., spoken] = np.add.reduceat((used != 0).astype(np.int64), starts[spoken], axis=-1)
-    elif over != "all":
-        raise ConfigurationError(f"average_by_duration: over: expected 'all' or 'nonzero', found {over!r}")
     means: npt.NDArray[np.float64] = np.divide(sums, n_values, out=np.zeros_like(sums), where=n_values > 0)
     return means
 
@@ -124,7 +124,15 @@ def interpolated_prior(
 
     Returns:
         [n_frames, n_phonemes] float64.
+
+    Raises:
+        ConfigurationError: an argument is too small.
     """
+    if min(n_phonemes, n_frames, phoneme_step, frame_step) < 1:
+        raise ConfigurationError(
+            f"interpolated_prior: expected at least 1 phoneme, 1 frame and steps of 1, found {n_phonemes}, {n_frames}, "
+            f"{phoneme_step} and {frame_step}"
+        )
 
     def rounded(size: int, step: int) -> int:
         return max(1, int(np.round((size + 1) / step))) * step

@@ -10,6 +10,8 @@ from itertools import chain, cycle, islice
 from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
+import numpy as np
+
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
@@ -119,7 +121,7 @@ class Sampler(ABC, Generic[T]):
                 the number yielded, which is too large if the consumer prefetches, as torch's DataLoader with workers
                 does. `tts_prep.loader.DataLoader.state_dict` passes the right number.
         """
-        count = self._given if steps is None else steps
+        count = self._given if steps is None else operator.index(steps)
         if count and self.ends_after(count):
             return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
         done = [list(steps_of_ranks) for steps_of_ranks in self._done]
@@ -156,7 +158,7 @@ class Sampler(ABC, Generic[T]):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of all settings that determine an epoch. Rank and world size are not included."""
-        return json_sha256({"sampler": type(self).__name__, **self.settings()})
+        return json_sha256({"sampler": type(self).__name__, **_plain(self.settings())})
 
     def draw(self, epoch: int) -> Iterator[T]:
         """Iterate over this rank's elements of an epoch, without changing the current epoch."""
@@ -418,6 +420,15 @@ class BatchSampler(Sampler[list[int]]):
         """Return the settings that determine an epoch."""
         inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
         return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
+
+
+def _plain(value: Any) -> Any:
+    """Return settings with Python's numbers instead of numpy's, such as a limit computed from lengths."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def steps_made(done: EpochProgress) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from typing import Any, Literal, TypeAlias
@@ -24,7 +25,7 @@ def resolve_rank(rank: Rank, world_size: int) -> tuple[int, int]:
     """
     if rank != "auto":
         check_rank(rank, world_size)
-        return rank, world_size
+        return operator.index(rank), operator.index(world_size)
     if world_size != 1:
         raise ConfigurationError(f"rank='auto' takes the world size from torch.distributed, found {world_size=}")
     group = process_group()
@@ -58,7 +59,7 @@ def check_rank(rank: int, world_size: int) -> None:
     Raises:
         ConfigurationError: it is not.
     """
-    if not isinstance(rank, int) or world_size < 1 or not 0 <= rank < world_size:
+    if not hasattr(rank, "__index__") or world_size < 1 or not 0 <= rank < world_size:
         raise ConfigurationError(
             f"rank {rank!r} of {world_size}: expected a world size >= 1, and a rank below it or 'auto'"
         )
