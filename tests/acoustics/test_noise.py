@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.levels import block_sums
+from tts_prep.acoustics.levels import sum_samples
 from tts_prep.acoustics.noise import LEAST, wada_snr
 
 
@@ -17,7 +17,7 @@ def speech_in_noise(snr: float | None) -> np.ndarray:
 
 
 def ratio(samples: np.ndarray) -> float:
-    return wada_snr(block_sums(samples, float(np.abs(samples).max()), LEAST), len(samples))
+    return wada_snr(sum_samples(samples, float(np.abs(samples).max()), LEAST))
 
 
 # By the function wada_snr in Python that was made from Ellis's snreval, with the table of the method's authors.

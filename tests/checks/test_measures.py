@@ -8,11 +8,11 @@ from tts_prep.acoustics.levels import (
     FRAME,
     HOP,
     SILENCE_DB,
-    block_sums,
     decibels_of_unit,
     frame_levels,
     mel_levels,
     silences,
+    sum_samples,
 )
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
@@ -37,7 +37,7 @@ def speech(seconds: float, seed: int = 0) -> np.ndarray:
 
 
 def levels_of(samples: np.ndarray) -> np.ndarray:
-    return frame_levels(block_sums(samples)[:, 1], len(samples))
+    return frame_levels(sum_samples(samples))
 
 
 @pytest.mark.parametrize("n", [0, 1, 511, 512, 2048, 30_001])
@@ -45,6 +45,18 @@ def test_frame_levels_are_those_of_librosa(n: int) -> None:
     samples = speech(2)[:n]
     expected = librosa.feature.rms(y=samples, frame_length=FRAME, hop_length=HOP)[0] ** 2 if n else np.zeros(1)
     np.testing.assert_allclose(levels_of(samples), expected, rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 30_001])
+def test_sums_are_those_of_numpy_with_a_least_magnitude_for_all_but_the_squares(n: int) -> None:
+    samples = np.random.default_rng(n).normal(size=n) ** 5
+    samples[::7] = 0
+    sums = sum_samples(samples, 2.0, 1e-3)
+    magnitudes = np.maximum(np.abs(samples / 2), 1e-3)
+    assert sums.magnitudes == pytest.approx(magnitudes.sum(), rel=1e-12)
+    assert sums.logarithms == pytest.approx(np.log(magnitudes).sum(), rel=1e-12)
+    squares = [(samples[start : start + HOP] / 2) @ (samples[start : start + HOP] / 2) for start in range(0, n, HOP)]
+    np.testing.assert_allclose(sums.squares, squares, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 0), (0.3, 0), (0, 0.7), (1.5, 2.5)])
@@ -90,6 +102,15 @@ def test_clipped_samples_are_those_of_flat_peaks_at_any_level() -> None:
 def test_digital_silence_has_sound_on_both_sides() -> None:
     values = np.array([0, 0, 0, 0, 0.1, 0, 0, 0.2, 0, 0, 0, -0.1, 0, 0, 0, 0, 0], np.float32)
     assert digital_silence(values) == 3
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+def test_digital_silence_is_the_longest_run_of_zeros_of_all(share: float) -> None:
+    rng = np.random.default_rng(5)
+    for n in range(200):
+        values = (rng.integers(1, 9, n) * (rng.random(n) > share)).astype(np.int16)
+        inside = "".join("0" if value == 0 else "x" for value in values).strip("0")
+        assert digital_silence(values) == max(map(len, inside.split("x")))
 
 
 @pytest.mark.parametrize("original", [8_000, 16_000])

@@ -39,66 +39,97 @@ class Silences:
     inside: float
 
 
-def block_sums(samples: npt.NDArray[Any], full_scale: float = 1.0, least: float = 0.0) -> npt.NDArray[np.float64]:
-    """Return Σ|x|, Σx² and Σ ln|x| of every HOP samples, [⌈n_samples / HOP⌉, 3].
+@dataclass(frozen=True, eq=False)
+class SampleSums:
+    """Sums over the samples of a recording, from `sum_samples`.
+
+    Attributes:
+        squares: Σx² of every HOP samples, [⌈n_samples / HOP⌉].
+        magnitudes: Σ|x|.
+        logarithms: Σ ln|x|.
+        n_samples: the number of samples.
+    """
+
+    squares: npt.NDArray[np.float64]
+    magnitudes: float
+    logarithms: float
+    n_samples: int
+
+
+LEAST_MAGNITUDE = 1e-15
+"""The least |x| of which `sum_samples` can compute a logarithm. The product of 16 of these is a float64."""
+
+_COLUMNS, _ROWS = 32, 16
+"""Every HOP samples are summed as rows of columns, which are processed side by side in vector registers."""
+
+_MANTISSA, _EXPONENT_OF_ONE = (1 << 52) - 1, 1023
+"""The bits of a float64 that are its fraction, and the value of those above them in a number from 1 to 2."""
+
+
+def sum_samples(samples: npt.NDArray[Any], full_scale: float = 1.0, least: float = LEAST_MAGNITUDE) -> SampleSums:
+    """Return the sums over the samples of a recording.
 
     Args:
         samples: [n_samples], integers or float.
         full_scale: the sample value of full scale; x is relative to it.
-        least: the minimum |x|, if greater than 0. Otherwise, the third sum is not computed.
+        least: the minimum of |x| in the last two sums, at least LEAST_MAGNITUDE; smaller values are replaced by it.
     """
-    sums = np.zeros((-(-len(samples) // HOP), 3))
-    _add_blocks(samples, 1 / full_scale, least, HOP, _COLUMNS, sums)
-    return sums
-
-
-_COLUMNS = 32
-"""The number of samples that `_add_blocks` processes side by side, in vector registers."""
+    n = len(samples)
+    squares, totals = np.empty(-(-n // HOP)), np.empty(2)
+    _add_blocks(samples, 1 / full_scale, least, HOP, _COLUMNS, squares, totals)
+    # The last block is padded with zeros.
+    padding = -n % HOP
+    magnitudes, logarithms = float(totals[0]) - padding * least, float(totals[1]) - padding * math.log(least)
+    return SampleSums(squares, magnitudes, logarithms, n)
 
 
 @Compiled
-def _add_blocks(samples: Any, scale: float, least: float, hop: int, width: int, sums: Any) -> None:
-    """Fill the sums of blocks of ``hop`` samples, see `block_sums`.
+def _add_blocks(samples: Any, scale: float, least: float, hop: int, columns: int, squares: Any, totals: Any) -> None:
+    """Fill the sums of squares of blocks of ``hop`` samples, and of the magnitudes and logarithms of all.
 
-    A logarithm takes as long as twenty products. Therefore, it is computed of products of up to hop / width magnitudes,
-    here 16: the product of 16 magnitudes of at least 1e-15 is a float64.
+    A logarithm takes as long as twenty products. Therefore, only those of ``columns`` products are computed, whose
+    binary exponents are summed apart after each block.
 
     Args:
-        width: a divisor of hop; an argument, because the compiler does not vectorize a loop of known length.
+        least: the minimum magnitude.
+        columns: hop / 16; an argument, because the compiler does not vectorize a loop of known length.
     """
-    magnitudes, squares, products = np.empty(width), np.empty(width), np.empty(width)
-    for block in range(len(sums)):
-        magnitudes[:] = 0.0
-        squares[:] = 0.0
-        products[:] = 1.0
-        stop = min((block + 1) * hop, len(samples))
-        for start in range(block * hop, stop, width):
-            row = samples[start : min(start + width, stop)]
-            for i in range(len(row)):
-                value = max(abs(row[i] * scale), least)
-                magnitudes[i] += value
-                squares[i] += value * value
-                products[i] *= value
-        sums[block, 0] = magnitudes.sum()
-        sums[block, 1] = squares.sum()
-        if least > 0:
-            for i in range(width):
-                sums[block, 2] += np.log(products[i])
+    magnitudes, products, exponents = np.zeros(columns), np.ones(columns), np.zeros(columns, np.int64)
+    of_block = np.empty(columns)
+    bits = products.view(np.int64)
+    padded = np.zeros(hop, samples.dtype)
+    for block in range(len(squares)):
+        rows = samples[block * hop : (block + 1) * hop]
+        if len(rows) < hop:
+            padded[: len(rows)] = rows
+            rows = padded
+        for i in range(columns):
+            magnitude, square, product = magnitudes[i], 0.0, products[i]
+            for row in range(_ROWS):
+                value = abs(rows[row * columns + i] * scale)
+                square += value * value
+                value = max(value, least)
+                magnitude += value
+                product *= value
+            magnitudes[i], of_block[i], products[i] = magnitude, square, product
+        for i in range(columns):
+            exponents[i] += (bits[i] >> 52) - _EXPONENT_OF_ONE
+            bits[i] = (bits[i] & _MANTISSA) | (_EXPONENT_OF_ONE << 52)
+        squares[block] = of_block.sum()
+    totals[0] = magnitudes.sum()
+    totals[1] = np.log(products).sum() + exponents.sum() * np.log(2.0)
 
 
-def frame_levels(power: npt.NDArray[np.float64], n_samples: int) -> npt.NDArray[np.float64]:
+def frame_levels(sums: SampleSums) -> npt.NDArray[np.float64]:
     """Return the mean square of every frame, [1 + n_samples // HOP], as ``librosa.feature.rms(...) ** 2``.
 
     Frames are centred on multiples of HOP; the recording is padded with zeros.
-
-    Args:
-        power: Σx² of every HOP samples, from `block_sums`, [⌈n_samples / HOP⌉].
     """
-    n_frames, per_frame = 1 + n_samples // HOP, FRAME // HOP
+    n_frames, per_frame = 1 + sums.n_samples // HOP, FRAME // HOP
     padded = np.zeros(n_frames + per_frame - 1)
     # The first frame is centred on sample 0, so half of it is padding.
-    inside = padded[per_frame // 2 :][: len(power)]
-    inside[:] = power[: len(inside)]
+    inside = padded[per_frame // 2 :][: len(sums.squares)]
+    inside[:] = sums.squares[: len(inside)]
     total = np.concatenate(([0.0], np.cumsum(padded)))
     levels: npt.NDArray[np.float64] = np.maximum(total[per_frame:] - total[:-per_frame], 0) / FRAME
     return levels
@@ -114,8 +145,8 @@ def mel_levels(mel: npt.NDArray[np.float32], decibels: float) -> npt.NDArray[np.
     if not mel.size:
         return np.zeros(len(mel))
     # Only differences matter, so the maximum is scaled to 1 to avoid overflow.
-    values = np.minimum((mel - mel.max()) * np.float32(decibels / 10), 0) if decibels > 0 else np.zeros_like(mel)
-    power: npt.NDArray[np.float64] = np.power(np.float32(10), values).sum(axis=1, dtype=np.float64)
+    values = np.minimum((mel - mel.max()) * np.float32(decibels / 10 * math.log(10)), 0)
+    power: npt.NDArray[np.float64] = np.exp(values, out=values).sum(axis=1, dtype=np.float64)
     return power
 
 

@@ -30,8 +30,8 @@ _PASS_HZ, _PASS_Q = 38.13547087602444, 0.5003270373238773
 The Recommendation only has coefficients for 48 kHz. The values are those of libebur128 and FFmpeg's ebur128.
 """
 
-_DECAY = 0.1
-"""The length of the filters' impulse response in seconds, after which it is less than 1e-8."""
+_DECAY = 0.06
+"""The settling time of the filters in seconds, after which the response to a step is less than 1e-5 of it."""
 
 _LANES = 16
 """The number of stretches of a recording that are filtered side by side, in vector registers.
@@ -40,8 +40,8 @@ A filter depends on its last value, so a single stretch is no faster than the de
 """
 
 
-_OFF_ZERO = 1e-30
-"""A number added to all samples. In digital silence, filters decay to denormal numbers, which are slow."""
+_TINY = 1e-40
+"""The magnitude below which the state of a filter is set to 0. Denormal numbers, to which it decays, are slow."""
 
 
 def loudness(samples: npt.NDArray[Any], sample_rate: int, full_scale: float = 1.0) -> float:
@@ -98,18 +98,18 @@ def weighted_energies(
     before = math.ceil(_DECAY * sample_rate)
     (b, a), (_, c) = k_weighting(sample_rate)
     energies = np.empty(len(edges) - 1)
-    _sum_weighted(samples, 1 / full_scale, edges, before, _LANES, *b, *a[1:], *c[1:], energies)
+    _sum_weighted(samples, edges, before, _LANES, _TINY, b[1] / b[0], b[2] / b[0], *a[1:], *c[1:], energies)
+    energies *= (b[0] / full_scale) ** 2
     return energies
 
 
 @Compiled
 def _sum_weighted(
     samples: Any,
-    scale: float,
     edges: Any,
     before: int,
     lanes: int,
-    b0: float,
+    tiny: float,
     b1: float,
     b2: float,
     a1: float,
@@ -118,11 +118,12 @@ def _sum_weighted(
     c2: float,
     energies: Any,
 ) -> None:
-    """Filter samples by (b0 + b1/z + b2/z²) / (1 + a1/z + a2/z²), then (1 - 2/z + 1/z²) / (1 + c1/z + c2/z²).
+    """Filter samples by (1 + b1/z + b2/z²) / (1 + a1/z + a2/z²), then (1 - 2/z + 1/z²) / (1 + c1/z + c2/z²).
 
     Args:
         before: the number of samples before a stretch from which on it is filtered, so that the filters settle.
         lanes: the number of stretches; an argument, because the compiler does not vectorize a loop of known length.
+        tiny: the magnitude below which states are set to 0.
         energies: [len(edges) - 1] float64, filled with sums of squares.
     """
     block = 256
@@ -134,10 +135,10 @@ def _sum_weighted(
         step[lane], stop_step[lane] = min(lane * per_lane, n_steps), min((lane + 1) * per_lane, n_steps)
         first[lane] = edges[step[lane]]
         longest = max(longest, edges[stop_step[lane]] - first[lane])
-    # The states of both filters in transposed direct form II, and the sums of squares.
-    p, q, r, s = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
+    # The states of both filters in direct form II, which takes the fewest operations, and the sums of squares.
+    v1, v2, w1, w2, slope = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
     sums = np.zeros(lanes)
-    x = np.zeros((block, lanes))
+    x = np.empty((block, lanes), samples.dtype)
     start = -before
     while start < longest:
         # Up to where a step of a lane ends.
@@ -145,29 +146,31 @@ def _sum_weighted(
         for lane in range(lanes):
             if start >= 0 and step[lane] < stop_step[lane]:
                 stop = min(stop, edges[step[lane] + 1] - first[lane])
+        rows = x[: stop - start]
         for lane in range(lanes):
+            low, high = first[lane] + start, first[lane] + stop
+            inside = samples[max(low, 0) : max(high, 0)]
             # Zeros before and after the recording.
-            low = min(max(start, -first[lane]), stop)
-            high = max(low, min(stop, len(samples) - first[lane]))
-            for i in range(start, low):
-                x[i - start, lane] = _OFF_ZERO
-            for i in range(low, high):
-                x[i - start, lane] = samples[first[lane] + i] * scale + _OFF_ZERO
-            for i in range(high, stop):
-                x[i - start, lane] = _OFF_ZERO
-        for i in range(stop - start):
-            row = x[i]
+            skipped = min(max(-low, 0), len(rows))
+            rows[:skipped, lane] = 0
+            rows[skipped : skipped + len(inside), lane] = inside
+            rows[skipped + len(inside) :, lane] = 0
+        for row in rows:
             for lane in range(lanes):
-                value = row[lane]
-                shelved = b0 * value + p[lane]
-                p[lane] = b1 * value - a1 * shelved + q[lane]
-                q[lane] = b2 * value - a2 * shelved
-                weighted = shelved + r[lane]
-                r[lane] = s[lane] - 2 * shelved - c1 * weighted
-                s[lane] = shelved - c2 * weighted
+                v = row[lane] - a2 * v2[lane] - a1 * v1[lane]
+                w = v + b2 * v2[lane] + b1 * v1[lane] - c2 * w2[lane] - c1 * w1[lane]
+                difference = w - w1[lane]
+                weighted = difference - slope[lane]
                 sums[lane] += weighted * weighted
+                v2[lane], v1[lane] = v1[lane], v
+                w2[lane], w1[lane] = w1[lane], w
+                slope[lane] = difference
         start = stop
         for lane in range(lanes):
+            if abs(v1[lane]) + abs(v2[lane]) < tiny:
+                v1[lane] = v2[lane] = 0
+            if abs(w1[lane]) + abs(w2[lane]) < tiny:
+                w1[lane] = w2[lane] = slope[lane] = 0
             if start == 0:
                 sums[lane] = 0
             elif start > 0 and step[lane] < stop_step[lane] and first[lane] + start == edges[step[lane] + 1]:

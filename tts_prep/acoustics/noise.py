@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
+
+from tts_prep.acoustics.levels import SampleSums
 
 LOWEST_DB, HIGHEST_DB = -20, 100
 """The range of the table; results are clipped to it."""
@@ -35,17 +36,15 @@ Analysis, Interspeech 2008.
 """
 
 
-def wada_snr(sums: npt.NDArray[np.float64], n_samples: int) -> float:
+def wada_snr(sums: SampleSums) -> float:
     """Return the signal-to-noise ratio of a recording by WADA-SNR in dB, LOWEST_DB to HIGHEST_DB.
 
     The method assumes speech with pauses and Gaussian noise.
 
     Args:
-        sums: the `tts_prep.acoustics.levels.block_sums` of a recording that is not all zeros, with LEAST times its peak
-            as ``least``.
-        n_samples: the number of samples.
+        sums: the sums of a recording that is not all zeros, with LEAST times its peak as ``least``.
     """
-    statistic = math.log(float(sums[:, 0].sum()) / n_samples) - float(sums[:, 2].sum()) / n_samples
+    statistic = math.log(sums.magnitudes / sums.n_samples) - sums.logarithms / sums.n_samples
     below = np.flatnonzero(statistic > _CURVE)
     if not len(below):
         return float(LOWEST_DB)

@@ -19,6 +19,8 @@ LEAST_GAIN = 3.0
 """The minimum gain in log-likelihood; a factor of 20 in likelihood."""
 
 _NEVER = -1e9
+_GAP = 2
+"""The number of unused places between two transcripts, as many as a path can advance from frame to frame."""
 
 Scores = npt.NDArray[np.float32]
 
@@ -67,12 +69,17 @@ def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
 
     Args:
         scores: [n_frames, n_classes], the score of each class for each frame; at least one frame.
-        transcripts: the transcripts.
+        transcripts: at least one.
     """
     totals, unspoken = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
-    no_places = np.empty(0, np.int64)
-    for row, transcript in enumerate(transcripts):
-        best = _best_paths(scores, *transcript.states, no_places)
+    starts = np.cumsum([0, *(len(transcript.classes) + _GAP for transcript in transcripts)])
+    classes, skips = np.zeros(starts[-1], np.uint32), np.zeros(starts[-1], np.float32)
+    for start, transcript in zip(starts.tolist(), transcripts, strict=False):
+        stop = start + len(transcript.classes)
+        classes[start:stop], skips[start:stop] = transcript.states
+    every_best = _best_paths(scores, classes, skips, starts[:-1], np.empty(0, np.int64))
+    for row, (start, transcript) in enumerate(zip(starts.tolist(), transcripts, strict=False)):
+        best = every_best[start : start + len(transcript.classes)]
         total, furthest = float(best[-2:].max()), int(best.argmax())
         totals[row] = total if total > _NEVER / 2 else -np.inf
         end_is_unspoken = float(best[furthest]) > total + LEAST_GAIN
@@ -83,25 +90,29 @@ def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
 def frame_classes(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:
     """Return the class of each frame in the best alignment of a transcript, [n_frames]."""
     places = np.empty(len(scores), np.int64)
-    _best_paths(scores, *transcript.states, places)
+    _best_paths(scores, *transcript.states, np.zeros(1, np.int64), places)
     return transcript.classes[places]
 
 
 @Compiled
-def _best_paths(scores: Any, classes: Any, skips: Any, places: Any) -> Any:
+def _best_paths(scores: Any, classes: Any, skips: Any, starts: Any, places: Any) -> Any:
     """Return the scores of the best paths that end at each class, [n] float32.
+
+    Several transcripts are aligned side by side, because the compiled loop over their classes is faster if it is long.
 
     Args:
         scores: [n_frames, n_classes] float32.
-        classes: [n] uint32, at least two.
+        classes: [n] uint32, the classes of all transcripts, with _GAP unused ones between two transcripts.
         skips: [n] float32, from `Transcript.states`.
+        starts: [n_transcripts] int64, the first place of each transcript.
         places: [n_frames] int64, filled with the place in `classes` of each frame in the best path that ends at one of
             the last two; if empty, the path is not traced.
     """
     n = len(classes)
-    # Two values of padding before the first class, from which the first frame is reached.
-    before, after = np.full(n + 2, _NEVER, np.float32), np.full(n + 2, _NEVER, np.float32)
-    before[1] = 0
+    # Two values of padding before the first class. The first frame is reached from the value before each transcript.
+    before, after = np.full(n + _GAP, _NEVER, np.float32), np.full(n + _GAP, _NEVER, np.float32)
+    for start in starts:
+        before[start + 1] = 0
     # How many classes each best path advances at each frame, 0 to 2.
     steps = np.empty((len(places), n), np.uint8)
     for frame in range(len(scores)):
@@ -115,8 +126,9 @@ def _best_paths(scores: Any, classes: Any, skips: Any, places: Any) -> Any:
         else:
             for i in range(n):
                 after[i + 2] = max(max(before[i + 2], before[i + 1]), before[i] + skips[i]) + row[classes[i]]
-        before[1] = _NEVER
         before, after = after, before
+        for start in starts:
+            before[start] = before[start + 1] = _NEVER
     place = n - 1 if before[n + 1] >= before[n] else n - 2
     for frame in range(len(places) - 1, -1, -1):
         places[frame] = place

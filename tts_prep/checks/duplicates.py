@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tts_prep.compiler import Compiled
 
 N_BANDS, N_CELLS = 8, 32
 """The size of a fingerprint: bands of adjacent mel bins, and cells of equal duration."""
@@ -58,9 +61,9 @@ def fingerprint(mel: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     n_frames, n_mels = mel.shape
     if not n_frames:
         return np.zeros(N_BANDS * N_CELLS, np.float32)
-    cells = _means(mel, N_CELLS)
-    grid = _means(np.ascontiguousarray(cells.T), min(N_BANDS, n_mels))
-    grid = grid - grid.mean(axis=1, keepdims=True)
+    grid = np.empty((min(N_BANDS, n_mels), N_CELLS), np.float32)
+    _fill_means(mel, grid)
+    grid -= grid.mean(axis=1, keepdims=True)
     norm = np.float32(np.linalg.norm(grid))
     vector = np.zeros(N_BANDS * N_CELLS, np.float32)
     if norm > 1e-3:
@@ -68,15 +71,21 @@ def fingerprint(mel: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return vector
 
 
-def _means(rows: npt.NDArray[np.float32], n: int) -> npt.NDArray[np.float32]:
-    """Return the means of n blocks of rows, [n, …]; if there are fewer than n rows, some are repeated."""
-    edges = np.linspace(0, len(rows), n + 1).astype(np.int64)
-    starts = np.minimum(edges[:-1], len(rows) - 1)
-    lengths = np.maximum(np.diff(edges), 1)
-    # For an empty block, reduceat returns the row at its start, which is the desired repetition.
-    sums = np.add.reduceat(rows, starts, axis=0, dtype=np.float32)
-    means: npt.NDArray[np.float32] = np.divide(sums, lengths[:, None], dtype=np.float32)
-    return means
+@Compiled
+def _fill_means(mel: Any, grid: Any) -> None:
+    """Fill a grid, [n_bands, n_cells], with the means of a mel; of fewer frames than cells, some are repeated."""
+    (n_frames, n_mels), (n_bands, n_cells) = mel.shape, grid.shape
+    total = np.empty(n_mels, np.float32)
+    for cell in range(n_cells):
+        start = cell * n_frames // n_cells
+        stop = max((cell + 1) * n_frames // n_cells, start + 1)
+        total[:] = 0
+        for frame in mel[start:stop]:
+            for i in range(n_mels):
+                total[i] += frame[i]
+        for band in range(n_bands):
+            low, high = band * n_mels // n_bands, (band + 1) * n_mels // n_bands
+            grid[band, cell] = total[low:high].sum() / ((high - low) * (stop - start))
 
 
 def most_similar_before(

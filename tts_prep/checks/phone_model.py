@@ -63,18 +63,28 @@ def features(mel: Floats, decibels: float, per_frame: int) -> tuple[Floats, npt.
     if not np.isfinite(loudest):
         return np.zeros((0, 2 * basis.shape[1]), np.float32), np.zeros(0, np.bool_)
     least = np.float32(loudest - _RANGE_DB / decibels)
-    # A sum over an axis as short as per_frame takes several times as long.
-    pooled = np.maximum(mel[::per_frame], least)
-    for offset in range(1, per_frame):
-        pooled += np.maximum(mel[offset::per_frame], least)
-    pooled *= np.float32(decibels / per_frame)
+    pooled = np.empty((n, mel.shape[1]), np.float32)
+    _pool(mel, least, np.float32(decibels / per_frame), pooled)
     levels = pooled.max(axis=1)
     speech = levels > levels.max() - _SPEECH_DB
     cepstrum = pooled @ basis
     cepstrum -= cepstrum[speech].mean(axis=0)
-    slopes = np.zeros_like(cepstrum)
-    slopes[1:-1] = (cepstrum[2:] - cepstrum[:-2]) / 2
-    return np.concatenate([cepstrum, slopes], axis=1), speech
+    both = np.zeros((n, 2 * basis.shape[1]), np.float32)
+    both[:, : basis.shape[1]] = cepstrum
+    both[1:-1, basis.shape[1] :] = (cepstrum[2:] - cepstrum[:-2]) / 2
+    return both, speech
+
+
+@Compiled
+def _pool(mel: Any, least: float, scale: float, pooled: Any) -> None:
+    """Fill ``pooled``, [n, n_mels], with scaled sums of every len(mel) // n frames of at least ``least``."""
+    per_frame = len(mel) // len(pooled)
+    for number in range(len(pooled)):
+        total = pooled[number]
+        total[:] = 0
+        for frame in mel[number * per_frame : (number + 1) * per_frame]:
+            for i in range(len(total)):
+                total[i] += max(frame[i], least) * scale
 
 
 @lru_cache(maxsize=4)
@@ -98,11 +108,16 @@ class PhoneModel:
     weights: Floats
     offsets: Floats
 
-    def scores(self, frames: Floats) -> Scores:
-        """Return the log-likelihoods of classes relative to that of the best one, [n_frames, n_classes]."""
-        scores: Scores = frames @ self.weights + self.offsets
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores
+    def scores(self, frames: Floats) -> tuple[Scores, Floats]:
+        """Return the log-likelihoods of classes relative to that of the best one, and their standard deviations.
+
+        Returns:
+            [n_frames, n_classes] and [n_frames].
+        """
+        scores: Scores = frames @ self.weights
+        deviations = np.empty(len(frames), np.float32)
+        _relate_to_best(scores, self.offsets, deviations)
+        return scores, deviations
 
 
 def fit(
@@ -138,7 +153,7 @@ def _align_slice(
     """Return the classes of the frames of each recording, [n_frames], and the mean of their scores."""
     aligned = []
     for frames_of_row, transcript in zip(frames[rows], transcripts[rows], strict=True):
-        scores = model.scores(frames_of_row)
+        scores, _ = model.scores(frames_of_row)
         classes = frame_classes(scores, transcript)
         aligned.append((classes, float(scores[np.arange(len(scores)), classes].mean())))
     return aligned
@@ -188,3 +203,20 @@ def _add_by_class(frames: Any, classes: Any, sums: Any, counts: Any) -> None:
         counts[classes[i]] += 1
         for j in range(frames.shape[1]):
             sums[classes[i], j] += frames[i, j]
+
+
+@Compiled
+def _relate_to_best(scores: Any, offsets: Any, deviations: Any) -> None:
+    """Add offsets, [n_classes], to scores, subtract the maximum of each frame, and fill in standard deviations."""
+    for number in range(len(scores)):
+        row, n = scores[number], len(offsets)
+        best, total, squares = row[0] + offsets[0], 0.0, 0.0
+        for i in range(n):
+            value = row[i] + offsets[i]
+            best = max(best, value)
+            total += value
+            squares += float(value) * float(value)
+            row[i] = value
+        for i in range(n):
+            row[i] -= best
+        deviations[number] = np.sqrt(max(squares / n - (total / n) ** 2, 0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -186,7 +187,7 @@ class TranscriptChecker:
         near = range(max(0, middle - _CANDIDATES), min(len(self._pool), middle + _CANDIDATES))
         ordered = sorted(near, key=lambda place: abs(int(self._counts[place]) - n))
         others = (self._pool[place] for place in ordered)
-        return [other for other in others if not np.array_equal(other.classes, transcript.classes)][:N_OTHERS]
+        return list(islice((other for other in others if not _are_equal(other, transcript)), N_OTHERS))
 
     def compare(self, mel: npt.NDArray[np.float32], ids: npt.NDArray[np.int32], seconds: float) -> Comparison:
         """Compare a recording with its transcript and those of other utterances.
@@ -205,10 +206,10 @@ class TranscriptChecker:
         frames, speech = features(mel, self._decibels, self._per_frame)
         if len(others) < N_OTHERS or not len(frames):
             return _NOT_COMPARED
-        scores = self._model.scores(frames)
+        scores, deviations = self._model.scores(frames)
         aligned = align(scores, [transcript, *others])
         # Noise brings the classes closer together, and all advantages with them.
-        totals = aligned.totals / max(float(scores[speech].std(axis=1).mean()), 1e-3)
+        totals = aligned.totals / max(float(deviations[speech].mean()), 1e-3)
         own, of_others, unspoken = float(totals[0]), totals[1:], float(aligned.unspoken[0])
         n_frames = float(speech.sum())
         # A recording can be too short for another transcript.
@@ -217,3 +218,7 @@ class TranscriptChecker:
             return _NOT_COMPARED._replace(advantage=-math.inf if math.isinf(own) else math.nan, unspoken=unspoken)
         advantage = (own - float(of_others.mean())) / n_frames
         return Comparison(advantage, float(of_others.var(ddof=1)) / n_frames, n_frames, unspoken)
+
+
+def _are_equal(one: Transcript, other: Transcript) -> bool:
+    return one.classes.tobytes() == other.classes.tobytes()

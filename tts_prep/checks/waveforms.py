@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import HOP, block_sums, decibels, edge_level, frame_levels, silences
+from tts_prep.acoustics.levels import HOP, LEAST_MAGNITUDE, decibels, edge_level, frame_levels, silences, sum_samples
 from tts_prep.acoustics.loudness import loudness
 from tts_prep.acoustics.noise import LEAST, wada_snr
+from tts_prep.compiler import Compiled
 
 CLIP_RUN = 3
 """The minimum run of samples at the highest or lowest value that is a flat peak."""
@@ -47,13 +48,13 @@ def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, f
     n = len(samples)
     highest, lowest = float(samples.max(initial=0)), float(samples.min(initial=0))
     peak = max(highest, -lowest) / full_scale
-    sums = block_sums(samples, full_scale, LEAST * peak)
-    levels = frame_levels(sums[:, 1], n)
+    sums = sum_samples(samples, full_scale, max(LEAST * peak, LEAST_MAGNITUDE))
+    levels = frame_levels(sums)
     silence = silences(levels, HOP / sample_rate, n / sample_rate)
     edge = max(1, round(_EDGE * sample_rate))
     return {
         "loudness": loudness(samples, sample_rate, full_scale),
-        "snr": wada_snr(sums, n) if peak else math.nan,
+        "snr": wada_snr(sums) if peak else math.nan,
         "peak": decibels(peak**2),
         "clipped_samples": float(clipped_samples(samples, full_scale)),
         "silence_start": silence.start,
@@ -90,11 +91,29 @@ def clipped_samples(samples: npt.NDArray[Any], full_scale: float = 1.0) -> int:
 
 def digital_silence(samples: npt.NDArray[Any]) -> int:
     """Return the length of the longest run of zeros between other values, in samples."""
-    silent = np.flatnonzero(samples == 0)
-    # Position minus number is constant in a run. Zeros at both ends are not inside.
-    before = silent - np.arange(len(silent))
-    inside = silent[(before > 0) & (before < len(samples) - len(silent))]
-    return int(_run_lengths(inside).max(initial=0))
+    return int(_longest_zeros(samples))
+
+
+@Compiled
+def _longest_zeros(samples: Any) -> int:
+    """Return `digital_silence`. Only runs that are longer than the longest so far are read completely."""
+    start, stop, longest = 0, len(samples), 0
+    while start < stop and samples[start] == 0:
+        start += 1
+    while start < stop and samples[stop - 1] == 0:
+        stop -= 1
+    while start + longest < stop:
+        # A longer run from here on has this zero, and all before it.
+        last = start + longest
+        while last >= start and samples[last] == 0:
+            last -= 1
+        if last < start:
+            last = start + longest + 1
+            while samples[last] == 0:
+                last += 1
+            longest = last - start
+        start = last + 1
+    return longest
 
 
 def bandwidth(samples: npt.NDArray[Any], sample_rate: int) -> float:
@@ -107,13 +126,13 @@ def bandwidth(samples: npt.NDArray[Any], sample_rate: int) -> float:
     n = len(samples) // _TRANSFORM
     if not n:
         return math.nan
-    frames = samples[: n * _TRANSFORM].reshape(n, _TRANSFORM)[:: 1 if n < _MANY_FRAMES else 2]
+    every = 1 if n < _MANY_FRAMES else 2
     power = np.zeros(_TRANSFORM + 2)
-    for start in range(0, len(frames), _FRAMES):
-        windowed = frames[start : start + _FRAMES].astype(np.float32)
-        windowed *= _HANN
-        parts = _rfft()(windowed, axis=1).view(np.float32)
-        power += np.einsum("ij,ij->j", parts, parts)
+    for start in range(0, n, every * _FRAMES):
+        frames = samples[start * _TRANSFORM : min(start + every * _FRAMES, n) * _TRANSFORM]
+        windowed = np.empty((-(-len(frames) // (every * _TRANSFORM)), _TRANSFORM), np.float32)
+        _window(frames, every * _TRANSFORM, _HANN, windowed)
+        _add_squares(_rfft()(windowed, axis=1).view(np.float32), power)
     power = power.reshape(-1, 2).sum(axis=1)
     strongest = float(power.max())
     if strongest <= 0:
@@ -136,6 +155,24 @@ def _rfft() -> Callable[..., Any]:
 
 
 _HANN = np.hanning(_TRANSFORM + 1)[:-1].astype(np.float32)
+
+
+@Compiled
+def _window(samples: Any, step: int, window: Any, frames: Any) -> None:
+    """Fill frames, [n_frames, len(window)] float32, with windowed samples; a frame begins every ``step`` samples."""
+    for number in range(len(frames)):
+        part, frame = samples[number * step : number * step + len(window)], frames[number]
+        for i in range(len(window)):
+            frame[i] = np.float32(part[i]) * window[i]
+
+
+@Compiled
+def _add_squares(rows: Any, sums: Any) -> None:
+    """Add the squares of the columns of rows, [n_rows, n], to sums, [n] float64."""
+    for row in rows:
+        for i in range(len(sums)):
+            value = np.float64(row[i])
+            sums[i] += value * value
 
 
 def _run_lengths(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
