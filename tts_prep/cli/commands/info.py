@@ -105,17 +105,20 @@ def _is_array(spec: ArraySpec) -> bool:
 
 def _measures(store: Path, manifest: Manifest) -> dict[str, str]:
     """Return the columns that come from arrays, and the medians of some of them."""
+    found = {name: spec.index_columns for name, spec in manifest.specs.items() if spec.index_columns}
+    if not found:
+        return {}
+    # Most stores have no such columns, and are shown without the time to import the loader.
     import numpy as np
 
     from tts_prep.loader import UtteranceDataset
 
-    found = {name: spec.index_columns for name, spec in manifest.specs.items() if spec.index_columns}
-    dataset = UtteranceDataset(store) if found else None
+    dataset = UtteranceDataset(store)
     rows = {}
     for name, columns in found.items():
         medians = []
         for column, unit in _MEDIANS.items():
-            values = np.asarray(dataset.columns[column], np.float64) if dataset and column in columns else np.empty(0)
+            values = np.asarray(dataset.columns[column] if column in columns else [], np.float64)
             values = values[np.isfinite(values)]
             if len(values):
                 medians.append(f"{np.median(values):.1f} {unit}")
