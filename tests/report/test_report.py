@@ -333,7 +333,7 @@ def test_a_comparison_names_what_differs(capsys: pytest.CaptureFixture[str], spo
     assert settings == (("audio", "fmin", "0", "50"),)
     status, _, err = run(capsys, "report", one, two, "-o", page, "--csv", tmp_path / "x.csv")
     assert status == 2
-    assert "--csv is of one store" in err
+    assert "--csv: supported for one store only" in err
 
 
 def test_a_comparison_takes_what_a_corpus_says_for_text(tmp_path: Path) -> None:

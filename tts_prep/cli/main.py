@@ -112,7 +112,7 @@ def cli() -> None:
 
     \b
     Examples:
-      tts-prep demo demo                        all steps, on a synthesized corpus
+      tts-prep demo demo                        run all steps on a synthesized corpus
       tts-prep ljspeech LJSpeech-1.1 store      make a store of a corpus
       tts-prep info store                       show its contents
       tts-prep report store -o report.html      make a page to review before training

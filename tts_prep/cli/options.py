@@ -117,13 +117,13 @@ def corpus_options(function: F) -> F:
         click.option(
             "--channel",
             type=click.Choice(["first", "mean"]),
-            help="Use the first channel, or the mean of all channels.  [default: the preset's]",
+            help="Use the first channel, or the mean of all channels.  [default: that of the preset]",
         ),
         click.option(
             "--peak",
             callback=_number_or_none,
             metavar="LEVEL|none",
-            help="Scale every recording to this peak (full scale: 1), or do not scale.  [default: the preset's]",
+            help="Scale every recording to this peak (full scale: 1), or do not scale.  [default: that of the preset]",
         ),
         click.option("--highpass", type=number, metavar="HZ", help="Remove frequencies below this."),
         click.option(
@@ -151,7 +151,7 @@ def corpus_options(function: F) -> F:
         click.option(
             "--frontend",
             metavar="NAME",
-            help="Text frontend; 'tts-prep frontends' lists them.  [default: that of the language, mostly espeak]",
+            help="Text frontend; 'tts-prep frontends' lists them.  [default: that of the language, usually espeak]",
         ),
         click.option(
             "--language",
@@ -169,7 +169,7 @@ def corpus_options(function: F) -> F:
             metavar="NAME|FILE|auto",
             shell_complete=complete_symbols,
             help="Symbol table: a name in 'tts-prep symbols', a file with one symbol per line, or 'auto' for the "
-            "symbols of the corpus.  [default: styletts2 for English, espeak for other languages]",
+            "symbols of the corpus.  [default: that of the frontend and language]",
         ),
         click.option(
             "--ends/--no-ends",
@@ -184,12 +184,12 @@ def corpus_options(function: F) -> F:
         click.option(
             "--unknown",
             type=click.Choice(["error", "unk", "drop"]),
-            help="Treatment of symbols that are not in the table; with error, the row fails.  [default: error]",
+            help="Let the row fail if a symbol is not in the table, replace the symbol, or drop it.  [default: error]",
         ),
         click.option(
             "--punctuation",
             type=click.Choice(["attached", "separate"]),
-            help="Attach punctuation to words, or make separate tokens of it.  [default: the frontend's]",
+            help="Attach punctuation to words, or separate it by spaces.  [default: that of the preset or frontend]",
         ),
         click.option("--ood-texts", type=file, metavar="FILE", help="Out-of-domain texts to phonemize, one per line."),
         click.option(
@@ -197,12 +197,14 @@ def corpus_options(function: F) -> F:
             "splits",
             multiple=True,
             metavar="NAME=FILE",
-            help="Set the column 'split' of the ids in FILE to NAME; may be repeated.",
+            help="Set the column 'split' to NAME for the ids in FILE; may be repeated.",
         ),
         click.option(
             "--dtype", type=click.Choice(["float32", "float16"]), help="Dtype of stored mels.  [default: float32]"
         ),
-        click.option("--waveform", type=click.Choice(["int16", "float32"]), help="Store waveforms with this dtype."),
+        click.option(
+            "--waveform", type=click.Choice(["int16", "float32"]), help="Store waveforms, too, with this dtype."
+        ),
         click.option(
             "--shard-utterances",
             type=integer,

@@ -15,10 +15,14 @@ from tts_prep.cli.verbosity import quiet_option, say
 
 @click.command()
 @click.argument("store", type=PATH)
-@click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus of STORE, whose recordings are read.")
+@click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus from which STORE was made.")
 @click.option("--root", type=PATH, metavar="DIR", help="The --root of the command that made the store.")
 @click.option(
-    "--split", "splits", multiple=True, metavar="NAME=FILE", help="A list of ids that the store was made with."
+    "--split",
+    "splits",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A list of ids that the store was made with; may be repeated.",
 )
 @click.option("--reader", metavar="MODULE:FUNCTION", help="The reader function of a store of a custom reader.")
 @feature_options
@@ -38,10 +42,10 @@ def add(
     r"""Add features, durations, imported arrays or measures to a complete STORE.
 
     Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
-    command to resume. Pitch, energy and spectrograms are computed from the recordings, which need --corpus.
+    command to resume. Pitch, energy and spectrograms are computed from the recordings, so they need --corpus.
 
     \b
-    Example:
+    Examples:
       tts-prep add store --corpus LJSpeech-1.1 --feature pitch:unvoiced=interpolated --feature energy
       tts-prep add store --alignments TextGrid
       tts-prep add store --array speaker_vector@utterance=vectors.npz

@@ -21,7 +21,7 @@ _EXAMPLES = 3
 
 @click.command()
 @click.argument("store", type=PATH)
-@click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Write all utterances with all measures.")
+@click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Write all measures of all utterances.")
 @click.option(
     "--ids", "ids_file", type=OUTPUT_FILE, metavar="FILE", help="Write the ids of the suspects, one per line."
 )
@@ -31,7 +31,7 @@ _EXAMPLES = 3
     "thresholds",
     multiple=True,
     metavar="REASON=VALUE",
-    help="Set the limit of a reason; may be repeated.",
+    help="Set the threshold of a reason; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are suspects.")
 @quiet_option
@@ -45,9 +45,9 @@ def check(
 ) -> None:
     r"""Find the utterances of STORE that may spoil training.
 
-    Each utterance is measured: silence, clipping, bandwidth, duplicates, speaking rate, and the match of text and
-    duration. Utterances that exceed a threshold are listed. Nothing is changed or deleted. Some measures need waveforms
-    in the store (option --waveform int16 of the corpus command).
+    The command measures noise, silence, clipping, bandwidth, duplicates, speaking rate, and the match of text and
+    recording, and lists the utterances beyond a threshold. Nothing is changed or deleted. Some measures need waveforms
+    in the store (--waveform int16 of the command that makes it).
 
     \b
     Examples:

@@ -18,9 +18,9 @@ from tts_prep.cli.verbosity import quiet_option, say
 )
 @quiet_option
 def export_scp(store: Path, folder: Path, speechain: bool) -> None:
-    r"""Write feat.scp, text, utt2spk and similar files of 'id value' lines for STORE to FOLDER.
+    r"""Write feat.scp, text, utt2spk and other Kaldi tables of STORE to FOLDER.
 
-    The files refer to rows of the store; arrays are not copied.
+    Each line is an id and a value. Arrays are not copied: feat.scp and wav.scp refer to rows of the store.
 
     \b
     Example:

@@ -17,7 +17,7 @@ from tts_prep.cli.verbosity import quiet_option, say
 )
 @quiet_option
 def finish(store: Path, max_failures: str) -> None:
-    r"""Complete STORE when all of its parts are made: write failure list, index and manifest.
+    r"""Complete STORE once all of its parts are made: write the failure list, the index and the manifest.
 
     Make the parts with a corpus command and --part K/N, in any order, on one or several machines.
 

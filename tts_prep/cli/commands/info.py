@@ -143,7 +143,8 @@ def _folded(name: str, line: str) -> list[str]:
     import shutil
     import textwrap
 
-    title = click.style(f"{name:<12}", bold=True)
+    # The name of an array can be longer than the column.
+    title = click.style(f"{name:<11} ", bold=True)
     if not sys.stdout.isatty():
         return [title + line]
     width = max(30, min(100, shutil.get_terminal_size().columns) - 12)

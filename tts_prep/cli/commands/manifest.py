@@ -26,7 +26,7 @@ from tts_prep.cli.options import PATH, corpus_options
 )
 @corpus_options
 def manifest(files: tuple[Path, ...], store: Path, root: Path | None, columns: str | None, **options: Any) -> None:
-    r"""Make STORE of the recordings in manifests.
+    r"""Make STORE of the recordings listed in manifests, or contained in them.
 
     A FILE can be:
 

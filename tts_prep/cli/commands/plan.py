@@ -14,7 +14,9 @@ _COUNT = Integer(min=1)
 
 @click.command()
 @click.argument("store", type=PATH)
-@click.option("--max-frames", type=_COUNT, multiple=True, metavar="N", help="Padded frames per batch; may be repeated.")
+@click.option(
+    "--max-frames", type=_COUNT, multiple=True, metavar="N", help="Maximum padded frames per batch; may be repeated."
+)
 @click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances per batch; may be repeated.")
 @integer_option("--world-size", "Number of ranks.", default=1, least=1)
 @integer_option("--seed", "Seed of the samplers.", default=0)
@@ -32,8 +34,8 @@ def plan(
 ) -> None:
     r"""Show the batches and the padding of an epoch of STORE, one line per batching policy.
 
-    Batch sizes are evaluated in random order and in length buckets, frame budgets in length buckets. The default is
-    --batch-size 32 and the equivalent frame budget.
+    A --batch-size is shown in random order and in length buckets, --max-frames in length buckets. The default is
+    --batch-size 32 and the equivalent --max-frames.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     default="plot.png",
     show_default=True,
     metavar="FILE",
-    help="The picture to write: .png, .svg or .pdf.",
+    help="The file to write: .png, .svg or .pdf.",
 )
 @integer_option("--dpi", "Pixels per inch of .png.", default=120, least=20, most=600)
 @quiet_option

@@ -22,11 +22,12 @@ def presets(name: str | None) -> None:
     r"""List the mel presets, or print the settings of NAME.
 
     The list shows the sample rate, the lengths of transform, window and hop in samples, the number of mel bins, the
-    band in Hz, and the other settings that differ from the first preset. A preset with the settings of an earlier one
-    refers to it. The output for NAME is a file for --config.
+    band in Hz, and the other settings that differ from those of the first preset. A preset with the same settings as
+    an earlier one refers to it. The output for NAME is a file for --config.
 
     \b
-    Example:
+    Examples:
+      tts-prep presets
       tts-prep presets hifigan
     """
     from tts_prep.preprocess.audio.presets import DESCRIPTIONS, get_preset

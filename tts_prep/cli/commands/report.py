@@ -35,9 +35,11 @@ def report(
 ) -> None:
     r"""Make a page about STORE to review before training.
 
-    The page is a single file that needs no network and contains no script: suspects, speakers, distributions, coverage,
-    outliers, a gallery, padding, and failed rows. Utterances have sound if the store has waveforms.
-    With a second store, OTHER, the page shows what differs between the two.
+    The page shows suspects, speakers, distributions, symbols, padding, outliers, a gallery of random utterances, and
+    failed rows; utterances have sound if the store has waveforms. It is a single file that needs no network and
+    contains no script.
+
+    With a second store, OTHER, the page shows the differences between the two.
 
     \b
     Examples:
@@ -56,7 +58,7 @@ def report(
     if other is not None and other.suffix == ".html":
         raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
     if other is not None and csv_file is not None:
-        raise ConfigurationError("--csv is of one store; give one")
+        raise ConfigurationError("--csv: supported for one store only, found two")
     warn_without_compiler()
     summary = summarise(store, gallery=gallery, seed=seed)
     n = len(summary.dataset)

@@ -54,11 +54,11 @@ def verify(
 ) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
 
-    Broken files are listed, and the exit status is 1. With --repair, only broken files are made again, with the
-    settings of the store. A store does not record paths: give all paths that the store was made from.
+    If there are broken files, they are listed, and the exit status is 1. --repair makes only broken files again, with
+    the settings of the store. A store does not record paths: give all paths that it was made from.
 
     \b
-    Example:
+    Examples:
       tts-prep verify store
       tts-prep verify store --repair LJSpeech-1.1
     """
