@@ -92,7 +92,7 @@ def feature_options(function: F) -> F:
 
 def corpus_options(function: F) -> F:
     """Add the options of all commands that make a store."""
-    integer, number, file = Integer(min=1), click.FLOAT, click.Path(path_type=Path)
+    integer, number, file = Integer(min=1), click.FLOAT, PATH
     options = (
         click.option(
             "--preset",
