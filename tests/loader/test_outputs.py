@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -48,6 +49,15 @@ def test_mels_are_normalized_by_the_statistics_of_the_corpus(dataset, rows):
     normalizer = MelNormalizer(np.array([1.0] * 5, np.float32), np.array([2.0] * 5, np.float32))
     np.testing.assert_allclose(normalizer.transform(rows[0].mel), (rows[0].mel - 1) / 2, atol=1e-6)
     np.testing.assert_allclose(normalizer.inverse(normalizer.transform(rows[0].mel)), rows[0].mel, atol=1e-6)
+
+
+def test_normalization_keeps_no_store_in_memory(tmp_path):
+    dataset = UtteranceDataset(write_store(tmp_path / "store", make_rows(N_FRAMES)))
+    metadata = weakref.ref(dataset.metadata)
+    collate(dataset, normalize="corpus")
+    del dataset
+    gc.collect()
+    assert metadata() is None
 
 
 def test_silence_is_normalized_as_the_frames_beside_it_are(dataset):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,13 @@ def normalize_rows(
         row[:length] /= std
 
 
-@lru_cache(maxsize=128)
+# The statistics of thousands of speakers take as long to convert as a batch to make. A store that is no longer used is
+# forgotten.
+_normalizers: Final[WeakKeyDictionary[StoreMetadata, dict[str, MelNormalizer]]] = WeakKeyDictionary()
+
+
 def _normalizer_of(store: StoreMetadata, by: Normalization) -> MelNormalizer:
-    # Cached, because the statistics of thousands of speakers take as long to convert as a batch to make.
-    return MelNormalizer.of(store, by)
+    made = _normalizers.setdefault(store, {})
+    if by not in made:
+        made[by] = MelNormalizer.of(store, by)
+    return made[by]
