@@ -9,7 +9,7 @@ import pytest
 from stores import N_MELS, SILENCE, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import Collator, UtteranceDataset, collate
+from tts_prep.loader import Collator, DataLoader, SegmentCollator, TransformDataset, UtteranceDataset, collate
 from tts_prep.loader.batching.blanks import with_blanks
 from tts_prep.loader.samplers.shapes import BatchShape
 
@@ -113,6 +113,15 @@ def test_a_batch_of_nothing_is_refused(dataset):
     for nothing in ([], dataset[:0]):
         with pytest.raises(ConfigurationError, match="an empty batch"):
             collate(nothing)
+
+
+def test_other_examples_than_utterances_are_refused_with_what_to_do(dataset):
+    mels = TransformDataset(dataset, lambda utterance: utterance.mel)
+    for action in (lambda: next(iter(DataLoader(mels, 2))), lambda: SegmentCollator(2)([{"mel": 1}])):
+        with pytest.raises(
+            ConfigurationError, match="an example of the type (ndarray|dict); pass a collate_fn for such"
+        ):
+            action()
 
 
 def test_utterances_of_two_stores_mix_when_their_codes_mean_the_same(tmp_path, dataset):

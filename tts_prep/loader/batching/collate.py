@@ -70,7 +70,7 @@ class Collator:
         """Pad utterances into one batch.
 
         Raises:
-            ConfigurationError: there are no utterances, or their stores do not match.
+            ConfigurationError: there are no utterances, they are of another type, or their stores do not match.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if not len(utterances):
@@ -189,7 +189,8 @@ def collate(
         utterances: at least one, of one store or of stores with equal vocabulary and mel settings.
 
     Raises:
-        ConfigurationError: there are no utterances, a setting is unknown, or the stores do not match.
+        ConfigurationError: there are no utterances, they are of another type, a setting is unknown, or the stores do
+            not match.
         CorruptStoreError: a shard contradicts the manifest or the index.
     """
     return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks, arrays=arrays)(

@@ -119,7 +119,7 @@ class SegmentCollator:
         """Cut segments.
 
         Raises:
-            ConfigurationError: there are no utterances, or their stores do not match.
+            ConfigurationError: there are no utterances, they are of another type, or their stores do not match.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if not len(utterances):

@@ -117,6 +117,12 @@ def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
 
 
 def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
+    for example in utterances:
+        if not isinstance(example, Utterance):
+            raise ConfigurationError(
+                f"expected utterances of a store, found an example of the type {type(example).__name__}; pass a "
+                "collate_fn for such examples"
+            )
     stores = {id(utterance.store): utterance for utterance in utterances}
     if len(stores) > 1:
         different = list(stores.values())
