@@ -2,6 +2,10 @@
 
 In its ``train.py`` and ``trainer.py``, import ``load_dataset``, ``DynamicBatchSampler`` and ``collate_fn`` from this
 module instead of ``f5_tts.model.dataset``, and pass the store as the name of the dataset.
+
+Texts are those of the corpus. For the tokenizer ``pinyin``, F5-TTS' preparation converts texts by its
+``convert_char_to_pinyin``, and a model takes Chinese characters for unknown symbols: apply that function to
+``batch["text"]`` in a function around `collate_fn`.
 """
 
 from __future__ import annotations
