@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from commands import run
 from corpora import TEXTS
@@ -24,6 +26,7 @@ from tts_prep.cli.main import cli
 from tts_prep.cli.preparing import summary
 from tts_prep.cli.progress import make_progress
 from tts_prep.format.records.manifest import read_manifest
+from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.mel import COMPILING
 from tts_prep.preprocess.runs.prepare import Progress, Result
 from tts_prep.quantities import bytes_text, duration_text
@@ -366,3 +369,15 @@ def test_info_folds_its_lines_to_a_terminal_and_fits_a_screen(
     lines = [click.unstyle(line) for line in out.splitlines()]
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
+
+
+def test_info_separates_a_long_name_of_an_array_from_its_line(
+    capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(store, tmp_path / "store")
+    ids = list(UtteranceDataset(store).id)
+    np.savez(tmp_path / "vectors.npz", **{name: np.zeros(4, np.float32) for name in ids})
+    source = tmp_path / "vectors.npz"
+    status, _, err = run(capsys, "add", tmp_path / "store", "--array", f"speaker_vector@utterance={source}")
+    assert (status, err) == (0, "")
+    assert "\nspeaker_vector float32 × 4 by utterance" in run(capsys, "info", tmp_path / "store")[1]
