@@ -19,12 +19,15 @@ class FixedBatches(Sampler[list[int]]):
 
     Args:
         batches: lists of positions.
-        shuffle: whether their order changes.
+        shuffle: put the batches into another order in each pass over all of them.
         seed: a non-negative integer.
-        batches_per_epoch: number of batches in an epoch. Each epoch continues where the one before it stopped, through
-            one order of all batches after another. None takes all.
-        rank: of this process.
-        world_size: number of processes; the first batches are repeated where it does not divide them.
+        batches_per_epoch: the number of batches of an epoch, for all ranks. An epoch continues where the one before it
+            stopped. None takes all.
+        rank: the rank of this process.
+        world_size: the number of ranks; if it does not divide the number of batches, the first ones are repeated.
+
+    Raises:
+        ConfigurationError: a number is out of range.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class FixedBatches(Sampler[list[int]]):
         return
 
     def order(self, epoch: int) -> Iterator[list[int]]:
-        """Return the batches of an epoch, for all ranks."""
+        """Iterate over the batches of an epoch, for all ranks."""
         n = len(self._batches)
         first = epoch * self._per_epoch
         turns = range(first // n, -(-(first + self._per_epoch) // n))
@@ -58,11 +61,11 @@ class FixedBatches(Sampler[list[int]]):
         return (BatchPositions(self._batches[number], epoch) for number in numbers.tolist())
 
     def order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many batches an epoch holds, for all ranks."""
+        """Return the number of batches of an epoch, for all ranks."""
         return self._per_epoch
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides on an epoch."""
+        """Return the settings that determine an epoch."""
         flat = [position for batch in self._batches for position in [*batch, len(self._batches)]]
         return {
             "batches": digest(np.array(flat, np.int64)),

@@ -31,18 +31,23 @@ Tokenizer = Callable[[str], npt.ArrayLike]
 class SpeechTextDataset(DatasetMixin):
     """Features with labels and meta information, joined by id.
 
-    An example is a dict: ``feat`` [T, D] float32, ``text`` [L] int64 where there are labels, and one text for each kind
-    of meta information. Ids that some file does not have are left out, and listed in `left_out`.
+    An example is a dict: ``feat`` [T, D] float32; ``text`` [L] int64 if there are labels; and a text for each kind of
+    meta information. Ids that are missing in one of the files are left out, and listed in `left_out`.
 
     Args:
         src_data: stores, ``feat.scp`` files into stores, or ``feat.scp`` files that name .npy files [T, D].
-        tgt_label: files of ``id words``, or stores; None has no labels.
+        tgt_label: files of ``id words``, or stores; None gives no labels.
         meta_info: kind → files of ``id value``.
         tokenizer: see `build_iterators`.
 
     Attributes:
         ids: of the examples, in the order of the first file's lines, then of the second's, and so on.
-        left_out: ids that some file has and another does not have.
+        left_out: the ids of some files that are missing in others.
+        lengths: [n] int64, the number of rows of each example's features.
+
+    Raises:
+        ConfigurationError: a file cannot be read, two files contradict each other, or a label cannot be encoded.
+        SamplingError: no id is in all files.
     """
 
     def __init__(
@@ -159,9 +164,10 @@ class SpeechTextDataset(DatasetMixin):
 
 
 def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Batch examples.
+    """Pad examples with zeros.
 
-    ``feat`` [B, T, D] float32, ``feat_len`` [B], ``text`` [B, L] int64, ``text_len`` [B], and lists of the rest.
+    Returns a dict: ``feat`` [B, T, D] float32, ``feat_len`` [B] int64, ``text`` [B, L] int64, ``text_len`` [B] int64,
+    and lists of the other values.
     """
     batch: dict[str, Any] = {}
     for key in examples[0]:
@@ -180,18 +186,18 @@ class IteratorConfig:
     """The settings in ``conf`` besides ``dataset_type`` and ``dataset_conf``.
 
     Attributes:
-        batch_len: for `BlockIterator`: padded frames a batch, at most; None makes batches of one.
-        batch_size: for `PieceIterator`: utterances a batch; None makes batches of one.
-        batches_per_epoch: None takes all.
+        batch_len: for `BlockIterator`: the maximum number of padded frames per batch; None makes batches of one.
+        batch_size: for `PieceIterator`: utterances per batch; None makes batches of one.
+        batches_per_epoch: the number of batches of an epoch, for all ranks; None takes all.
         data_len: files of ``id length`` lines, used instead of the lengths of the features.
         is_descending: True sorts the longest first, False the shortest first; None keeps the order of the files.
-        shuffle: the order of batches; by default in the group ``train``.
+        shuffle: shuffle the batches; None does so in the group ``train`` only.
         seed: a non-negative integer.
         selection_mode: ``order``, ``rev_order`` or ``random``.
         selection_num: a share from 0 to 1, or a count as a negative integer.
-        num_workers: threads that make batches.
-        pin_memory: accepted without effect: batches are in pageable memory.
-        distributed: whether ranks share the batches; with False every rank has all.
+        num_workers: the number of threads that make batches; 0 makes each batch on request.
+        pin_memory: ignored: batches are in pageable memory.
+        distributed: share the batches among the ranks; False gives all of them to every rank.
     """
 
     batch_len: int | None = None
@@ -225,7 +231,7 @@ def build_loader(
         tokenizer: see `build_iterators`.
         output: ``"numpy"`` or ``"torch"``.
         share: rank and world size.
-        shuffle: whether the order of batches changes where the configuration does not say so.
+        shuffle: the value of ``shuffle`` if the configuration has none.
 
     Raises:
         ConfigurationError: a key is unknown or missing, or a value cannot be used.

@@ -30,9 +30,9 @@ def build_iterators(
             phoneme text of its utterance becomes the store's ids, and any other is spelled in the store's vocabulary.
             Texts of ``main_data`` stay texts, since SpeeChain's models tokenize them.
         output: ``"numpy"`` arrays or ``"torch"`` tensors.
-        rank: of this process. Ranks share the batches of ``src_data`` that are ``distributed``, and the utterances of
-            every batch of ``main_data``.
-        world_size: number of processes.
+        rank: the rank of this process. Ranks share the batches of ``src_data`` that are ``distributed``, and the
+            utterances of every batch of ``main_data``.
+        world_size: the number of ranks.
 
     Raises:
         ConfigurationError: a key is unknown or missing, a value cannot be used, a file is missing, mixed files
@@ -46,10 +46,10 @@ def build_iterators(
 class IteratorGroup:
     """The iterators of one group.
 
-    A step gives a dict of batches by iterator name, or the batch itself where there is one iterator.
+    A step yields a dict of batches by iterator name, or only the batch if there is one iterator.
 
     Attributes:
-        loaders: by iterator name; ``""`` for an iterator without one.
+        loaders: the loader of each iterator by name; ``""`` for an iterator without one.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class IteratorGroup:
         return {name: loader.state_dict() for name, loader in self.loaders.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from the state of a group with the same iterators.
+        """Resume from the state of a group with the same iterators.
 
         Raises:
             ConfigurationError: the state has other iterators, or another configuration.

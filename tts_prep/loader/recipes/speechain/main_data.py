@@ -29,22 +29,22 @@ class MainDataset(RandomExamples):
     An example is a dict with the fields of ``main_data``: ``feat`` [T, D] float32, where a waveform is [T, 1];
     ``text``, a string, or a list of tokens where the file has a list in brackets; ``duration`` [L] float64; ``pitch``
     [T] float32; ``spk_ids``, a string; and ``spk_feat``. Tokens ``<space>`` at the ends of a text are cut off, and
-    their share of the durations is cut off the features. Ids that some file does not have, and texts of nothing but
-    ``<space>``, are listed in `left_out`.
+    their share of the durations is cut off the features. Ids that are missing in one of the files, and those whose text
+    consists of ``<space>`` only, are left out, and listed in `left_out`.
 
     Args:
         main_data: field → files.
-        sample_rate: Hz, which waveforms from stores must have.
-        pitch_hop: samples between two values of pitch, as in ``pitch_conf``; None has no pitch. The pitch is that of
-            the store, not computed here.
-        spk_feat: files of speaker embeddings, of which each example takes a random speaker's; None takes none.
-        use_aver_feat: take each speaker's mean embedding, from the file ``spk2aver_…_spk_feat`` beside `spk_feat`.
-        mixup_number: how many random embeddings are averaged.
-        seed: of the random speakers, which are drawn by seed, epoch and example.
+        sample_rate: the sample rate that waveforms of stores must have, Hz.
+        pitch_hop: the number of samples between values of pitch, as in ``pitch_conf``; None gives no pitch. The pitch
+            is that of the store.
+        spk_feat: files of speaker embeddings; each example gets that of a random speaker. None gives no embeddings.
+        use_aver_feat: use the mean embedding of each speaker, from the file ``spk2aver_…_spk_feat`` beside `spk_feat`.
+        mixup_number: the number of random embeddings that are averaged.
+        seed: the seed of the random speakers, which depend on seed, epoch and example.
 
     Attributes:
-        ids: of the examples, sorted.
-        left_out: ids that some file does not have.
+        ids: the ids of the examples, sorted.
+        left_out: the ids of some files that are missing in others, or have no text.
         group_info: kind → id → value, of ``group_info``.
     """
 
