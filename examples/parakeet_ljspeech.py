@@ -3,8 +3,7 @@
     tts-prep demo demo
     python examples/parakeet_ljspeech.py demo/corpus demo/store
 
-The transform looks the utterance up in the store, where its mel and its phonemes are already; everything else is
-the code of Parakeet's document.
+The transform reads mel and phonemes from the store; everything else is the code of Parakeet's documentation.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from tts_prep.loader.recipes import DataCollector
 
 
 def build_cargos(store, valid_size=2, batch_size=4, context_size=2048, train_clip_seconds=0.25):
-    # building the ljspeech dataset: what Transform does in the document is in the store
+    # building the ljspeech dataset: the store has the results of Transform
     ljspeech = UtteranceDataset(store)
     sample_rate, hop_length = ljspeech.sample_rate, ljspeech.hop_length
 

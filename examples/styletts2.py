@@ -4,7 +4,7 @@
     tts-prep ljspeech demo/corpus demo/styletts2 --preset styletts2 --waveform int16
     python examples/styletts2.py demo/styletts2
 
-Out-of-domain texts are the store's own phonemes here, for want of others.
+The demo has no out-of-domain texts, so the phonemes of the store are used instead.
 """
 
 from __future__ import annotations

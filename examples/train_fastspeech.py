@@ -2,11 +2,12 @@
 
     python examples/train_fastspeech.py work --epochs 20
 
-It speaks the demo corpus, whose TextGrids are exact, makes a store with the aligner's phones, durations and pitch, and
-trains. It ends by printing validation losses beside those of predicting the training set's mean.
+The script synthesizes the demo corpus, whose TextGrids are exact, makes a store with their phones, durations and pitch,
+and trains. At the end, it prints the validation losses, and for comparison those of predicting the mean of the training
+set.
 
-Five voices speak, so the model takes the speaker: phones do not tell how high a voice is. Pitch is normalized by the
-corpus and counts in voiced frames only; what stands in the others was interpolated.
+The corpus has five voices of different pitch, so the speaker is an input of the model. Pitch is normalized by the
+corpus; the loss has the pitch of voiced frames only, because that of the others is interpolated.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class FastSpeech(torch.nn.Module):
         return losses_of(self(batch), self.targets(batch))
 
     def targets(self, batch):
-        """Return what is predicted, each with the mask of what counts."""
+        """Return the targets, each with the mask of the values that the loss includes."""
         real = torch.arange(batch.mel.shape[1])[None] < batch.mel_lengths[:, None]
         spoken = torch.arange(batch.phonemes.shape[1])[None] < batch.phoneme_lengths[:, None]
         voiced = batch.arrays["voiced"] > 0

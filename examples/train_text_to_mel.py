@@ -2,11 +2,11 @@
 
     tts-prep demo demo
     python examples/train_text_to_mel.py demo/store --epochs 20
-    python examples/train_text_to_mel.py demo/store --epochs 30     # goes on from the checkpoint
+    python examples/train_text_to_mel.py demo/store --epochs 30     # resumes from the checkpoint
 
-No durations are needed: the model finds which frames belong to which phoneme by monotonic alignment search, as Glow-TTS
-(Kim et al. 2020) and Matcha-TTS do. The validation loss is that of the mel along the alignment found for the recording;
-1.0 is what the mean of the corpus has.
+No durations are needed: monotonic alignment search assigns frames to phonemes, as in Glow-TTS (Kim et al. 2020) and
+Matcha-TTS. The validation loss is that of the mel with the alignment of the recording; predicting the mean of the
+corpus has a loss of 1.0.
 """
 
 from __future__ import annotations

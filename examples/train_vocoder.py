@@ -1,4 +1,4 @@
-"""Train a small vocoder on a CPU with random segments of 32 frames, and write what it makes of a recording.
+"""Train a small vocoder on a CPU with random segments of 32 frames, and resynthesize a recording with it.
 
     tts-prep demo demo
     tts-prep ljspeech demo/corpus store --preset hifigan --waveform int16
