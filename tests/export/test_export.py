@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import soundfile
 from commands import run
-from stores import Row, make_rows, write_store
+from stores import HOP_LENGTH, SAMPLE_RATE, Row, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import EXPORTS, export_store
@@ -61,6 +61,11 @@ def test_nemo_has_a_manifest_with_paths_relative_to_it(store: Path, rows: list[R
     lines = [json.loads(line) for line in (folder / "manifest.json").read_text(encoding="utf-8").splitlines()]
     assert [(line["id"], line["text"]) for line in lines] == [(row.id, row.text) for row in rows]
     assert len({line["audio_filepath"] for line in lines}) == 3
+    speakers = sorted({row.speaker for row in rows})
+    assert len(speakers) > 1
+    assert [(line["speaker"], line["speaker_name"], line["phonemes"]) for line in lines] == [
+        (speakers.index(row.speaker), row.speaker, row.phoneme_text) for row in rows
+    ]
     for line, row in zip(lines, rows, strict=True):
         samples, rate = soundfile.read(folder / line["audio_filepath"], dtype="int16")
         np.testing.assert_array_equal(samples, row.waveform)
@@ -107,6 +112,17 @@ def test_espnet_has_a_line_for_each_of_the_ids_with_and_without_their_speaker(tm
     assert (folder / "spk2utt").read_text(encoding="utf-8") == f"anna {' '.join(sorted(found))}\n"
 
 
+def test_espnet_has_the_utterances_of_a_speaker_in_order_and_no_lines_without_text(tmp_path: Path) -> None:
+    first, second = make_rows([5, 6])
+    rows = [replace(first, id="b", speaker="anna"), replace(second, id="a", speaker="anna", text=" ")]
+    folder = export(write_store(tmp_path / "s", rows, waveform=True), "espnet", tmp_path / "out")
+    tables = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.is_file()}
+    assert tables["spk2utt"] == "anna anna-a anna-b\n"
+    assert tables["text"] == f"anna-b {first.text}\n"
+    lengths = len(second.waveform), len(first.waveform)
+    assert tables["utt2num_samples"] == "anna-a {}\nanna-b {}\n".format(*lengths)
+
+
 def test_webdataset_has_the_files_of_a_row_beside_each_other(store: Path, rows: list[Row], tmp_path: Path) -> None:
     folder = export(store, "webdataset", tmp_path / "wds")
     with tarfile.open(folder / "000000.tar") as archive:
@@ -143,6 +159,37 @@ def test_names_of_files_differ_after_everything_that_shortens_them() -> None:
         *("a_b", "a_b_1", "a_b_1_2", "ababababab", "abababab_4", "_x"),
     ]
     assert list(unique_names(texts[:2])) == ["a.b", "a_b"]
+    assert list(unique_names(["a_2", "a", "a"])) == ["a_2", "a", "a_2_2"]
+
+
+def test_a_cut_of_lhotse_ends_with_its_mel(tmp_path: Path) -> None:
+    (row,) = make_rows([7])
+    longer = replace(row, waveform=np.zeros(7 * HOP_LENGTH + 100, np.int16))
+    folder = export(write_store(tmp_path / "s", [longer], waveform=True), "lhotse", tmp_path / "out")
+    cut = json.loads(gzip.decompress((folder / "cuts.jsonl.gz").read_bytes()))
+    seconds = 7 * HOP_LENGTH / SAMPLE_RATE
+    assert cut["duration"] == cut["supervisions"][0]["duration"] == cut["features"]["duration"] == seconds
+    assert cut["recording"]["duration"] == (7 * HOP_LENGTH + 100) / SAMPLE_RATE
+    assert cut["supervisions"][0]["speaker"] == row.speaker
+
+
+def test_large_stores_become_several_archives_and_files_of_several_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("parquet._ROWS", 2), ("parquet._FILE_ROWS", 4), ("webdataset._ROWS", 3)):
+        monkeypatch.setattr(f"tts_prep.export.{name}", value)
+    rows = make_rows([3] * 7)
+    store = write_store(tmp_path / "s", rows)
+    files = sorted((export(store, "parquet", tmp_path / "hf") / "data").iterdir())
+    tables = [pq.ParquetFile(file) for file in files]
+    groups = [[table.metadata.row_group(i).num_rows for i in range(table.num_row_groups)] for table in tables]
+    assert groups == [[2, 2], [2, 1]]
+    assert [uid for table in tables for uid in table.read().column("id").to_pylist()] == [row.id for row in rows]
+    found = []
+    for file in sorted(export(store, "webdataset", tmp_path / "wds").iterdir()):
+        with tarfile.open(file) as archive:
+            found.append([json.load(archive.extractfile(name))["id"] for name in archive.getnames() if "json" in name])
+    assert found == [[row.id for row in rows[start : start + 3]] for start in (0, 3, 6)]
 
 
 def test_lhotse_has_cuts_of_whole_frames_with_features_and_recordings(
