@@ -84,3 +84,6 @@ def test_the_interpolated_prior_is_scipys_zoom_of_the_rounded_one() -> None:
 def test_outliers_are_those_beyond_one_and_a_half_interquartile_ranges() -> None:
     # The quartiles are 2 and 4, so what is kept lies between -1 and 7.
     assert without_outliers([1, 2, 3, 4, 100]).tolist() == [1, 2, 3, 4]
+    # Quartiles 1 and 3: what is kept lies between -2 and 6, without these.
+    body = [1.0] * 50 + [3.0] * 50
+    assert without_outliers([*body, -2.1, -2, -1.9, 5.9, 6, 6.1]).tolist() == [*body, -1.9, 5.9]
