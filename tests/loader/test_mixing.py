@@ -54,6 +54,8 @@ def test_a_temperature_evens_shares_out():
     shares = [np.bincount(groups[list(MixingSampler(groups, temperature=t, num_samples=1000))])[1] for t in (1, 2, 1e9)]
     # 100^(1/2) / (900^(1/2) + 100^(1/2)) = 1/4
     assert shares == [100, 250, 500]
+    # 1e6 ** 100 is more than the largest number of float64.
+    assert list(MixingSampler([0, 1], [1, 1e6], temperature=0.01, num_samples=3)) == [1, 1, 1]
 
 
 def test_an_epoch_is_a_function_of_seed_and_epoch():

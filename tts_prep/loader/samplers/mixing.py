@@ -130,6 +130,7 @@ def _shares(sizes: Array, weights: npt.ArrayLike | None, temperature: float) -> 
         )
     for group in np.flatnonzero((given > 0) & (sizes == 0)).tolist():
         raise SamplingError(f"group {group} has the weight {given[group]} but no utterances")
-    tempered = np.where(given > 0, given, 1) ** (1 / temperature) * (given > 0)
+    # Relative to the largest, so that no power overflows.
+    tempered = (given / given.max()) ** (1 / temperature) * (given > 0)
     shares: npt.NDArray[np.float64] = tempered / tempered.sum()
     return shares
