@@ -251,8 +251,13 @@ def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str)
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 def test_a_wav_file_holds_the_samples_as_they_are(dtype: type) -> None:
     samples = np.array([0, 1, -1, 12345], np.int16) if dtype is np.int16 else np.array([0, 1.5, -1e-9], np.float32)
-    found, rate = soundfile.read(io.BytesIO(wav_bytes(samples, 24000)), dtype=samples.dtype.name)
+    data = wav_bytes(samples, 24000)
+    found, rate = soundfile.read(io.BytesIO(data), dtype=samples.dtype.name)
     assert rate == 24000
+    # Bytes per second; and the number of samples in 'fact', which formats other than integer PCM require.
+    assert int.from_bytes(data[28:32], "little") == 24000 * samples.dtype.itemsize
+    fact = b"fact" + (4).to_bytes(4, "little") + len(samples).to_bytes(4, "little")
+    assert (fact in data) == (dtype is np.float32)
     np.testing.assert_array_equal(found, samples)
 
 
