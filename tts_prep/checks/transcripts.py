@@ -184,9 +184,9 @@ class TranscriptChecker:
         """Return different transcripts of the sample with the most similar numbers of phones."""
         n = transcript.n_phones
         middle = int(np.searchsorted(self._counts, n))
-        near = range(max(0, middle - _CANDIDATES), min(len(self._pool), middle + _CANDIDATES))
-        ordered = sorted(near, key=lambda place: abs(int(self._counts[place]) - n))
-        others = (self._pool[place] for place in ordered)
+        first = max(0, middle - _CANDIDATES)
+        distances = np.abs(self._counts[first : middle + _CANDIDATES] - n)
+        others = (self._pool[first + place] for place in np.argsort(distances, kind="stable").tolist())
         return list(islice((other for other in others if not _are_equal(other, transcript)), N_OTHERS))
 
     def compare(self, mel: npt.NDArray[np.float32], ids: npt.NDArray[np.int32], seconds: float) -> Comparison:

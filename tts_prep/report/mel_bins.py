@@ -9,7 +9,7 @@ from tts_prep.pictures.drawing import Drawing, Label, Line, Path
 from tts_prep.pictures.scales import MelAxis, Scale, padded_scale, ticks
 from tts_prep.quantities import number_text
 
-_LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 484, 192
+_LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192
 
 
 def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> Drawing:
@@ -24,14 +24,14 @@ def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> D
     marks = ticks(y.low, y.high)
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
     labels = [Label(_LEFT - 6, y(tick) + 4, number_text(tick), "end") for tick in marks]
-    places = axis.labels(8) if axis else [(tick, tick) for tick in ticks(0, x.high)]
+    places = axis.labels(6) if axis else [(tick, tick) for tick in ticks(0, x.high)]
     labels += [Label(x(place), _BOTTOM + 16, number_text(value)) for value, place in places]
     title = "centre of the mel bin (Hz)" if axis else "mel bin"
     labels.append(Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, title))
     labels.append(Label(12, (_TOP + _BOTTOM) / 2, "mel value", turned=True))
     return Drawing(
         "Line: mean and standard deviation of every mel bin",
-        496,
+        420,
         232,
         lines=tuple(lines),
         paths=(Path(f"M{' '.join([*upper, *lower[::-1]])}Z", "band"), Path(f"M{' '.join(curve)}", "curve")),

@@ -127,7 +127,7 @@ def _histograms(summary: Summary) -> Iterator[dict[str, Any]]:
 
 
 def _quantiles(values: Any) -> dict[str, float]:
-    names = ("smallest", "5 %", "median", "95 %", "largest")
+    names = ("smallest", "5%", "median", "95%", "largest")
     return dict(zip(names, np.quantile(values, [0, 0.05, 0.5, 0.95, 1]).tolist(), strict=True))
 
 
