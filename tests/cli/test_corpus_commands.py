@@ -315,7 +315,7 @@ def test_a_store_with_texts_and_reader_options_is_repaired_and_reindexed_to_the_
     shard = bytearray(before["shards/00001.h5"])
     shard[len(shard) // 2] ^= 1
     (store / "shards/00001.h5").write_bytes(shard)
-    assert run(capsys, "verify", store, "--repair", tmp_path / "list.txt")[0] == 0
+    assert run(capsys, "verify", store, "--repair", tmp_path / "list.txt", "--jobs", 1)[0] == 0
     assert contents(store) == before
     (store / "manifest.json").unlink()
     (store / "index.h5").unlink()

@@ -43,9 +43,9 @@ def test_a_store_of_a_reader_of_ones_own_has_its_name_and_is_repaired_with_it(
     assert read_manifest(store).configuration["corpus"]["reader"] == "mine"
     before = checksums(store)
     (store / "shards/00000.h5").unlink()
-    status, _, err = run(capsys, "verify", store, "--repair", corpus)
+    status, _, err = run(capsys, "verify", store, "--repair", corpus, "--jobs", 1)
     assert (status, "give a function of your own by --reader MODULE:FUNCTION" in err) == (2, True)
-    status, out, _ = run(capsys, "verify", store, "--repair", corpus, "--reader", f"{name}:read_mine")
+    status, out, _ = run(capsys, "verify", store, "--repair", corpus, "--jobs", 1, "--reader", f"{name}:read_mine")
     assert (status, "made again" in out) == (0, True)
     assert checksums(store) == before
     status, out, _ = run(

@@ -50,7 +50,7 @@ def test_a_store_whose_alignments_change_its_shards_is_repaired_with_them(capsys
     assert run(capsys, *make, *aligned, "--overwrite")[0] == 0
     before = contents(store)
     (store / "shards/00000.h5").unlink()
-    repair = ("verify", store, "--repair", corpus)
+    repair = ("verify", store, "--repair", corpus, "--jobs", 1)
     status, _, err = run(capsys, *repair)
     assert status == 2
     assert "was made with alignments that change its shards; give them with --alignments PATH" in err

@@ -91,7 +91,7 @@ def test_every_command_works_on_a_store_without_phonemes(capsys, audio: Path, tm
     # A broken shard is made again to the same bytes.
     shard = store / "shards/00000.h5"
     shard.write_bytes(shard.read_bytes()[:-1] + b"x")
-    assert run(capsys, "verify", store, "--repair", audio)[0] == 0
+    assert run(capsys, "verify", store, "--repair", audio, "--jobs", 1)[0] == 0
     assert contents(store) == before
 
 

@@ -172,7 +172,7 @@ def test_parts_repair_and_verify_know_cleaning(
     shard = tmp_path / "whole/shards/00001.h5"
     shard.write_bytes(shard.read_bytes()[:-9000])
     assert run(capsys, "verify", tmp_path / "whole")[0] == 1
-    assert run(capsys, "verify", tmp_path / "whole", "--repair", corpus_of_few)[0] == 0
+    assert run(capsys, "verify", tmp_path / "whole", "--repair", corpus_of_few, "--jobs", 1)[0] == 0
     assert contents(tmp_path / "whole") == whole
     # Another margin is another store.
     options[options.index(0.05)] = 0.06

@@ -140,7 +140,9 @@ def test_a_store_of_every_command_is_repaired_to_the_same_bytes_and_what_is_whol
             flip(tmp_path / "store" / name)
         shards = (tmp_path / "store/shards").iterdir()
         kept = {path: path.stat().st_mtime_ns for path in shards if path.name != "00001.h5"}
-        status, out, err = run(capsys, "verify", tmp_path / "store", "--repair", command[1], *repair, *more)
+        status, out, err = run(
+            capsys, "verify", tmp_path / "store", "--jobs", 1, "--repair", command[1], *repair, *more
+        )
         assert (status, err) == (0, "")
         assert set(out.split(": ")[1].removesuffix(" broken; made again, with 1 shard\n").split(", ")) == set(broken)
         assert contents(tmp_path / "store") == before
@@ -163,7 +165,7 @@ def test_broken_texts_are_made_again_from_their_file_and_nothing_else_is(
         (made / "manifest.json").unlink()
     broken = contents(made)
     lists = ("--split", f"valid={tmp_path / 'valid.txt'}")
-    repair = ("verify", made, "--repair", corpus, *lists)
+    repair = ("verify", made, "--jobs", 1, "--repair", corpus, *lists)
     status, _, err = run(capsys, *repair)
     assert (status, "ood.h5 is broken; give the file that it was made from with --ood-texts FILE" in err) == (2, True)
     write_text(tmp_path / "other.txt", "Another text.\nA text.\n")
@@ -182,13 +184,15 @@ def test_without_the_lists_that_it_was_made_with_a_store_is_left_as_it_is(
     if not manifest:
         (made / "manifest.json").unlink()
     before = contents(made)
-    status, _, err = run(capsys, "verify", made, "--repair", corpus)
+    status, _, err = run(capsys, "verify", made, "--jobs", 1, "--repair", corpus)
     assert (status, "made with a list of ids for 'valid'; give --split valid=FILE" in err) == (2, True)
     write_text(tmp_path / "other.txt", "S-0001\nS-0002\n")
-    status, _, err = run(capsys, "verify", made, "--repair", corpus, "--split", f"valid={tmp_path / 'other.txt'}")
+    status, _, err = run(
+        capsys, "verify", made, "--jobs", 1, "--repair", corpus, "--split", f"valid={tmp_path / 'other.txt'}"
+    )
     assert (status, "other.txt: SHA-256 " in err) == (2, True)
     lists = ("--split", f"valid={tmp_path / 'valid.txt'}", "--split", f"test={tmp_path / 'valid.txt'}")
-    assert run(capsys, "verify", made, "--repair", corpus, *lists)[0] == 2
+    assert run(capsys, "verify", made, "--jobs", 1, "--repair", corpus, *lists)[0] == 2
     assert contents(made) == before
 
 
@@ -201,7 +205,7 @@ def test_a_manifest_that_can_be_read_and_is_wrong_is_not_believed(
     new = {'"limit": null': '"limit": 3', '"n_mels": 80': '"n_mels": 81', '"rows": 3': '"rows": 3 '}.get(old, old + "0")
     (copy / "manifest.json").write_text(text.replace(old, new, 1), encoding="utf-8")
     flip(copy / "shards/00001.h5")
-    status, out, _ = run(capsys, "verify", copy, "--repair", corpus)
+    status, out, _ = run(capsys, "verify", copy, "--jobs", 1, "--repair", corpus)
     assert (status, "manifest.json, shards/00001.h5 broken; made again, with 1 shard\n" in out) == (0, True)
     assert contents(copy) == contents(store)
 
@@ -219,7 +223,7 @@ def test_without_the_root_that_it_was_made_with_a_store_is_left_as_it_is(
     if not manifest:
         (store / "manifest.json").unlink()
     before = contents(store)
-    status, _, err = run(capsys, "verify", store, "--repair", command[1])
+    status, _, err = run(capsys, "verify", store, "--jobs", 1, "--repair", command[1])
     assert (status, "not made from the rows and recordings of" in err) == (1, True)
     assert contents(store) == before
 
@@ -236,7 +240,7 @@ def test_without_a_manifest_all_whole_shards_have_to_be_those_of_the_corpus(
     *lines, last = metadata.read_text(encoding="utf-8").splitlines(keepends=True)
     # The first shard, of three rows, stays that of the corpus; the last, of one row, does not.
     metadata.write_text("".join([*lines, last.replace("Yes.", "No.")] if change[0] == "a" else lines), "utf-8")
-    status, _, err = run(capsys, "verify", copy, "--repair", own_corpus)
+    status, _, err = run(capsys, "verify", copy, "--jobs", 1, "--repair", own_corpus)
     assert (status, "not made from the rows and recordings of" in err) == (1, True)
     assert contents(copy) == before
 
@@ -273,6 +277,6 @@ def test_a_repair_reads_a_whole_shard_twice(
     monkeypatch.setattr(
         "tts_prep.format.assembly.file_sha256", lambda path: read.append(path.name) or file_sha256(path)
     )
-    assert run(capsys, "verify", copy, "--repair", corpus)[0] == 0
+    assert run(capsys, "verify", copy, "--repair", corpus, "--jobs", 1)[0] == 0
     # Once to find out what is broken, once when it is taken over.
     assert read.count("00000.h5") == 2

@@ -268,21 +268,6 @@ def _ood_entry(store: Path, shard: ShardHeader, find: FindLocations) -> FileEntr
     return file_entry(path, OOD_TEXTS, header.rows)
 
 
-def checked_shards(
-    store: Path, count: int, find: FindLocations = read_locations
-) -> Iterator[tuple[FileEntry, ShardHeader]]:
-    """Yield entry and header of the first `count` shards of a store, each checked against its seal.
-
-    Raises:
-        CorruptStoreError: a shard is broken or missing.
-    """
-    shards: list[tuple[FileEntry, ShardHeader]] = []
-    for checked in _checked(store, count, find):
-        shard = checked_entry(checked, shards)
-        shards = shards or [shard]
-        yield shard
-
-
 def _checked(store: Path, count: int, find: FindLocations) -> Iterator[CheckedShard]:
     for number in range(count):
         yield inspect_shard(stored_file(store, shard_name(number)), number, find)

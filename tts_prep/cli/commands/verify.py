@@ -40,7 +40,13 @@ from tts_prep.cli.verbosity import say, verbosity_options
 @click.option(
     "--reader", metavar="MODULE:FUNCTION", help="With --repair: the reader function of a store of a custom reader."
 )
-@click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="With --repair: worker processes.  [default: 1]")
+@click.option(
+    "--jobs",
+    "-j",
+    type=Integer(min=1),
+    metavar="N",
+    help="With --repair: worker processes.  [default: one per processor]",
+)
 @verbosity_options
 def verify(
     store: Path,
@@ -67,7 +73,7 @@ def verify(
     from tts_prep.quantities import bytes_text
 
     if corpus is not None:
-        return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs or 1)
+        return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs)
     given = (
         ("--root", root),
         ("--split", splits),
@@ -116,11 +122,12 @@ def _repair(
     ood_texts: Path | None,
     alignments: Path | None,
     reader: str | None,
-    jobs: int,
+    jobs: int | None,
 ) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora import import_reader
+    from tts_prep.preprocess.runs.prepare import available_jobs
     from tts_prep.preprocess.runs.repair import repair_store
     from tts_prep.quantities import count_text
 
@@ -135,7 +142,7 @@ def _repair(
             alignments=alignments,
             # Never the function that the store names: a store may come from anywhere.
             reader=import_reader(reader) if reader else None,
-            jobs=jobs,
+            jobs=jobs or available_jobs(),
             progress=progress,
         )
     if not broken:

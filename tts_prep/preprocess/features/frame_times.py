@@ -27,15 +27,6 @@ def first_centre(n_samples: int, config: MelConfig) -> int:
     return config.n_fft // 2 - left - config.edge_zeros
 
 
-def frame_centres(n_samples: int, config: MelConfig) -> npt.NDArray[np.int64]:
-    """Return the samples at which the mel frames of a waveform are centred, [n_frames].
-
-    Raises:
-        AudioError: the waveform is too short for the framing.
-    """
-    return first_centre(n_samples, config) + config.hop_length * np.arange(n_frames(n_samples, config))
-
-
 @dataclass(frozen=True)
 class TrackerGrid:
     """Padding and selection that align a tracker with one value per hop with the mel frames of a waveform.
