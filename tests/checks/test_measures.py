@@ -92,6 +92,12 @@ def test_int16_and_float_waveforms_have_the_same_measures() -> None:
     assert measure_waveform(samples, RATE) == measure_waveform(samples.astype(np.float32) / 32_768, RATE)
 
 
+def test_the_signal_to_noise_ratio_is_that_of_the_same_recording_at_a_far_lower_level() -> None:
+    # Products of 16 magnitudes below 1e-20 are not float64 numbers.
+    quiet = measure_waveform(speech(1) * np.float32(1e-10), RATE)
+    assert quiet["snr"] == pytest.approx(measure_waveform(speech(1), RATE)["snr"], abs=0.01)
+
+
 def test_clipped_samples_are_those_of_flat_peaks_at_any_level() -> None:
     values = np.array([0, 0.5, 0.5, 0.5, 0, -0.4, -0.4, 0.1, -0.4, 0.5, 0.5], np.float32)
     assert clipped_samples(values) == 3
