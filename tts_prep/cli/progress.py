@@ -90,7 +90,7 @@ def _redrawn(bar: tqdm[NoReturn]) -> Iterator[None]:
         while not ended.wait(_CLOCK_INTERVAL):
             bar.refresh()
 
-    thread = threading.Thread(target=redraw, daemon=True)
+    thread = threading.Thread(target=redraw, name="progress bar", daemon=True)
     thread.start()
     try:
         yield
