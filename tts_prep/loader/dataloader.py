@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batching.batch import Batch
@@ -23,6 +23,25 @@ from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
 from tts_prep.loader.samplers.shapes import BatchShape, carry
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class _Options(TypedDict, total=False):
+        """The options of `DataLoader` that do not affect the type of its batches."""
+
+        sampler: Iterable[int] | None
+        batch_sampler: Iterable[Any] | None
+        seed: int
+        drop_last: bool
+        prefetch: int
+        threads: int
+        pin_memory: bool
+        recycle: bool
+        rank: Rank
+        world_size: int
+        replicate: bool
+
 
 BatchT = TypeVar("BatchT")
 
@@ -90,19 +109,9 @@ class DataLoader(Generic[BatchT]):
         batch_size: int = 1,
         shuffle: bool = False,
         *,
-        sampler: Iterable[int] | None = None,
-        batch_sampler: Iterable[Any] | None = None,
-        seed: int = 0,
-        drop_last: bool = False,
         collate_fn: None = None,
-        prefetch: int = 2,
-        threads: int = 1,
         output: Literal["numpy"] = "numpy",
-        pin_memory: bool = False,
-        recycle: bool = True,
-        rank: Rank = 0,
-        world_size: int = 1,
-        replicate: bool = False,
+        **options: Unpack[_Options],
     ) -> None: ...
     @overload
     def __init__(
@@ -111,19 +120,9 @@ class DataLoader(Generic[BatchT]):
         batch_size: int = 1,
         shuffle: bool = False,
         *,
-        sampler: Iterable[int] | None = None,
-        batch_sampler: Iterable[Any] | None = None,
-        seed: int = 0,
-        drop_last: bool = False,
         collate_fn: Callable[[Any], BatchT] | None,
-        prefetch: int = 2,
-        threads: int = 1,
         output: Literal["numpy"] = "numpy",
-        pin_memory: bool = False,
-        recycle: bool = True,
-        rank: Rank = 0,
-        world_size: int = 1,
-        replicate: bool = False,
+        **options: Unpack[_Options],
     ) -> None: ...
     @overload
     def __init__(
@@ -132,19 +131,9 @@ class DataLoader(Generic[BatchT]):
         batch_size: int = 1,
         shuffle: bool = False,
         *,
-        sampler: Iterable[int] | None = None,
-        batch_sampler: Iterable[Any] | None = None,
-        seed: int = 0,
-        drop_last: bool = False,
         collate_fn: Callable[[Any], Any] | None = None,
-        prefetch: int = 2,
-        threads: int = 1,
         output: Literal["torch"],
-        pin_memory: bool = False,
-        recycle: bool = True,
-        rank: Rank = 0,
-        world_size: int = 1,
-        replicate: bool = False,
+        **options: Unpack[_Options],
     ) -> None: ...
     def __init__(
         self,

@@ -10,7 +10,8 @@ from tts_prep.errors import ConfigurationError
 def read_lines(path: str | Path, what: str) -> list[str]:
     """Return the lines of a UTF-8 file without their ends and without a byte order mark.
 
-    Lines end with LF or CRLF only, because texts may contain other line separators of Unicode.
+    Lines end as those of Python's text files do (LF, CRLF or CR), and not at other line separators of Unicode, which
+    texts may contain.
 
     Args:
         path: the path of the file.
