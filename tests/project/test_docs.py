@@ -65,8 +65,10 @@ def commands(page: Path, folder: Path) -> Iterator[tuple[str, list[str]]]:
             compile(content, str(page), "exec")
         elif language == "python":
             compile(content, str(page), "exec")
-            imported = re.findall(rf"^(?:import|from) (torch|{'|'.join(FRAMEWORKS)})\b", content, re.MULTILINE)
-            if all(importlib.util.find_spec(name) for name in imported):
+            needed = re.findall(rf"^(?:import|from) (torch|{'|'.join(FRAMEWORKS)})\b", content, re.MULTILINE)
+            if 'output="torch"' in content:
+                needed.append("torch")
+            if all(importlib.util.find_spec(name) for name in needed):
                 script = folder / f"block-{number}.py"
                 script.write_text(content, encoding="utf-8")
                 scripts.append(str(script))
