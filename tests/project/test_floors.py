@@ -113,6 +113,16 @@ filter_bank(PRESETS["parakeet"])
     assert not loaded_by(code) & {"librosa", "scipy", "numba"}
 
 
+def test_trimming_by_energy_loads_no_library_that_compiles() -> None:
+    code = """
+import numpy as np
+from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning.trimming import energy_cut
+energy_cut(np.ones(9000, np.float32), CleaningConfig(trim_db=40))
+"""
+    assert not loaded_by(code) & {"librosa", "numba"}
+
+
 @lru_cache
 def imports() -> dict[str, tuple[str, ...]]:
     """Return the modules that each module of tts-prep imports, by its path in the package."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,15 +44,13 @@ def energy_cut(waveform: Waveform, config: CleaningConfig) -> Cut:
     Raises:
         AudioError: no frames are loud.
     """
-    import librosa
-
     assert config.trim_db is not None
     by_peak = config.trim_reference == "peak"
     if by_peak:
         # Normalize the amplitude first as NeMo does, which affects rounding.
         waveform = waveform / np.abs(waveform).max()
-    rms = librosa.feature.rms(y=waveform, frame_length=config.trim_frame_length, hop_length=config.trim_hop_length)[0]
-    levels = np.asarray(librosa.amplitude_to_db(rms, ref=1.0 if by_peak else np.max, top_db=None))
+    powers = _frame_powers(waveform, config.trim_frame_length, config.trim_hop_length)
+    levels = _decibels(powers) - _decibels(np.float32(1) if by_peak else powers.max())
     span = first_and_last(levels > -config.trim_db, config.trim_min_frames)
     if span is None:
         raise AudioError(
@@ -71,6 +70,22 @@ def first_and_last(active: npt.NDArray[np.bool_], min_frames: int) -> tuple[int,
         return None
     runs = np.flatnonzero(np.convolve(active, np.ones(min_frames), "valid") > min_frames - 0.5)
     return (int(runs[0]), int(runs[-1]) + min_frames) if len(runs) else None
+
+
+def _frame_powers(waveform: Waveform, frame_length: int, hop_length: int) -> Waveform:
+    """Return the mean square of each frame, float32, as the square of ``librosa.feature.rms``.
+
+    The function of librosa is not used, because importing it compiles code for some 20 s on its first use.
+    """
+    padded = np.pad(waveform, frame_length // 2)
+    frames = np.lib.stride_tricks.sliding_window_view(padded, frame_length)[::hop_length]
+    powers: Waveform = np.square(np.sqrt(np.square(frames).mean(axis=1)))
+    return powers
+
+
+def _decibels(powers: Any) -> Any:
+    """Return levels of powers in dB, at least -100, as ``librosa.power_to_db(powers, ref=1, top_db=None)``."""
+    return 10 * np.log10(np.maximum(powers, 1e-10))
 
 
 def _frames(n: int) -> str:
