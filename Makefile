@@ -2,15 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PREPARED := $(VENV)/.prepared
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
 .PHONY: demo ljspeech test test-frameworks soak check format bench docs lock dist-check install-optional clean
 
-demo: $(INSTALLED)
+demo: $(PREPARED)
 	$(BIN)/tts-prep demo demo
 
-ljspeech: $(INSTALLED)
+ljspeech: $(PREPARED)
 	@test -n "$(CORPUS)" && test -n "$(STORE)" || { echo "usage: make ljspeech CORPUS=folder STORE=folder [JOBS=n]" >&2; exit 2; }
 	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" $(if $(JOBS),--jobs $(JOBS))
 
@@ -63,7 +64,12 @@ dist-check: $(INSTALLED)
 clean:
 	rm -rf $(VENV) build dist demo docs/_build *.egg-info .mypy_cache .ruff_cache .pytest_cache benchmarks/output
 
+$(PREPARED): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[prepare,report]'
+	touch $@
+
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+	touch $(PREPARED) $@
