@@ -40,14 +40,14 @@ class CustomDataset(DatasetMixin):
     lists the positions.
 
     Args:
-        custom_dataset: a store, or a selection of one; preset ``vocos``.
+        custom_dataset: a store, or a selection of one; preset ``f5-tts``, or ``vocos``, whose floor is lower.
         durations: the duration of each utterance in seconds; defaults to those of the store.
         target_sample_rate: Hz. This and the following settings must equal those of the store.
         hop_length: samples.
         n_mel_channels: mel bins.
         n_fft: samples.
         win_length: samples.
-        mel_spec_type: ``"vocos"`` or ``"bigvgan"``: the preset of the store.
+        mel_spec_type: ``"vocos"`` or ``"bigvgan"``: the framing of the store.
         preprocessed_mel: ignored: the mels are those of the store.
         mel_spec_module: ignored.
 

@@ -1,6 +1,6 @@
 """FastPitch's batches of ten fields, as NVIDIA's ``fastpitch/data_function.py`` makes them, from a store.
 
-Prepare the store with ``--preset tacotron2`` and ``--feature pitch:algorithm=pyin``.
+Prepare the store with ``--preset fastpitch`` and ``--feature pitch:algorithm=pyin``.
 """
 
 from __future__ import annotations
