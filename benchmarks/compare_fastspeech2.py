@@ -30,8 +30,11 @@ from typing import Any, Final
 import librosa
 import numpy as np
 import soundfile
-from compare_alignments import write_grid
 from fastspeech2_source import FIELDS
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from textgrids import long_form
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.recipes.fastspeech2 import Dataset
@@ -121,7 +124,8 @@ def write_corpus(clips: list[Clip], folder: Path) -> None:
         for name in CONFIGS:
             grid = folder / name / "TextGrid" / clip.speaker / f"{clip.id}.TextGrid"
             grid.parent.mkdir(parents=True, exist_ok=True)
-            write_grid(grid, {"words": clip.intervals, "phones": clip.intervals}, clip.intervals[-1][1])
+            tiers = {"words": clip.intervals, "phones": clip.intervals}
+            grid.write_text(long_form(tiers, clip.intervals[-1][1]), encoding="utf-8")
         lines.append(f"raw/{clip.speaker}/{clip.id}.wav|{clip.text}|{clip.speaker}|{clip.id}\n")
     (folder / "list.txt").write_text("".join(lines), encoding="utf-8")
 

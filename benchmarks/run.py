@@ -39,7 +39,7 @@ def commands(peers: list[str]) -> dict[str, str]:
         "command-phonemes": f"command.py --hours 5 --runs 3 --phonemes --only {phonemes}{also}",
         "command-hours-1": "command.py --hours 1 --runs 3 --only librosa",
         "command-hours-5": "command.py --hours 5 --runs 3 --only librosa",
-        "command-hours-24": f"command.py --hours 24 --runs 2{also}",
+        "command-hours-24": f"command.py --hours 24 --runs 3{also}",
         "command-jobs-1": "command.py --hours 5 --runs 3 --jobs 1 --only",
         "command-jobs-2": "command.py --hours 5 --runs 3 --jobs 2 --only",
     }
