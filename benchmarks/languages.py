@@ -55,8 +55,8 @@ def main() -> None:
         )
         earlier = json.loads(done.stdout)
     print(
-        "| language | frontend | rows that pass | unknown symbols | left out | in another language | passed before "
-        "| changed |"
+        "| language | frontend | passed | unknown symbols | characters not spoken | in another language "
+        "| passed before | changed |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     number = 0

@@ -50,16 +50,16 @@ def main() -> None:
     size = int(budget // lengths.mean())
     similar = PartiallyRandomizedSimilarTimeLengthSampler(lengths, size)
     rows = {
-        f"random order, {size} a batch": [padding(lengths, BatchSampler(RandomSampler(lengths), size))],
+        f"random order, {size} per batch": [padding(lengths, BatchSampler(RandomSampler(lengths), size))],
         f"random order, {budget:,} frames": [padding(lengths, cut(RandomSampler(lengths), lengths, budget))],
-        f"Parakeet's similar lengths, {size} a batch": [padding(lengths, BatchSampler(similar, size).draw(0))],
-        "exactly sorted, the same batches every epoch": [
+        f"Parakeet's similar lengths, {size} per batch": [padding(lengths, BatchSampler(similar, size).draw(0))],
+        "sorted, the same batches in every epoch": [
             padding(lengths, LengthBucketBatchSampler(lengths, max_frames=budget, shuffle=False))
         ],
     }
     for tolerance in (0.01, 0.02, 0.05):
         sampler = LengthBucketBatchSampler(lengths, max_frames=budget, tolerance=tolerance)
-        rows[f"buckets drawn again every epoch, tolerance {tolerance}"] = [
+        rows[f"random buckets, tolerance {tolerance}"] = [
             padding(lengths, sampler.draw(epoch)) for epoch in range(EPOCHS)
         ]
     for n_shapes in (4, 8, 16):

@@ -213,7 +213,7 @@ def test_a_group_resumes_in_mid_epoch(root):
 
 @pytest.mark.parametrize("kind", ["src_data", "main_data"])
 def test_a_state_belongs_to_its_utterances(tmp_path, kind):
-    key = "src_data" if kind == "src_data" else "main_data:\n      feat"
+    key = "src_data" if kind == "src_data" else "main_data:\n        feat"
     iterator = "piece.PieceIterator" if kind == "src_data" else "abs.Iterator"
     dataset = "speech.speech_text.SpeechTextDataset" if kind == "src_data" else "speech_text.SpeechTextDataset"
     text = f"""
@@ -230,7 +230,6 @@ valid:
     dataset_conf:
       {key}: {tmp_path}/feat.scp
 """
-    text = text.replace("\n      feat:", "\n        feat:")
     np.save(tmp_path / "a.npy", np.zeros((3, 5), np.float32))
 
     def make(*ids):
