@@ -10,11 +10,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from tts_prep.errors import StoreInUseError, WriteError
 from tts_prep.format.assembly import reindex_store
+from tts_prep.format.files import lock as lock_module
 from tts_prep.format.files.lock import locked
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -24,6 +27,7 @@ from tts_prep.preprocess.workers.scratch import scratch_folder
 HOLD = """
 import sys, time
 from pathlib import Path
+from tts_prep.format.files import lock as lock_module
 from tts_prep.format.files.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
@@ -59,20 +63,63 @@ def reindex_store_of_a_whole_store(store: Path) -> None:
     reindex_store(store)
 
 
-def test_a_lock_left_by_a_process_that_was_killed_does_not_block(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_lock_left_by_a_process_that_was_killed_does_not_block(
+    holder: subprocess.Popen[str], tmp_path: Path, begun: bool
+) -> None:
+    if begun:
+        (tmp_path / "shards").mkdir()
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert (tmp_path / ".lock").exists()
     with locked(tmp_path) as lock:
-        assert lock.former == holder.pid
-    # Left there: nobody has finished the store.
-    assert (tmp_path / ".lock").read_text() == ""
+        assert lock.begun == begun
+    # A store that was begun is still unfinished.
+    assert (tmp_path / ".lock").exists() == begun
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+def test_an_interruption_at_any_instruction_of_the_lock_does_not_block_the_next_holder(tmp_path: Path) -> None:
+    n_interruptions = 0
+    while _interrupted(tmp_path, n_interruptions):
+        with locked(tmp_path) as lock:
+            assert not lock.begun
+        assert not list(tmp_path.iterdir())
+        n_interruptions += 1
+    assert n_interruptions > 100
+
+
+def _interrupted(store: Path, n_instructions: int) -> bool:
+    """Hold a lock, and raise `KeyboardInterrupt` after this many instructions of its module; return whether it was."""
+    left = n_instructions
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != lock_module.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event in ("opcode", "return"):
+            left -= 1
+            if left == -1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with locked(store):
+            pass
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 def test_a_lock_leaves_no_file_where_nothing_was_begun(tmp_path: Path) -> None:
     with locked(tmp_path) as lock:
         assert (tmp_path / ".lock").read_text().split() == [str(os.getpid()), socket.gethostname()]
-        assert lock.former is None
+        assert not lock.begun
     assert not list(tmp_path.iterdir())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from tts_prep.errors import StoreInUseError, WriteError
@@ -24,12 +26,10 @@ class Lock:
     """A held lock on a store.
 
     Attributes:
-        former: the process id of a previous holder on this machine that ended without releasing the lock, or None.
         begun: set while the store is incomplete. Then releasing the lock keeps its file: a lock file without a
             manifest marks an unfinished store.
     """
 
-    former: int | None = None
     begun: bool = False
 
 
@@ -48,60 +48,64 @@ def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     path = store / LOCK
     existed = path.exists()
     try:
-        descriptor, former = _acquire(path, shared)
+        file = _acquire(path, shared)
     except OSError as error:
         if error.errno in _READ_ONLY and (store / MANIFEST).exists():
             yield Lock()
             return
         raise WriteError(f"{path}: cannot be written ({error.strerror}); give another path") from error
-    lock = Lock(former, begun=existed and not (store / MANIFEST).exists())
-    try:
-        yield lock
-    finally:
+    with file:
+        lock = Lock(begun=existed and _is_begun(store))
         try:
-            if lock.begun or (shared and not (store / MANIFEST).exists()):
-                os.ftruncate(descriptor, 0)
-            else:
-                path.unlink(missing_ok=True)
-        except OSError:
-            # The folder is gone or read-only. A remaining file does not block anyone once it is closed.
-            pass
+            yield lock
         finally:
-            os.close(descriptor)
+            # If the folder is gone or read-only, a remaining file does not block anyone once it is closed.
+            with contextlib.suppress(OSError):
+                if lock.begun or (shared and not (store / MANIFEST).exists()):
+                    file.truncate(0)
+                else:
+                    path.unlink(missing_ok=True)
 
 
-def _acquire(path: Path, shared: bool) -> tuple[int, int | None]:
+def _acquire(path: Path, shared: bool) -> FileIO:
+    # A file object, unlike a descriptor, is closed if an interruption occurs before its holder can close it.
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        file = FileIO(path, "r+", opener=_open)
         try:
-            _flock(descriptor, path, shared)
-            if _same_file(descriptor, path):
-                former = _former(os.pread(descriptor, 200, 0))
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
-                return descriptor, former
+            _flock(file, path, shared)
+            if _same_file(file, path):
+                file.truncate(0)
+                file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
+                return file
         except BaseException:
-            os.close(descriptor)
+            file.close()
             raise
         # The previous holder removed the file between open and flock: try again with a new file.
-        os.close(descriptor)
+        file.close()
 
 
-def _flock(descriptor: int, path: Path, shared: bool) -> None:
+def _open(path: str, _: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+
+
+def _is_begun(store: Path) -> bool:
+    """Return whether a store with a lock file is unfinished; with nothing else, its run was killed before it began."""
+    return not (store / MANIFEST).exists() and any(path.name != LOCK for path in store.iterdir())
+
+
+def _flock(file: FileIO, path: Path, shared: bool) -> None:
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise StoreInUseError(
-            f"{path.parent}: in use by {_holder(descriptor)}; wait until it ends, or end it"
-        ) from None
+        raise StoreInUseError(f"{path.parent}: in use by {_holder(file)}; wait until it ends, or end it") from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
 
 
-def _holder(descriptor: int) -> str:
+def _holder(file: FileIO) -> str:
     for _ in range(20):
-        words = os.pread(descriptor, 200, 0).decode(errors="replace").split()
+        words = os.pread(file.fileno(), 200, 0).decode(errors="replace").split()
         if len(words) == 2:
             return f"process {words[0]} on {words[1]}"
         # The holder has not written its name yet.
@@ -109,13 +113,8 @@ def _holder(descriptor: int) -> str:
     return "another process"
 
 
-def _former(data: bytes) -> int | None:
-    words = data.decode(errors="replace").split()
-    return int(words[0]) if len(words) == 2 and words[0].isdecimal() and words[1] == socket.gethostname() else None
-
-
-def _same_file(descriptor: int, path: Path) -> bool:
+def _same_file(file: FileIO, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
