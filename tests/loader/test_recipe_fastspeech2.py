@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import export_store
-from tts_prep.loader import UtteranceDataset
+from tts_prep.loader import Utterance, UtteranceDataset
 from tts_prep.loader.features import beta_binomial_prior
 from tts_prep.loader.recipes.fastpitch import TTSCollate
 from tts_prep.loader.recipes.fastspeech2 import Dataset
@@ -123,6 +125,36 @@ def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDatase
     given = {"pitch": [0, 0, 100.0, 10.0], "energy": [0, 0, 0.0, 1.0]}
     example = Dataset(dataset, statistics=given, pitch_feature="frame_level")[0]
     np.testing.assert_allclose(example["pitch"], (dataset[0].arrays["pitch"] - 100.0) / 10)
+
+
+class _WithPitch(list[Utterance]):
+    """The utterances of a store, with other pitch."""
+
+    path, arrays = Path("store"), ("pitch", "energy", "durations")
+
+    def __init__(self, dataset: UtteranceDataset, pitch: list[list[float]]) -> None:
+        for utterance, values in zip(dataset, pitch, strict=False):
+            arrays: Any = {**utterance.arrays, "pitch": np.array(values), "durations": np.ones(len(values), np.int64)}
+            self.append(replace(utterance, arrays=arrays))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> None:
+    # ming024's remove_outlier removes 0 and all of [50, 50, 50]; scale_ of scikit-learn's StandardScaler is then 1.
+    store: Any = _WithPitch(dataset, [[0, 0.1, 0.1, 0.1], [50, 50, 50]][:n])
+    examples = Dataset(store)
+    np.testing.assert_allclose(examples[0]["pitch"], [-0.1, 0, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(examples.statistics["pitch"], [-0.1, [0, 49.9][n - 1], 0.1, 1], atol=1e-15)
+
+
+def test_values_that_the_outlier_rule_removes_without_exception_are_an_error(dataset: UtteranceDataset) -> None:
+    # remove_outlier returns nothing, and StandardScaler, which is never fitted, has no mean_: an AttributeError.
+    store: Any = _WithPitch(dataset, [[120, 120, 120], [80]])
+    with pytest.raises(
+        ConfigurationError, match="store: pitch cannot be normalized: .* pass pitch_normalization=False"
+    ):
+        Dataset(store)[0]
+    assert Dataset(store, pitch_normalization=False)[0]["pitch"].tolist() == [120, 120, 120]
 
 
 def test_a_dataset_has_the_columns_of_its_store_and_is_told_from_others(dataset: UtteranceDataset) -> None:

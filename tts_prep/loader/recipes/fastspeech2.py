@@ -32,7 +32,9 @@ class Dataset(DatasetMixin):
     The keys are ``id``, ``speaker``, ``text``, ``raw_text``, ``mel``, ``pitch``, ``energy`` and ``duration``.
 
     Pitch and energy are means per phoneme, or values per frame, normalized by the mean and standard deviation over the
-    dataset. These statistics exclude values more than 1.5 interquartile ranges beyond the quartiles of their utterance.
+    dataset. These statistics exclude values more than 1.5 interquartile ranges beyond the quartiles of their utterance,
+    and, as in ming024's code, all values of an utterance whose quartiles are equal. If the remaining values are equal,
+    the standard deviation is 1, as in scikit-learn's ``StandardScaler``.
 
     Args:
         store: a store, or a selection of one.
@@ -45,7 +47,7 @@ class Dataset(DatasetMixin):
             those of the training set. None computes them from this dataset.
 
     Raises:
-        ConfigurationError: the store lacks an array.
+        ConfigurationError: the store lacks an array; or, on first use, no values remain for the statistics.
     """
 
     def __init__(
@@ -131,7 +133,12 @@ class Dataset(DatasetMixin):
         mean, std = 0.0, 1.0
         if self._normalized[name]:
             kept = np.concatenate([without_outliers(of_utterance) for of_utterance in values])
-            mean, std = float(kept.mean()), float(kept.std())
+            if not len(kept):
+                raise ConfigurationError(
+                    f"{self.store.path}: {name} cannot be normalized: in every utterance, the quartiles of its values "
+                    f"are equal; pass {name}_normalization=False or statistics"
+                )
+            mean, std = float(kept.mean()), float(kept.std()) if kept.min() < kept.max() else 1.0
         low, high = min(row.min() for row in values), max(row.max() for row in values)
         return [(low - mean) / std, (high - mean) / std, mean, std]
 
