@@ -1,5 +1,6 @@
 """DataLoader: epochs of batches, prefetched by a thread that always ends."""
 
+import itertools
 import shutil
 import threading
 import time
@@ -181,6 +182,20 @@ def test_other_settings_that_cannot_be_used_are_refused(dataset):
         DataLoader(dataset, prefetch=-1)
     with pytest.raises(ConfigurationError, match="a list, has no epochs"):
         DataLoader(dataset, batch_sampler=[[0]]).set_epoch(1)
+
+
+@pytest.mark.parametrize("settings", [{"batch_sampler": [[0, 1], [2]]}, {"sampler": [0, 1, 2], "batch_size": 2}])
+def test_an_iterator_as_a_sampler_raises_in_its_second_epoch(dataset, settings, prefetch):
+    name = next(iter(settings))
+    loader = DataLoader(dataset, **{**settings, name: iter(settings[name])}, prefetch=prefetch)
+    assert [batch.indices.tolist() for batch in loader] == [[0, 1], [2]]
+    with pytest.raises(SamplingError, match="a list_iterator, is exhausted: .* pass a list"):
+        next(iter(loader))
+
+
+def test_an_endless_iterator_as_a_sampler_can_be_continued(dataset):
+    loader = DataLoader(dataset, batch_sampler=itertools.cycle([[0, 1], [2]]), prefetch=0)
+    assert [next(iter(loader)).indices.tolist() for _ in range(3)] == [[0, 1], [2], [0, 1]]
 
 
 def test_an_empty_dataset_is_refused(dataset):

@@ -20,7 +20,7 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch.making_ahead import made_ahead
 from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
-from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler, iterate_epoch
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
 from tts_prep.loader.samplers.shapes import BatchShape, carry
 
@@ -99,7 +99,8 @@ class DataLoader(Generic[BatchT]):
     Raises:
         ConfigurationError: settings exclude each other or are out of range.
         MissingPackageError: torch tensors are requested, and torch is not installed.
-        SamplingError: the dataset is empty, or the sampler was made for another number of utterances.
+        SamplingError: the dataset is empty, the sampler was made for another number of utterances, or, on iteration, it
+            is an exhausted iterator.
     """
 
     @overload
@@ -299,7 +300,7 @@ class DataLoader(Generic[BatchT]):
             del batch
 
     def _batches(self) -> Iterator[Any]:
-        batches = self._with_epoch_set(iter(self.batch_sampler))
+        batches = self._with_epoch_set(iterate_epoch(self.batch_sampler))
         if not self._prefetch:
             return map(self._make, batches)
         make: Callable[[Any], Any] = self._make

@@ -353,6 +353,7 @@ class BatchSampler(Sampler[list[int]]):
 
     Raises:
         ConfigurationError: the batch size is below 1.
+        SamplingError: on iteration, the sampler is an exhausted iterator.
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False) -> None:
@@ -392,7 +393,7 @@ class BatchSampler(Sampler[list[int]]):
         """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
             return self._cut(self._sampler.rest(epoch, self._in_positions(done)), epoch)
-        return self._cut(islice(iter(self._sampler), steps_made(done) * self._batch_size, None), epoch)
+        return self._cut(islice(iterate_epoch(self._sampler), steps_made(done) * self._batch_size, None), epoch)
 
     def _in_positions(self, done: EpochProgress) -> EpochProgress:
         return tuple((world_size, steps * self._batch_size) for world_size, steps in done)
@@ -434,6 +435,23 @@ def _plain(value: Any) -> Any:
 def steps_made(done: EpochProgress) -> int:
     """Return the number of elements of an epoch used by all ranks together."""
     return sum(world_size * steps for world_size, steps in done)
+
+
+def iterate_epoch(sampler: Iterable[T]) -> Iterator[T]:
+    """Iterate over a sampler, which can be another package's or a list.
+
+    Raises:
+        SamplingError: the sampler is an exhausted iterator, such as a generator in its second epoch.
+    """
+    if not isinstance(sampler, Iterator):
+        return iter(sampler)
+    first = list(islice(sampler, 1))
+    if not first:
+        raise SamplingError(
+            f"the sampler, a {type(sampler).__name__}, is exhausted: an iterator lasts for one epoch; pass a list, or "
+            "an object whose __iter__ returns a new iterator"
+        )
+    return chain(first, sampler)
 
 
 def check_batch_size(batch_size: int) -> int:
