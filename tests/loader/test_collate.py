@@ -6,7 +6,7 @@ import pickle
 import h5py
 import numpy as np
 import pytest
-from stores import N_MELS, SILENCE, make_rows, write_store
+from stores import N_MELS, SILENCE, edit_manifest, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Collator, DataLoader, SegmentCollator, TransformDataset, UtteranceDataset, collate
@@ -148,6 +148,21 @@ def test_blanks_stand_between_phonemes_and_lengths_count_them(batch_of, blanks):
         assert not row[n:].any()
     with pytest.raises(ConfigurationError, match="blanks: expected 'between', 'around' or None, found 'all'"):
         batch_of([0], blanks="all")
+
+
+@pytest.mark.parametrize("blank", [None, 3])
+def test_the_blank_is_that_of_the_table_or_else_its_padding(tmp_path, blank):
+    rows = make_rows([4, 7])
+    path = write_store(tmp_path / "s", rows)
+    given = {"pad": 2} if blank is None else {"pad": 2, "blank": blank}
+    edit_manifest(path, lambda manifest: manifest["vocabulary"].update(given))
+    batch = collate(UtteranceDataset(path), blanks="around")
+    first, second = (row.phonemes.tolist() for row in rows)
+    expected = 2 if blank is None else blank
+    assert batch.phonemes.tolist() == [
+        [expected, first[0], expected, first[1], expected, 2, 2],
+        [expected, second[0], expected, second[1], expected, second[2], expected],
+    ]
 
 
 def test_blanks_are_what_vits_and_piper_put_between_ids():

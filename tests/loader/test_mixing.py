@@ -67,6 +67,14 @@ def test_an_epoch_is_a_function_of_seed_and_epoch():
     assert list(MixingSampler(groups, [1, 1, 1], seed=4)) != epochs[0]
 
 
+def test_groups_take_turns_in_another_order_in_every_epoch():
+    groups = np.repeat([0, 1], 30)
+    sampler = MixingSampler(groups, num_samples=60)
+    turns = [tuple(groups[list(sampler)].tolist()) for _ in range(5)]
+    assert {turn.count(0) for turn in turns} == {30}
+    assert len(set(turns)) == 5
+
+
 def test_stores_and_speakers_are_mixed(tmp_path):
     stores = [
         UtteranceDataset(write_store(tmp_path / str(k), make_rows([3 + k] * n), n_shards=1))
