@@ -257,13 +257,16 @@ def test_a_file_system_that_flushes_no_folders_is_no_trouble(
     assert status == 0, err
 
 
-def test_a_lack_of_memory_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("command", "hint"), [("info", ""), ("add --feature energy", "; use fewer --jobs")])
+def test_a_lack_of_memory_is_one_line_with_options_that_the_command_has(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, hint: str
+) -> None:
     def read_manifest(store: Path) -> None:
         raise MemoryError
 
     monkeypatch.setattr("tts_prep.format.records.manifest.read_manifest", read_manifest)
-    status, _, err = run(capsys, "info", "store")
-    assert (status, err) == (1, "tts-prep: error: out of memory; use fewer --jobs\n")
+    status, _, err = run(capsys, *command.split(), "store")
+    assert (status, err) == (1, f"tts-prep: error: out of memory{hint}\n")
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def _run(arguments: Sequence[str]) -> NoReturn:
     except TtsPrepError as error:
         _fail(str(error), 1, arguments)
     except MemoryError:
-        _fail("out of memory; use fewer --jobs", 1, arguments)
+        _fail(f"out of memory{'; use fewer --jobs' if _has_jobs(arguments) else ''}", 1, arguments)
     except ModuleNotFoundError as error:
         if error.name in ("fcntl", "resource"):
             _fail(
@@ -223,6 +223,13 @@ def _fault_text(error: OSError) -> str:
 def _command_path(arguments: Sequence[str]) -> str:
     """Return the command of arguments whose parsing failed; click does not always give it."""
     return f"tts-prep {arguments[0]}" if arguments and arguments[0] in cli.commands else "tts-prep"
+
+
+def _has_jobs(arguments: Sequence[str]) -> bool:
+    """Return whether the command of these arguments has the option ``--jobs``."""
+    name = next((argument for argument in arguments if not argument.startswith("-")), "")
+    command = cli.get_command(click.Context(cli), name)
+    return command is not None and any(option.name == "jobs" for option in command.params)
 
 
 def _color() -> bool | None:
