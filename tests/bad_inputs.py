@@ -386,6 +386,7 @@ def _views() -> Iterator[Case]:
     yield Case("a file in a folder that does not exist", "check STORE --csv NOWHERE/FILE")
     for option in ("--gallery 201", "--gallery -1", "--seed -1", "--max-sound x", "--output NOWHERE/FILE"):
         yield Case(option, f"report STORE {option}")
+    yield Case("a link", "report STORE --output LINK", lambda w: (w.root / "LINK").symlink_to("FILE"))
     yield Case("no such second store", "report STORE NOWHERE")
     yield Case("no such utterance", "plot STORE nobody")
     yield Case("a picture of another kind", "plot STORE LJ000-é --output FILE.gif")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import pty
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -39,6 +41,46 @@ def test_a_quiet_command_prints_errors_only(capsys: pytest.CaptureFixture[str], 
     assert (status, out, err.count("\n")) == (1, "", 1)
     status, _, err = run(capsys, "verify", store, "-q", "-v")
     assert (status, "--quiet and --verbose exclude each other" in err) == (2, True)
+
+
+WRITERS = [
+    *("report nowhere --output", "report nowhere --csv", "report nowhere nowhere -o", "plot nowhere x --output"),
+    *("check nowhere --csv", "check nowhere --ids"),
+]
+"""Commands with each option for a file to write, and a store that does not exist."""
+
+
+@contextlib.contextmanager
+def not_writable(folder: Path) -> Iterator[None]:
+    """Make a folder read-only; for root, who can write to such a folder, mount a file system there."""
+    folder.chmod(0o555)
+    if not os.access(folder, os.W_OK):
+        yield
+        return
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", folder], capture_output=True).returncode:
+        pytest.skip("may not mount a tmpfs")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_before_any_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder, link = tmp_path / "folder", tmp_path / "link.png"
+    folder.mkdir()
+    link.symlink_to(folder / "file")
+    with not_writable(folder):
+        for command in WRITERS:
+            file = folder / "file.png"
+            assert run(capsys, *command.split(), file) == (
+                1,
+                "",
+                f"tts-prep: error: {file}: cannot be written, the folder {folder} is not writable; give another path\n",
+            )
+            status, _, err = run(capsys, *command.split(), link)
+            assert (status, f"{link}: is a link, expected a regular file" in err) == (1, True)
 
 
 LISTS = ("presets", "frontends", "languages", "symbols")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,14 +19,19 @@ PATH = click.Path(path_type=Path)
 
 
 class _OutputFile(click.Path):
-    """A file to write, whose folder must exist: checked before any work is done."""
+    """A file to write, whose folder must exist and be writable: checked before any work is done."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from tts_prep.format.files.atomic import check_replaceable
+
         path: Any = super().convert(value, param, ctx)
         if not path.absolute().parent.is_dir():
             raise StoreError(
                 f"{path}: cannot be written, there is no folder {path.parent}; make it, or give another path"
             )
+        if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+            raise StoreError(f"{path}: cannot be written, the folder {path.parent} is not writable; give another path")
+        check_replaceable(path)
         return path
 
 

@@ -32,7 +32,7 @@ def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
         WriteError: a write, the sync or the rename failed; or the path exists and is not a regular file, such as a link
             or a device, which is left unchanged.
     """
-    _refuse_other_than_files(path)
+    check_replaceable(path)
     partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}{PARTIAL_SUFFIX}")
     try:
         with writing(path):
@@ -46,7 +46,12 @@ def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
         raise
 
 
-def _refuse_other_than_files(path: Path) -> None:
+def check_replaceable(path: Path) -> None:
+    """Check that a path is a regular file, or does not exist.
+
+    Raises:
+        WriteError: it is something else, such as a link or a device.
+    """
     try:
         mode = path.lstat().st_mode
     except (OSError, ValueError):
