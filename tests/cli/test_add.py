@@ -53,6 +53,16 @@ def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -
     assert "vector, float32 × 3, by utterance" in out
 
 
+def test_a_store_that_cannot_be_replaced_is_an_error_before_its_measures_are_made(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, store = make(capsys, tmp_path)
+    (tmp_path / ".store.replacement").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr("tts_prep.checks.measures.measure", lambda *_, **__: pytest.fail("measured"))
+    code, _, err = run(capsys, "add", store, "--measures")
+    assert (code, "unexpected link; remove it" in err) == (1, True)
+
+
 def test_info_shows_the_medians_of_added_measures(capsys: Capture, tmp_path: Path) -> None:
     _, store = make(capsys, tmp_path)
     assert run(capsys, "add", store, "--measures")[0] == 0

@@ -49,13 +49,13 @@ def add_columns(
         if manifest.specs.get(array.name) == array and is_intact(store, manifest, array.name):
             return manifest
         _check_names(store, manifest, array)
-        table = values()
-        if table.shape != (manifest.index.rows, len(array.index_columns)):
-            raise ConfigurationError(
-                f"array '{array.name}': expected {manifest.totals['utterances']:,} rows of {len(array.index_columns)} "
-                f"numbers, found {list(table.shape)}"
-            )
         with beside(store, json_sha256(["columns", manifest.fingerprint, manifest.plan, array.as_dict()])) as folder:
+            table = values()
+            if table.shape != (manifest.index.rows, len(array.index_columns)):
+                raise ConfigurationError(
+                    f"array '{array.name}': expected {manifest.totals['utterances']:,} rows of "
+                    f"{len(array.index_columns)} numbers, found {list(table.shape)}"
+                )
             take_over_files(store, folder, manifest)
             shards = shard_headers(folder, manifest)
             entries = []
