@@ -248,6 +248,42 @@ def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str)
     assert not any(b"Infinity" in file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
+@pytest.mark.parametrize(
+    ("layout", "renamed"),
+    [
+        ("nemo", ["audio_filepath", "duration", "phonemes", "speaker_name"]),
+        ("lhotse", ["phonemes"]),
+        ("webdataset", ["duration"]),
+        ("parquet", ["audio", "mel", "phonemes"]),
+    ],
+)
+def test_a_column_of_the_corpus_with_a_name_of_the_layout_is_kept_with_another_name(
+    tmp_path: Path, layout: str, renamed: list[str]
+) -> None:
+    names = ("audio", "audio_filepath", "duration", "mel", "phonemes", "speaker_name", "corpus_mel")
+    store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True)
+    spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
+    add_columns(store, lambda _: spec, lambda: np.arange(3 * len(names)).reshape(3, -1) + 0.5)
+    folder = export(store, layout, tmp_path / "out")
+    if layout == "nemo":
+        row = json.loads((folder / "manifest.json").read_text(encoding="utf-8").splitlines()[1])
+        assert row["audio_filepath"].startswith("wavs/")
+    elif layout == "lhotse":
+        cut = json.loads(gzip.decompress((folder / "cuts.jsonl.gz").read_bytes()).splitlines()[1])
+        row = cut["supervisions"][0]["custom"]
+    elif layout == "webdataset":
+        with tarfile.open(folder / "000000.tar") as archive:
+            members = [member for member in archive if member.name.endswith(".json")]
+            row = json.load(archive.extractfile(members[1]))  # type: ignore[arg-type]
+    else:
+        row = pq.read_table(folder / "data" / "train-00000.parquet").to_pylist()[1]
+        assert len(row["mel"]) == N_FRAMES[1]
+    for number, name in enumerate(names):
+        # The store also has a column 'corpus_mel'.
+        new = {"mel": "corpus_corpus_mel"}.get(name, f"corpus_{name}") if name in renamed else name
+        assert row[new] == len(names) + number + 0.5
+
+
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 def test_a_wav_file_holds_the_samples_as_they_are(dtype: type) -> None:
     samples = np.array([0, 1, -1, 12345], np.int16) if dtype is np.int16 else np.array([0, 1.5, -1e-9], np.float32)

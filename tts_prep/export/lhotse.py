@@ -26,7 +26,7 @@ def export_lhotse(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         (folder / "wavs").mkdir()
     path = folder / "cuts.jsonl.gz"
     with gzip.GzipFile(path, "wb", mtime=0) as file:
-        for row in export_rows(dataset):
+        for row in export_rows(dataset, ("phonemes",)):
             cut = _cut(row, dataset, folder)
             file.write((json.dumps(cut, ensure_ascii=False) + "\n").encode())
             yield Path(cut["features"]["storage_path"]) / cut["features"]["storage_key"]

@@ -9,6 +9,8 @@ from pathlib import Path
 from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
+_KEYS = ("audio_filepath", "duration", "phonemes", "speaker_name")
+
 
 def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``manifest.json`` and ``wavs/``, and yield the paths of complete files.
@@ -23,7 +25,7 @@ def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     require_waveforms(dataset, "NeMo")
     (folder / "wavs").mkdir(parents=True)
     lines = []
-    for row in export_rows(dataset):
+    for row in export_rows(dataset, _KEYS):
         utterance = row.utterance
         assert utterance.waveform is not None
         path = folder / "wavs" / f"{row.name}.wav"

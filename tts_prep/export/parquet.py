@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import MissingPackageError
-from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
+from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _ROWS = 100
 """The number of rows of a row group, the smallest unit that a reader can read."""
 
 _FILE_ROWS = 2000
+_ARRAYS = ("phonemes", "mel", "audio")
 
 
 def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
@@ -35,7 +36,7 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
             "parquet files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
         ) from error
     (folder / "data").mkdir(parents=True)
-    rows = export_rows(dataset)
+    rows = export_rows(dataset, _ARRAYS)
     group = list(islice(rows, _ROWS))
     number = 0
     while group:
@@ -55,9 +56,9 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
 
 
 def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
-    numbers = {name for name, value in dataset[0].meta.items() if isinstance(value, float)}
     fields = [(name, pa.string()) for name in ("id", "text", "phoneme_text", "speaker")]
-    fields += [(name, pa.float64() if name in numbers else pa.string()) for name in dataset[0].meta]
+    for column, name in corpus_columns(dataset, _ARRAYS).items():
+        fields.append((name, pa.float64() if isinstance(dataset[0].meta[column], float) else pa.string()))
     fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]
     if dataset.metadata.has_waveform:
         fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +19,23 @@ _UNSAFE = re.compile(r"[^\w.-]")
 
 @dataclass(frozen=True)
 class ExportRow:
-    """An utterance and the unique stem of its files: letters, digits, ``_``, ``-`` and ``.``."""
+    """A row of an export.
+
+    Attributes:
+        name: the unique stem of its files: letters, digits, ``_``, ``-`` and ``.``.
+        utterance: the utterance.
+        columns: the names of the additional columns in the export; see `corpus_columns`.
+    """
 
     name: str
     utterance: Utterance
+    columns: Mapping[str, str]
 
     @property
     def meta(self) -> dict[str, Any]:
         """The additional columns that have values; infinite numbers, which JSON cannot hold, are left out."""
         return {
-            name: value
+            self.columns[name]: value
             for name, value in self.utterance.meta.items()
             if value != "" and not (isinstance(value, float) and not math.isfinite(value))
         }
@@ -39,15 +46,35 @@ def _file_name(text: str) -> str:
     return _UNSAFE.sub("_", text).lstrip(".") or "_"
 
 
-def export_rows(dataset: UtteranceDataset, *, dots: bool = True, max_bytes: int = 200) -> Iterator[ExportRow]:
+def export_rows(
+    dataset: UtteranceDataset, written: Collection[str] = (), *, dots: bool = True, max_bytes: int = 200
+) -> Iterator[ExportRow]:
     """Yield the rows of a dataset in order, with names that differ.
 
     Args:
+        written: the columns that the layout itself writes; see `corpus_columns`.
         dots: whether a name can have ``.``.
         max_bytes: the maximum length of a name in UTF-8.
     """
     names = unique_names(dataset.id, dots=dots, max_bytes=max_bytes)
-    yield from map(ExportRow, names, dataset)
+    columns = corpus_columns(dataset, written)
+    for name, utterance in zip(names, dataset, strict=True):
+        yield ExportRow(name, utterance, columns)
+
+
+def corpus_columns(dataset: UtteranceDataset, written: Collection[str]) -> dict[str, str]:
+    """Return column → name in the export, for the additional columns of a dataset.
+
+    ``corpus_`` precedes the name of a column that the layout itself writes.
+    """
+    columns = dataset[0].meta
+    names = {}
+    for column in columns:
+        name = column
+        while name in written or (name != column and name in columns):
+            name = f"corpus_{name}"
+        names[column] = name
+    return names
 
 
 def unique_names(texts: Iterable[str], *, dots: bool = True, max_bytes: int = 200) -> Iterator[str]:

@@ -27,7 +27,7 @@ def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]
     archive: tarfile.TarFile | None = None
     path = folder
     # The key of a row ends at the first dot; a member of a USTAR archive has a name of at most 100 bytes.
-    for number, row in enumerate(export_rows(dataset, dots=False, max_bytes=80)):
+    for number, row in enumerate(export_rows(dataset, ("duration",), dots=False, max_bytes=80)):
         if number % _ROWS == 0:
             if archive:
                 archive.close()
