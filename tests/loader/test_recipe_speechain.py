@@ -11,10 +11,12 @@ from stores import make_rows, write_store
 
 from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.recipes import build_iterators, read_config
 from tts_prep.loader.recipes.kaldi_files import export_scp, read_table, read_tables
 from tts_prep.loader.recipes.ref_yaml import read_yaml
 from tts_prep.loader.recipes.speechain import FixedBatches, SpeechTextDataset, cut_blocks, select_positions
+from tts_prep.preprocess.runs.adding_columns import add_columns
 
 PARTS = {"train_clean_100": [7, 3, 9, 4], "train_clean_360": [5, 11], "train_other_500": [2, 6, 8]}
 
@@ -403,6 +405,22 @@ def test_export_scp_writes_sorted_lines_that_can_be_moved(root, rows, tmp_path, 
     speakers = (folder / "utt2spk").read_text(encoding="utf-8").splitlines()
     assert speakers == sorted(f"{uid} {row.speaker}" for uid, row in rows.items() if "clean_100" in uid)
     assert len(SpeechTextDataset(str(folder / "feat.scp"))) == 4
+
+
+@pytest.mark.parametrize("speechain", [False, True])
+def test_a_column_of_the_corpus_replaces_no_file_of_an_export(tmp_path, speechain):
+    path = write_store(tmp_path / "s", make_rows([3, 4]), waveform=True)
+    names = ("spk", "gen", "num_frames", "feat_len", "wav", "corpus_gen")
+    spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
+    add_columns(path, lambda _: spec, lambda: np.arange(2.0 * len(names)).reshape(2, -1))
+    files = export_scp(path, tmp_path / "out", speechain)
+    assert len({file.name for file in files}) == len(files)
+    prefix, taken = ("idx2", {"spk", "gen", "feat_len", "wav"}) if speechain else ("utt2", {"spk", "gen", "num_frames"})
+    for number, name in enumerate(names):
+        new = {"gen": "corpus_corpus_gen"}.get(name, f"corpus_{name}") if name in taken else name
+        assert read_table(tmp_path / "out" / f"{prefix}{new}")["LJ001-é"] == str(len(names) + number + 0.0)
+    assert read_table(tmp_path / "out" / f"{prefix}spk")["LJ001-é"] == "zoë"
+    assert read_table(tmp_path / "out" / f"{prefix}gen")["LJ001-é"] == "m"
 
 
 def test_a_feat_scp_of_a_store_that_changed_is_refused(tmp_path):

@@ -65,7 +65,8 @@ def parse_store_entry(value: str) -> tuple[str, int] | None:
 def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -> list[Path]:
     """Write ``feat.scp``, ``text``, ``utt2spk`` and one file for each further column of a corpus; return their paths.
 
-    Lines are sorted by id. The path of the store is relative to the folder, so that both can be moved together.
+    Lines are sorted by id. The path of the store is relative to the folder, so that both can be moved together. A
+    column whose file would have the name of another file, such as ``num_frames``, gets ``utt2corpus_num_frames``.
 
     Args:
         store: the store.
@@ -97,9 +98,13 @@ def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -
     if speechain and dataset.metadata.has_waveform:
         tables["idx2wav"] = (entry + WAVEFORM for entry in entries)
         tables["idx2wav_len"] = (str(n) for n in dataset.n_samples.tolist())
-    for name in dataset.columns:
-        if name == "speaker" or name not in FIXED_COLUMNS:
-            tables[prefix + _NAMES.get(name, name)] = _values(dataset, name)
+    columns = [name for name in dataset.columns if name == "speaker" or name not in FIXED_COLUMNS]
+    # The columns with names of Kaldi or SpeeChain first: a column "spk" may not take the name of the speakers' file.
+    for name in sorted(columns, key=lambda name: name not in _NAMES):
+        table = prefix + _NAMES.get(name, name)
+        while table in tables:
+            table = f"{prefix}corpus_{table.removeprefix(prefix)}"
+        tables[table] = _values(dataset, name)
     try:
         target.mkdir(parents=True, exist_ok=True)
         return [_write_table(target / name, ids, values) for name, values in tables.items()]
