@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader.dataset.columns import CategoryValues
@@ -75,8 +75,8 @@ def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -
             waveforms, both with ``…_len``, ``idx2text``, ``idx2spk``, ``idx2gen`` and so on.
 
     Raises:
-        ConfigurationError: an id contains white space, or the folder cannot be written.
-        StoreError: there is no complete store.
+        ConfigurationError: an id contains white space.
+        StoreError: there is no complete store, or the folder cannot be written.
     """
     dataset = UtteranceDataset(store)
     ids = list(dataset.id)
@@ -109,7 +109,7 @@ def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -
         target.mkdir(parents=True, exist_ok=True)
         return [_write_table(target / name, ids, values) for name, values in tables.items()]
     except OSError as error:
-        raise ConfigurationError(f"{target}: cannot be written ({error.strerror})") from error
+        raise StoreError(f"{target}: cannot be written ({error.strerror})") from error
 
 
 def _values(dataset: UtteranceDataset, name: str) -> Iterator[str]:
