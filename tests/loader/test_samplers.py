@@ -1,5 +1,6 @@
 """Sequential, random and batch samplers: orders, epochs, seeds."""
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader import BatchSampler, LengthBucketBatchSampler, RandomSampler, SequentialSampler
 from tts_prep.loader.randomness import permutation, random_words, sort_order
+from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 SEEDS = st.integers(0, 2**70)
 
@@ -42,6 +44,19 @@ def test_random_draws_another_order_every_epoch_and_seed():
     assert list(again.draw(0)) == first
     again.set_epoch(0)
     assert list(again) == first
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
+def test_a_copy_of_a_batch_has_its_positions_epoch_and_shape(copied):
+    shape = BatchShape(4, {"n_frames": 100})
+    batch = copied(BatchPositions(iter([3, 1, 2]), 7, shape))
+    assert (type(batch), batch.epoch, batch.shape) == (BatchPositions, 7, shape)
+    assert batch == [3, 1, 2] == batch
+    assert batch == BatchPositions([3, 1, 2])
+    assert batch != [3, 1]
+    # A batch has no dictionary, which would take a third of the time to make one.
+    with pytest.raises(AttributeError):
+        batch.length = 3
 
 
 @pytest.mark.parametrize("copied", [False, True])
