@@ -28,13 +28,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import librosa
 import numpy as np
-import soundfile
-import tgt
-import torch
-import yaml
-from praatio import textgrid
 from taken import taken
 
 
@@ -63,6 +57,8 @@ class FastSpeech2:
     """ming024/FastSpeech2."""
 
     def __init__(self, root: Path) -> None:
+        import yaml
+
         sys.path.insert(0, str(root))
         from preprocessor.preprocessor import Preprocessor
 
@@ -70,6 +66,8 @@ class FastSpeech2:
         self.preprocessor = Preprocessor(config)
 
     def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
+        import tgt
+
         self.preprocessor.sampling_rate, self.preprocessor.hop_length = case["rate"], case["hop"]
         tier = tgt.io.read_textgrid(case["path"]).get_tier_by_name("phones")
         phones, frames, start, end = self.preprocessor.get_alignment(tier)
@@ -84,6 +82,8 @@ class SpeechBrain:
         self.code = taken(path, "get_alignment", "get_last_phoneme_info", np=np)
 
     def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
+        import tgt
+
         rate = case["rate"]
         grid = tgt.io.read_textgrid(case["path"], include_empty_intervals=True)
         words, tier = (grid.get_tier_by_name(name) for name in ("words", "phones"))
@@ -96,6 +96,8 @@ class PaddleSpeech:
     """PaddleSpeech, with or without its cut of silences."""
 
     def __init__(self, root: Path, cut: bool) -> None:
+        import librosa
+
         self.cut = cut
         self.durations = module(root / "utils/gen_duration_from_textgrid.py")
         self.utils = module(root / "paddlespeech/t2s/datasets/preprocess_utils.py")
@@ -109,6 +111,8 @@ class PaddleSpeech:
         )
 
     def __call__(self, case: dict[str, Any], folder: Path) -> dict[str, Any]:
+        import soundfile
+
         rate, hop = case["rate"], case["hop"]
         line = self.durations.readtg(case["path"], sample_rate=rate, n_shift=hop)
         list_file = folder / "durations.txt"
@@ -144,6 +148,8 @@ class ESPnet:
         self.code = taken(path, "get_phoneme_durations", "punctuation", Decimal=decimal.Decimal)
 
     def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
+        from praatio import textgrid
+
         grid = textgrid.openTextgrid(case["path"], includeEmptyIntervals=False)
         tiers = {
             name: {"entries": [list(entry) for entry in grid.tierDict[name].entryList]} for name in ("words", "phones")
@@ -166,6 +172,8 @@ class SpeeChain:
         self.durations = module(root / "datasets/pyscripts/duration_calculator.py")
 
     def __call__(self, case: dict[str, Any], folder: Path) -> dict[str, Any]:
+        import torch
+
         texts, durations = self.durations.cal_duration_by_tg([case["path"]], None, True)
         (name,) = texts
         feat = folder / "case.npz"

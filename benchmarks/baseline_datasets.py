@@ -9,10 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import librosa
-import numpy as np
 from corpus import phonemize, read_rows
-from datasets import Dataset
 
 SAMPLE_RATE = 22_050
 N_FFT = 1024
@@ -25,8 +22,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--phonemes", action="store_true")
     arguments = parser.parse_args()
-    rows = read_rows(arguments.corpus)
-    phonemes = arguments.phonemes
+    make(arguments.corpus, arguments.folder, arguments.jobs, arguments.phonemes)
+
+
+def make(corpus: Path, folder: Path, jobs: int, phonemes: bool) -> None:
+    import librosa
+    import numpy as np
+    from datasets import Dataset
+
+    rows = read_rows(corpus)
     mel_basis = librosa.filters.mel(sr=SAMPLE_RATE, n_fft=N_FFT, n_mels=80, fmin=0, fmax=8000)
 
     def compute(row: dict[str, Any]) -> dict[str, Any]:
@@ -43,10 +47,10 @@ def main() -> None:
             "text": [row.text for row in rows],
         },
     )
-    made = table.map(compute, num_proc=arguments.jobs, cache_file_name=str(arguments.folder.with_suffix(".arrow")))
-    made.save_to_disk(arguments.folder)
-    (arguments.folder / "rows").write_text(str(len(made)))
-    for path in arguments.folder.parent.glob(f"{arguments.folder.name}_*.arrow"):
+    made = table.map(compute, num_proc=jobs, cache_file_name=str(folder.with_suffix(".arrow")))
+    made.save_to_disk(folder)
+    (folder / "rows").write_text(str(len(made)))
+    for path in folder.parent.glob(f"{folder.name}_*.arrow"):
         path.unlink()
 
 

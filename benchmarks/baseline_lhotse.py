@@ -12,10 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import torch
 from corpus import phonemize, read_rows
-from joblib import Parallel, delayed
-from lhotse import CutSet, LibrosaFbank, LibrosaFbankConfig, MonoCut, Recording, SupervisionSegment
 
 SAMPLE_RATE = 22_050
 
@@ -27,12 +24,20 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--phonemes", action="store_true")
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True)
+    make(arguments.corpus, arguments.folder, arguments.jobs, arguments.phonemes)
+
+
+def make(corpus: Path, folder: Path, jobs: int, phonemes: bool) -> None:
+    import torch
+    from joblib import Parallel, delayed
+    from lhotse import CutSet, LibrosaFbank, LibrosaFbankConfig, MonoCut, Recording, SupervisionSegment
+
+    folder.mkdir(parents=True)
     torch.set_num_threads(1)
-    rows = read_rows(arguments.corpus)
+    rows = read_rows(corpus)
     texts = [row.text for row in rows]
-    if arguments.phonemes:
-        texts = Parallel(arguments.jobs, batch_size=32)(delayed(phonemize)(text) for text in texts)
+    if phonemes:
+        texts = Parallel(jobs, batch_size=32)(delayed(phonemize)(text) for text in texts)
     cuts = []
     for row, text in zip(rows, texts, strict=True):
         recording = Recording.from_file(row.path, recording_id=row.name)
@@ -44,10 +49,8 @@ def main() -> None:
     config = LibrosaFbankConfig(
         sampling_rate=SAMPLE_RATE, fft_size=1024, hop_size=256, win_length=1024, num_mel_bins=80, fmin=0, fmax=8000
     )
-    made = cuts.compute_and_store_features(
-        LibrosaFbank(config), storage_path=arguments.folder / "features", num_jobs=arguments.jobs
-    )
-    made.to_file(arguments.folder / "cuts.jsonl")
+    made = cuts.compute_and_store_features(LibrosaFbank(config), storage_path=folder / "features", num_jobs=jobs)
+    made.to_file(folder / "cuts.jsonl")
 
 
 if __name__ == "__main__":
