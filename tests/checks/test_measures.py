@@ -8,20 +8,19 @@ from tts_prep.acoustics.levels import (
     FRAME,
     HOP,
     SILENCE_DB,
-    decibels_of_unit,
     frame_levels,
-    mel_levels,
     silences,
     sum_samples,
 )
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
     array_digest,
-    fingerprint,
+    fingerprints,
     first_equal,
     most_similar_before,
     text_digest,
 )
+from tts_prep.checks.mels import Mels, decibels_of_unit, mel_levels
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import is_pause, is_phone
 from tts_prep.checks.waveforms import bandwidth, clipped_samples, digital_silence, measure_waveform
@@ -144,8 +143,25 @@ def test_a_unit_of_a_mel_is_known_in_decibels(settings: dict[str, object], expec
 
 def test_the_level_of_a_mel_is_the_sum_of_its_bins_power() -> None:
     power = np.array([[1.0, 3.0], [0.1, 0.1]])
-    levels = mel_levels((10 * np.log10(power)).astype(np.float32), 1.0)
+    mel = (10 * np.log10(power)).astype(np.float32)
+    levels = mel_levels(Mels.of([mel, mel[:0], mel[1:]], 2), 1.0, np.full(2, -100, np.float32))
     assert levels[1] / levels[0] == pytest.approx(0.2 / 4)
+    assert levels[2] == pytest.approx(2)
+
+
+def test_a_frame_of_digital_silence_has_no_power() -> None:
+    silence = np.array([-5, -6], np.float32)
+    frames = np.array([[0, 0], [-5, -6], [-5, -5.9]], np.float32)
+    assert (mel_levels(Mels.of([frames], 2), 10.0, silence) > 0).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_loudest_value_of_a_mel_is_not_a_number_if_one_is_not_finite(value: float) -> None:
+    mel = np.random.default_rng(0).normal(size=(40, 19)).astype(np.float32)
+    damaged = mel.copy()
+    damaged[7, 18] = value
+    loudest = Mels.of([mel, damaged, mel[:0], mel[20:]], 19).loudest
+    np.testing.assert_array_equal(loudest, np.array([mel.max(), np.nan, -np.inf, mel[20:].max()], np.float32))
 
 
 def test_phones_are_letters_without_stress_length_marks_and_pauses() -> None:
@@ -170,15 +186,16 @@ def test_equal_arrays_and_texts_are_found_at_their_first_copy() -> None:
 
 def test_a_fingerprint_does_not_change_with_the_gain() -> None:
     mel = np.random.default_rng(1).normal(size=(90, 20)).astype(np.float32)
-    assert float(fingerprint(mel) @ fingerprint(mel - 3)) == pytest.approx(1)
-    assert abs(float(fingerprint(mel) @ fingerprint(mel[::-1].copy()))) < 0.5
-    assert not fingerprint(np.zeros((9, 20), np.float32)).any()
-    assert not fingerprint(np.zeros((0, 20), np.float32)).any()
+    vectors = fingerprints(Mels.of([mel, mel - 3, mel[::-1], np.zeros((9, 20)), np.zeros((0, 20))], 20))
+    assert float(vectors[0] @ vectors[1]) == pytest.approx(1)
+    assert abs(float(vectors[0] @ vectors[2])) < 0.5
+    assert not vectors[3:].any()
 
 
 @pytest.mark.parametrize(("n_frames", "n_mels"), [(1, 80), (5, 80), (31, 3), (33, 7)])
 def test_a_fingerprint_of_few_frames_or_bins_is_of_length_one(n_frames: int, n_mels: int) -> None:
-    vector = fingerprint(np.random.default_rng(0).normal(size=(n_frames, n_mels)).astype(np.float32))
+    mel = np.random.default_rng(0).normal(size=(n_frames, n_mels)).astype(np.float32)
+    (vector,) = fingerprints(Mels.of([mel], n_mels))
     assert vector.shape == (256,)
     assert float(np.linalg.norm(vector)) == pytest.approx(0 if n_frames == 1 else 1)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from stores import N_MELS, SYMBOLS, make_rows, write_store
 
-from tts_prep.acoustics.levels import decibels_of_unit
 from tts_prep.checks.alignment import Transcript, _best_paths, align, frame_classes
 from tts_prep.checks.measures import measure
+from tts_prep.checks.mels import Mels, decibels_of_unit
 from tts_prep.checks.suspects import find_suspects
 from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
 from tts_prep.loader import UtteranceDataset
@@ -124,8 +124,8 @@ def test_transcripts_that_are_all_shifted_are_a_note_and_flag_nothing(store: Pat
     dataset = UtteranceDataset(store)
     checker = TranscriptChecker(dataset, decibels_of_unit(dataset.metadata.audio_settings))
     shifted = dataset.views("phonemes")[1:] + dataset.views("phonemes")[:1]
-    compared = [checker.compare(*row) for row in zip(dataset.views("mel"), shifted, dataset.seconds, strict=True)]
-    fits, separation = text_fits(Comparisons.of(compared), np.zeros(N, np.int64))
+    compared = checker.compare(Mels.of(dataset.views("mel"), N_MELS), shifted, dataset.seconds.tolist())
+    fits, separation = text_fits(compared, np.zeros(N, np.int64))
     assert np.isnan(fits).all()
     assert separation < 2
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,6 @@ SILENCE_DB = 40.0
 
 With 60 dB, the default of ``librosa.effects.trim``, the noise of many recordings is not silent.
 """
-
-_DECIBELS = {("ln", 1): 20 / np.log(10), ("ln", 2): 10 / np.log(10), ("log10", 1): 20.0, ("log10", 2): 10.0}
-"""Decibels per unit of a mel, by logarithm and exponent of the magnitudes."""
 
 
 @dataclass(frozen=True)
@@ -135,58 +133,48 @@ def frame_levels(sums: SampleSums) -> npt.NDArray[np.float64]:
     return levels
 
 
-def mel_levels(mel: npt.NDArray[np.float32], decibels: float) -> npt.NDArray[np.float64]:
-    """Return the power of every frame of a mel, up to a constant factor, [n_frames].
-
-    Args:
-        mel: [n_frames, n_mels].
-        decibels: decibels per unit of the mel, from `decibels_of_unit`.
-    """
-    if not mel.size:
-        return np.zeros(len(mel))
-    # Only differences matter, so the maximum is scaled to 1 to avoid overflow.
-    values = np.minimum((mel - mel.max()) * np.float32(decibels / 10 * math.log(10)), 0)
-    power: npt.NDArray[np.float64] = np.exp(values, out=values).sum(axis=1, dtype=np.float64)
-    return power
-
-
-def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:
-    """Return the decibels per unit of the mel, or None if the settings do not specify it."""
-    compression = audio_settings.get("compression")
-    if not isinstance(compression, Mapping):
-        return None
-    unit = _DECIBELS.get((str(compression.get("log")), audio_settings.get("power", 0)))
-    scale = compression.get("scale")
-    return unit / scale if unit and isinstance(scale, int | float) and scale > 0 else None
-
-
 def silences(levels: npt.NDArray[np.float64], hop_seconds: float, seconds: float) -> Silences:
     """Return the silences of a recording from the power of its frames, [n_frames].
 
     The silences at the ends are those that ``librosa.effects.trim(top_db=SILENCE_DB)`` removes. A recording of zeros is
     silent from its start to its end.
     """
-    loud = np.flatnonzero(levels > levels.max(initial=0) * 10 ** (-SILENCE_DB / 10))
-    if not len(loud):
+    first, last, inside = _loud_frames(levels, levels.max(initial=0) * 10 ** (-SILENCE_DB / 10))
+    if first < 0:
         return Silences(seconds, seconds, 0.0)
-    inside = int(np.diff(loud).max(initial=1)) - 1
-    end = seconds - (int(loud[-1]) + 1) * hop_seconds
-    return Silences(int(loud[0]) * hop_seconds, max(0.0, end), inside * hop_seconds)
+    end = seconds - (last + 1) * hop_seconds
+    return Silences(first * hop_seconds, max(0.0, end), inside * hop_seconds)
 
 
-def edge_level(power: float, levels: npt.NDArray[np.float64]) -> float:
-    """Return the level of an end of a recording relative to its loudest frame in dB; -inf for noise only.
+@partial(Compiled, keeps_lock=True)
+def _loud_frames(levels: Any, threshold: float) -> tuple[int, int, int]:
+    """Return the first and the last frame above a threshold, or -1, and the longest run of others between them."""
+    first, last, inside = -1, -1, 0
+    for number in range(len(levels)):
+        if levels[number] > threshold:
+            if first < 0:
+                first = number
+            else:
+                inside = max(inside, number - last - 1)
+            last = number
+    return first, last, inside
+
+
+def edge_levels(powers: Iterable[float], levels: npt.NDArray[np.float64]) -> list[float]:
+    """Return the levels of the ends of a recording relative to its loudest frame in dB; -inf for noise only.
 
     Twice the power of the quietest frame is subtracted first, to compensate for noise.
 
     Args:
-        power: the mean square of the end.
+        powers: the mean square of each end.
         levels: the power of the frames, [n_frames].
     """
     loudest = float(levels.max(initial=0))
+    if loudest <= 0:
+        return [-math.inf for _ in powers]
     # The outer frames include padding.
-    inner = levels[2:-2] if len(levels) > 4 else levels
-    return decibels((power - 2 * float(inner.min())) / loudest) if loudest > 0 else -math.inf
+    quietest = float((levels[2:-2] if len(levels) > 4 else levels).min())
+    return [decibels((power - 2 * quietest) / loudest) for power in powers]
 
 
 def decibels(power: float) -> float:

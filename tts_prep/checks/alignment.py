@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -38,17 +38,22 @@ class Transcript:
     classes: npt.NDArray[np.int64]
     optional: npt.NDArray[np.bool_]
 
-    @property
+    @cached_property
     def n_phones(self) -> int:
         """The number of classes that are not optional."""
         return int((~self.optional).sum())
 
     @cached_property
     def states(self) -> tuple[npt.NDArray[np.uint32], Scores]:
-        """The classes, and the score of reaching each from the one before the previous one, [n] each."""
-        skips = np.full(len(self.classes), _NEVER, np.float32)
-        skips[1:][self.optional[:-1]] = 0
-        return self.classes.astype(np.uint32), skips
+        """The classes, and the score of reaching each from the one before the previous one, [n + _GAP] each.
+
+        The last _GAP places are unused.
+        """
+        n = len(self.classes)
+        classes, skips = np.zeros(n + _GAP, np.uint32), np.full(n + _GAP, _NEVER, np.float32)
+        classes[:n] = self.classes
+        skips[1 : n + 1][self.optional] = 0
+        return classes, skips
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +76,39 @@ def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
         scores: [n_frames, n_classes], the score of each class for each frame; at least one frame.
         transcripts: at least one.
     """
-    totals, unspoken = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
+    classes = np.concatenate([transcript.states[0] for transcript in transcripts])
+    skips = np.concatenate([transcript.states[1] for transcript in transcripts])
     starts = np.cumsum([0, *(len(transcript.classes) + _GAP for transcript in transcripts)])
-    classes, skips = np.zeros(starts[-1], np.uint32), np.zeros(starts[-1], np.float32)
-    for start, transcript in zip(starts.tolist(), transcripts, strict=False):
-        stop = start + len(transcript.classes)
-        classes[start:stop], skips[start:stop] = transcript.states
-    every_best = _best_paths(scores, classes, skips, starts[:-1], np.empty(0, np.int64))
-    for row, (start, transcript) in enumerate(zip(starts.tolist(), transcripts, strict=False)):
-        best = every_best[start : start + len(transcript.classes)]
-        total, furthest = float(best[-2:].max()), int(best.argmax())
-        totals[row] = total if total > _NEVER / 2 else -np.inf
-        end_is_unspoken = float(best[furthest]) > total + LEAST_GAIN
-        unspoken[row] = (~transcript.optional[furthest + 1 :]).sum() if end_is_unspoken else 0
+    best = _best_paths(scores, classes, skips, starts[:-1], np.empty(0, np.int64))
+    totals, unspoken = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
+    _read_ends(best, skips, starts, totals, unspoken)
+    totals[totals < _NEVER / 2] = -np.inf
     return Alignments(totals, unspoken)
+
+
+@partial(Compiled, keeps_lock=True)
+def _read_ends(best: Any, skips: Any, starts: Any, totals: Any, unspoken: Any) -> None:
+    """Fill `Alignments.totals` and `Alignments.unspoken` from the result of `_best_paths`.
+
+    Args:
+        starts: [n_transcripts + 1] int64, the first place of each transcript, and the number of places.
+    """
+    for number in range(len(totals)):
+        start, stop = starts[number], starts[number + 1] - _GAP
+        total = max(best[stop - 1], best[stop - 2])
+        furthest = start + best[start:stop].argmax()
+        totals[number], unspoken[number] = total, 0
+        if best[furthest] > total + LEAST_GAIN:
+            for place in range(furthest + 1, stop):
+                # A class is optional if the one after the next can be reached without it.
+                unspoken[number] += skips[place + 1] != 0
 
 
 def frame_classes(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:
     """Return the class of each frame in the best alignment of a transcript, [n_frames]."""
     places = np.empty(len(scores), np.int64)
-    _best_paths(scores, *transcript.states, np.zeros(1, np.int64), places)
+    classes, skips = (values[:-_GAP] for values in transcript.states)
+    _best_paths(scores, classes, skips, np.zeros(1, np.int64), places)
     return transcript.classes[places]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.checks.mels import Mels
 from tts_prep.compiler import Compiled
 
 N_BANDS, N_CELLS = 8, 32
@@ -52,40 +53,40 @@ def first_equal(digests: Iterable[bytes]) -> npt.NDArray[np.int64]:
     return np.where(positions == np.arange(len(positions)), -1, positions)
 
 
-def fingerprint(mel: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return a unit vector that describes a mel, [N_BANDS * N_CELLS], or zeros if the mel is constant in time.
+def fingerprints(mels: Mels) -> npt.NDArray[np.float32]:
+    """Return unit vectors that describe mels, [n, N_BANDS * N_CELLS]; zeros for mels that are constant in time.
 
     Values are averaged over bands and cells, and the mean of each band is subtracted, so that the result is robust
     against gain and equalization. The dot product of two fingerprints is their correlation.
     """
-    n_frames, n_mels = mel.shape
-    if not n_frames:
-        return np.zeros(N_BANDS * N_CELLS, np.float32)
-    grid = np.empty((min(N_BANDS, n_mels), N_CELLS), np.float32)
-    _fill_means(mel, grid)
-    grid -= grid.mean(axis=1, keepdims=True)
-    norm = np.float32(np.linalg.norm(grid))
-    vector = np.zeros(N_BANDS * N_CELLS, np.float32)
-    if norm > 1e-3:
-        vector[: grid.size] = (grid / norm).reshape(-1)
-    return vector
+    n, n_bands = len(mels.loudest), min(N_BANDS, mels.frames.shape[1])
+    grids = np.zeros((n, n_bands, N_CELLS), np.float32)
+    _fill_means(mels.frames, mels.starts, grids)
+    grids -= grids.mean(axis=2, keepdims=True)
+    norms = np.sqrt(np.square(grids).sum(axis=(1, 2)))
+    grids /= np.where(norms > 1e-3, norms, np.inf)[:, None, None]
+    vectors = np.zeros((n, N_BANDS * N_CELLS), np.float32)
+    vectors[:, : n_bands * N_CELLS] = grids.reshape(n, n_bands * N_CELLS)
+    return vectors
 
 
 @Compiled
-def _fill_means(mel: Any, grid: Any) -> None:
-    """Fill a grid, [n_bands, n_cells], with the means of a mel; of fewer frames than cells, some are repeated."""
-    (n_frames, n_mels), (n_bands, n_cells) = mel.shape, grid.shape
+def _fill_means(frames: Any, starts: Any, grids: Any) -> None:
+    """Fill grids, [n, n_bands, n_cells], with the means of mels; of fewer frames than cells, some are repeated."""
+    n_mels, (n, n_bands, n_cells) = frames.shape[1], grids.shape
     total = np.empty(n_mels, np.float32)
-    for cell in range(n_cells):
-        start = cell * n_frames // n_cells
-        stop = max((cell + 1) * n_frames // n_cells, start + 1)
-        total[:] = 0
-        for frame in mel[start:stop]:
-            for i in range(n_mels):
-                total[i] += frame[i]
-        for band in range(n_bands):
-            low, high = band * n_mels // n_bands, (band + 1) * n_mels // n_bands
-            grid[band, cell] = total[low:high].sum() / ((high - low) * (stop - start))
+    for recording in range(n):
+        n_frames = starts[recording + 1] - starts[recording]
+        for cell in range(n_cells if n_frames else 0):
+            start = cell * n_frames // n_cells
+            stop = max((cell + 1) * n_frames // n_cells, start + 1)
+            total[:] = 0
+            for frame in frames[starts[recording] + start : starts[recording] + stop]:
+                for i in range(n_mels):
+                    total[i] += frame[i]
+            for band in range(n_bands):
+                low, high = band * n_mels // n_bands, (band + 1) * n_mels // n_bands
+                grids[recording, band, cell] = total[low:high].sum() / ((high - low) * (stop - start))
 
 
 def most_similar_before(

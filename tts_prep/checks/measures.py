@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import decibels_of_unit, edge_level, mel_levels, silences
+from tts_prep.acoustics.levels import edge_levels, silences
 from tts_prep.checks.duplicates import (
-    N_BANDS,
-    N_CELLS,
     array_digest,
-    fingerprint,
+    fingerprints,
     first_equal,
     most_similar_before,
     text_digest,
 )
+from tts_prep.checks.mels import Mels, decibels_of_unit, mel_levels
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import count_phones
 from tts_prep.checks.stored import ARRAY, COLUMNS, PARTNERS, SEPARATION, holds_measures
@@ -57,8 +56,8 @@ UNITS = {
 
 _PLACES = {name: place for place, name in enumerate(UNITS)}
 
-_AT_A_TIME = 32
-"""The number of utterances that a thread measures at a time."""
+_AT_A_TIME = 20_000
+"""The number of frames that a thread measures at a time, except of longer utterances; it limits the memory."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,7 +96,9 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
         return _stored(dataset)
     n = len(dataset)
     measuring = _Measuring(dataset)
-    rows = _Rows.joined(map_slices(measuring.measure, n, _AT_A_TIME) or [measuring.measure(slice(0, 0))])
+    rows = _Rows.joined(
+        map_slices(measuring.measure, dataset.n_frames.tolist(), _AT_A_TIME) or [measuring.measure(slice(0, 0))]
+    )
     columns = {name: np.ascontiguousarray(values) for name, values in zip(UNITS, rows.numbers.T, strict=True)}
     columns["seconds"][:] = dataset.seconds
     phones, pauses = rows.phones.astype(np.float64), rows.pauses.astype(np.float64)
@@ -214,31 +215,27 @@ class _Measuring:
     def measure(self, positions: slice) -> _Rows:
         """Measure some utterances; called from several threads."""
         part = self._dataset[positions]
-        phonemes, mels = part.views("phonemes"), part.views("mel")
-        waveforms = part.views("waveform") if part.has_waveform else [None] * len(part)
+        phonemes, mels = part.views("phonemes"), Mels.of(part.views("mel"), part.n_mels)
         numbers = np.full((len(part), len(UNITS)), np.nan)
         numbers[:, _PLACES["pitch"]] = mean_pitches(part)
         phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
-        fingerprints = np.empty((len(part), N_BANDS * N_CELLS), np.float32)
-        compared = []
-        for row, (mel, waveform, ids, seconds) in enumerate(
-            zip(mels, waveforms, phonemes, part.seconds.tolist(), strict=True)
-        ):
-            for name, value in self._measure_audio(mel, waveform).items():
+        for row, measures in enumerate(self._measure_audio(part, mels)):
+            for name, value in measures.items():
                 numbers[row, _PLACES[name]] = value
-            fingerprints[row] = fingerprint(mel)
-            compared.append(self._checker.compare(mel, ids, seconds))
-        return _Rows(numbers, fingerprints, phones, pauses, Comparisons.of(compared))
+        compared = self._checker.compare(mels, phonemes, part.seconds.tolist())
+        return _Rows(numbers, fingerprints(mels), phones, pauses, compared)
 
-    def _measure_audio(self, mel: Any, waveform: Any) -> dict[str, float]:
-        dataset = self._dataset
+    def _measure_audio(self, part: UtteranceDataset, mels: Mels) -> Iterable[Mapping[str, float]]:
+        """Return the measures of waveforms, or of mels if there are none, by name."""
+        waveforms = part.views("waveform") if part.has_waveform else []
         # Only a damaged store has these; all measures would be silently wrong.
-        floats = [mel] if waveform is None or waveform.dtype == np.int16 else [mel, waveform]
-        if not all(np.isfinite(values).all() for values in floats):
-            raise CorruptStoreError(f"{dataset.path}: an array has values that are not finite; run 'tts-prep verify'")
-        if waveform is not None:
-            return measure_waveform(waveform, dataset.sample_rate)
-        return _measure_mel(mel, dataset, self._unit) if self._unit else {}
+        if np.isnan(mels.loudest).any() or not all(
+            waveform.dtype == np.int16 or np.isfinite(waveform).all() for waveform in waveforms
+        ):
+            raise CorruptStoreError(f"{part.path}: an array has values that are not finite; run 'tts-prep verify'")
+        if part.has_waveform:
+            return (measure_waveform(waveform, part.sample_rate) for waveform in waveforms)
+        return _measure_mels(mels, part, self._unit) if self._unit else ()
 
 
 def _first_copies(dataset: UtteranceDataset, rows: _Rows) -> npt.NDArray[np.int64]:
@@ -256,20 +253,19 @@ def _first_copies(dataset: UtteranceDataset, rows: _Rows) -> npt.NDArray[np.int6
     return copies
 
 
-def _measure_mel(mel: npt.NDArray[np.float32], dataset: UtteranceDataset, unit: float) -> dict[str, float]:
-    levels = mel_levels(mel, unit)
-    # Digital silence has a finite level in a mel, the floor of the logarithm.
-    heard = (mel > dataset.silence + 1e-3).any(axis=1)
-    levels = np.where(heard, levels, 0.0)
+def _measure_mels(mels: Mels, dataset: UtteranceDataset, unit: float) -> Iterator[dict[str, float]]:
+    every_level = mel_levels(mels, unit, dataset.silence)
     hop = dataset.hop_length / dataset.sample_rate
-    silence = silences(levels, hop, len(mel) * hop)
-    ends = [edge_level(float(level), levels) for level in levels[[0, -1]]] if len(mel) else []
-    return {
-        "silence_start": silence.start,
-        "silence_end": silence.end,
-        "silence_inside": silence.inside,
-        **dict(zip(("level_start", "level_end"), ends, strict=False)),
-    }
+    for start, stop in zip(mels.starts[:-1], mels.starts[1:], strict=True):
+        levels = every_level[start:stop]
+        silence = silences(levels, hop, len(levels) * hop)
+        ends = edge_levels((levels[0], levels[-1]), levels) if len(levels) else []
+        yield {
+            "silence_start": silence.start,
+            "silence_end": silence.end,
+            "silence_inside": silence.inside,
+            **dict(zip(("level_start", "level_end"), ends, strict=False)),
+        }
 
 
 def mean_pitches(part: UtteranceDataset) -> Floats:

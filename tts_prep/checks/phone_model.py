@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.checks.alignment import SILENCE, Scores, Transcript, frame_classes
+from tts_prep.checks.mels import Mels
 from tts_prep.checks.threads import map_slices
 from tts_prep.compiler import Compiled
 
@@ -36,55 +37,120 @@ _PRIOR = 20.0
 _FLOOR = 1e-3
 """The share of the mean variance that is added to each variance."""
 
-_AT_A_TIME = 50
-"""The number of recordings that a thread aligns at a time."""
+_BLOCK = 64
+"""The number of rows in a block of a matrix product."""
+
+_AT_A_TIME = 15_000
+"""The number of frames that a thread aligns at a time."""
 
 Floats = npt.NDArray[np.float32]
 
 
-def features(mel: Floats, decibels: float, per_frame: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return the features of a mel, and a mask of speech frames.
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The features of several recordings, one after another.
+
+    Attributes:
+        frames: [n_frames, n_features] float32.
+        speech: [n_frames], whether each frame is speech.
+        starts: [n + 1] int64, the first frame of each recording, and the number of frames.
+    """
+
+    frames: Floats
+    speech: npt.NDArray[np.bool_]
+    starts: npt.NDArray[np.int64]
+
+
+def features(mels: Mels, decibels: float, per_frame: int) -> Features:
+    """Return 2 * min(N_COEFFICIENTS, n_mels) features of every ``per_frame`` frames.
 
     The features are cepstral coefficients (Davis and Mermelstein, 1980) and their slopes. The mean over the speech of
     the recording is subtracted, which removes the influence of level, microphone and much of the speaker.
 
     Args:
-        mel: [n_frames, n_mels].
-        decibels: decibels per unit of the mel.
-        per_frame: the number of mel frames that are averaged.
-
-    Returns:
-        [n_frames // per_frame, 2 * min(N_COEFFICIENTS, n_mels)] float32, and booleans.
+        decibels: decibels per unit of the mels.
+        per_frame: the number of mel frames that are averaged. The last frames of a recording that are fewer are not
+            used. A recording with values that are not finite has no features; others report the damage.
     """
-    n, basis = len(mel) // per_frame, _cosines(mel.shape[1])
-    mel = mel[: n * per_frame]
-    loudest = float(mel.max(initial=-np.inf))
-    # Values that are not finite are damage, which others report.
-    if not np.isfinite(loudest):
-        return np.zeros((0, 2 * basis.shape[1]), np.float32), np.zeros(0, np.bool_)
-    least = np.float32(loudest - _RANGE_DB / decibels)
-    pooled = np.empty((n, mel.shape[1]), np.float32)
-    _pool(mel, least, np.float32(decibels / per_frame), pooled)
-    levels = pooled.max(axis=1)
-    speech = levels > levels.max() - _SPEECH_DB
-    cepstrum = pooled @ basis
-    cepstrum -= cepstrum[speech].mean(axis=0)
-    both = np.zeros((n, 2 * basis.shape[1]), np.float32)
-    both[:, : basis.shape[1]] = cepstrum
-    both[1:-1, basis.shape[1] :] = (cepstrum[2:] - cepstrum[:-2]) / 2
-    return both, speech
+    basis = _cosines(mels.frames.shape[1])
+    n_frames = np.where(np.isfinite(mels.loudest), np.diff(mels.starts) // per_frame, 0)
+    starts = np.concatenate(([0], np.cumsum(n_frames)))
+    pooled, levels = np.empty((starts[-1], mels.frames.shape[1]), np.float32), np.empty(starts[-1], np.float32)
+    least = mels.loudest - np.float32(_RANGE_DB / decibels)
+    _pool(mels.frames, mels.starts, least, per_frame, np.float32(decibels / per_frame), starts, pooled, levels)
+    frames, speech = np.empty((starts[-1], 2 * basis.shape[1]), np.float32), np.empty(starts[-1], np.bool_)
+    _center_and_add_slopes(_product(pooled, basis), levels, _SPEECH_DB, starts, frames, speech)
+    return Features(frames, speech, starts)
+
+
+def _product(rows: Floats, matrix: Floats) -> Floats:
+    """Return ``rows @ matrix``, computed in blocks of rows.
+
+    OpenBLAS uses several threads for larger products. They compete with those of `map_slices`.
+    """
+    (n, size), columns = rows.shape, matrix.shape[1]
+    n_blocks = n // _BLOCK
+    last = n_blocks * _BLOCK
+    product = np.empty((n, columns), np.float32)
+    product[:last].reshape(n_blocks, _BLOCK, columns)[:] = rows[:last].reshape(n_blocks, _BLOCK, size) @ matrix
+    product[last:] = rows[last:] @ matrix
+    return product
+
+
+@partial(Compiled, any_order=True)
+def _pool(
+    mels: Any, mel_starts: Any, least: Any, per_frame: int, scale: float, starts: Any, pooled: Any, levels: Any
+) -> None:
+    """Average the frames of recordings.
+
+    Args:
+        mels: [n_mel_frames, n_mels] float32, recordings one after another, each from its place in ``mel_starts``.
+        least: [n] float32, the minimum of the values of each recording; smaller ones are replaced by it.
+        starts: [n + 1] int64, the first place of each recording in the results.
+        pooled: [n_frames, n_mels] float32, filled with the sums of every ``per_frame`` frames times ``scale``.
+        levels: [n_frames] float32, filled with their maxima.
+    """
+    for recording in range(len(least)):
+        minimum = least[recording]
+        for number in range(starts[recording], starts[recording + 1]):
+            first = mel_starts[recording] + (number - starts[recording]) * per_frame
+            total = pooled[number]
+            total[:] = 0
+            for frame in mels[first : first + per_frame]:
+                for i in range(len(total)):
+                    total[i] += max(frame[i], minimum) * scale
+            level = total[0]
+            for i in range(len(total)):
+                level = max(level, total[i])
+            levels[number] = level
 
 
 @Compiled
-def _pool(mel: Any, least: float, scale: float, pooled: Any) -> None:
-    """Fill ``pooled``, [n, n_mels], with scaled sums of every len(mel) // n frames of at least ``least``."""
-    per_frame = len(mel) // len(pooled)
-    for number in range(len(pooled)):
-        total = pooled[number]
-        total[:] = 0
-        for frame in mel[number * per_frame : (number + 1) * per_frame]:
-            for i in range(len(total)):
-                total[i] += max(frame[i], least) * scale
+def _center_and_add_slopes(cepstra: Any, levels: Any, range_db: float, starts: Any, frames: Any, speech: Any) -> None:
+    """Fill `Features.frames` and `Features.speech` from cepstral coefficients, [n_frames, n_coefficients]."""
+    size = cepstra.shape[1]
+    means = np.empty(size)
+    for recording in range(len(starts) - 1):
+        start, stop = starts[recording], starts[recording + 1]
+        if start == stop:
+            continue
+        loudest = levels[start:stop].max()
+        means[:] = 0
+        n_speech = 0
+        for number in range(start, stop):
+            speech[number] = levels[number] > loudest - range_db
+            if speech[number]:
+                n_speech += 1
+                for i in range(size):
+                    means[i] += cepstra[number, i]
+        means /= n_speech
+        for number in range(start, stop):
+            before, after = cepstra[max(number - 1, start)], cepstra[min(number + 1, stop - 1)]
+            # The first and the last frame have no slopes.
+            weight = 0.5 if start < number < stop - 1 else 0.0
+            for i in range(size):
+                frames[number, i] = cepstra[number, i] - means[i]
+                frames[number, size + i] = (after[i] - before[i]) * weight
 
 
 @lru_cache(maxsize=4)
@@ -114,7 +180,7 @@ class PhoneModel:
         Returns:
             [n_frames, n_classes] and [n_frames].
         """
-        scores: Scores = frames @ self.weights
+        scores: Scores = _product(frames, self.weights)
         deviations = np.empty(len(frames), np.float32)
         _relate_to_best(scores, self.offsets, deviations)
         return scores, deviations
@@ -129,7 +195,8 @@ def fit(
     (Viterbi training).
 
     Args:
-        frames, speech: results of `features`, one per recording, with at least as many frames as phones.
+        frames, speech: features and whether they are speech, one array per recording, with at least as many frames as
+            phones.
         transcripts: one per recording.
         n_classes: the number of classes, including silence.
     """
@@ -138,7 +205,7 @@ def fit(
     trusted = np.arange(len(frames))
     for number in range(_ROUNDS):
         model = _estimate(frames, classes, products, trusted, n_classes)
-        slices = map_slices(partial(_align_slice, model, frames, transcripts), len(frames), _AT_A_TIME)
+        slices = map_slices(partial(_align_slice, model, frames, transcripts), map(len, frames), _AT_A_TIME)
         aligned = [of_row for of_slice in slices for of_row in of_slice]
         classes = [of_row for of_row, _ in aligned]
         trusted = np.argsort([-mean for _, mean in aligned], kind="stable")
@@ -205,7 +272,7 @@ def _add_by_class(frames: Any, classes: Any, sums: Any, counts: Any) -> None:
             sums[classes[i], j] += frames[i, j]
 
 
-@Compiled
+@partial(Compiled, any_order=True)
 def _relate_to_best(scores: Any, offsets: Any, deviations: Any) -> None:
     """Add offsets, [n_classes], to scores, subtract the maximum of each frame, and fill in standard deviations."""
     for number in range(len(scores)):

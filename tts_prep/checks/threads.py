@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -12,13 +12,21 @@ _MAX_THREADS = 8
 Result = TypeVar("Result")
 
 
-def map_slices(function: Callable[[slice], Result], n: int, size: int) -> list[Result]:
-    """Return the results of a function for the slices of n items, in order.
+def map_slices(function: Callable[[slice], Result], lengths: Iterable[int], most: int) -> list[Result]:
+    """Return the results of a function for slices of items, in order.
 
     Args:
         function: called from several threads.
-        size: the number of items of a slice.
+        lengths: the length of each item.
+        most: the maximum sum of the lengths of a slice of several items.
     """
-    slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    slices, start, stop, total = [], 0, 0, 0
+    for length in lengths:
+        if stop > start and total + length > most:
+            slices.append(slice(start, stop))
+            start, total = stop, 0
+        stop, total = stop + 1, total + length
+    if stop > start:
+        slices.append(slice(start, stop))
     with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
         return list(pool.map(function, slices))

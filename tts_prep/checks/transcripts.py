@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.checks.alignment import SILENCE, Transcript, align
+from tts_prep.checks.mels import Mels
 from tts_prep.checks.phone_model import FRAME_SECONDS, MAX_CLASSES, PhoneModel, features, fit
 from tts_prep.checks.phones import PHONE, count_phones, phone_classes
+from tts_prep.compiler import Compiled
 from tts_prep.loader import UtteranceDataset
 
 SAMPLE = 1000
@@ -29,7 +31,7 @@ N_OTHERS = 4
 """The number of transcripts of other utterances with which a recording is compared."""
 
 _CANDIDATES = 16
-_AT_A_TIME = 128
+_AT_A_TIME = 32
 _SEED = 0
 
 LEAST_SEPARATION = 3.0
@@ -63,26 +65,9 @@ class Comparisons:
     unspoken: Floats
 
     @classmethod
-    def of(cls, comparisons: Sequence[Comparison]) -> Comparisons:
-        """Return the comparisons of utterances as arrays."""
-        return cls(*np.array(comparisons, np.float64).reshape(-1, len(Comparison._fields)).T)
-
-    @classmethod
     def joined(cls, parts: Sequence[Comparisons]) -> Comparisons:
         """Return the comparisons of several lists of utterances."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
-
-
-class Comparison(NamedTuple):
-    """The comparison of one transcript, see `Comparisons`."""
-
-    advantage: float
-    variance: float
-    n_frames: float
-    unspoken: float
-
-
-_NOT_COMPARED = Comparison(math.nan, math.nan, math.nan, math.nan)
 
 
 def text_fits(compared: Comparisons, speakers: npt.NDArray[np.int64]) -> tuple[Floats, float]:
@@ -136,6 +121,7 @@ class TranscriptChecker:
         self._classes = np.full(len(self._kinds), SILENCE, np.int64)
         self._pool: list[Transcript] = []
         self._counts = np.zeros(0, np.int64)
+        self._candidates: dict[int, list[Transcript]] = {}
         self._model: PhoneModel | None = None
         if decibels is not None:
             self._learn(dataset)
@@ -158,11 +144,11 @@ class TranscriptChecker:
         usable = []
         for start in range(0, len(sample), _AT_A_TIME):
             part = slice(start, start + _AT_A_TIME)
-            for mel, ids in zip(sample[part].views("mel"), phonemes[part], strict=True):
+            found = features(Mels.of(sample[part].views("mel"), dataset.n_mels), self._decibels, self._per_frame)
+            for ids, first, stop in zip(phonemes[part], found.starts[:-1], found.starts[1:], strict=True):
                 transcript = self._transcript(ids)
-                frames, speech = features(mel, self._decibels, self._per_frame)
-                if _LEAST_PHONES <= transcript.n_phones <= len(frames):
-                    usable.append((frames, speech, transcript))
+                if _LEAST_PHONES <= transcript.n_phones <= stop - first:
+                    usable.append((found.frames[first:stop], found.speech[first:stop], transcript))
         if len(usable) >= LEAST_SAMPLE:
             self._pool = sorted((transcript for _, _, transcript in usable), key=lambda item: item.n_phones)
             self._counts = np.array([transcript.n_phones for transcript in self._pool])
@@ -173,51 +159,90 @@ class TranscriptChecker:
 
     def _transcript(self, ids: npt.NDArray[np.int32]) -> Transcript:
         """Return the phones with optional silences between words, at punctuation and at both ends."""
-        kinds = self._kinds[ids]
-        ids, kinds = ids[kinds > 0], kinds[kinds > 0]
-        classes = np.concatenate(([SILENCE], np.where(kinds == PHONE, self._classes[ids], SILENCE), [SILENCE]))
-        optional = np.concatenate(([True], kinds != PHONE, [True]))
-        kept = ~(optional & np.concatenate(([False], optional[:-1])))
-        return Transcript(classes[kept], optional[kept])
+        classes, optional = np.empty(len(ids) + 2, np.int64), np.empty(len(ids) + 2, np.bool_)
+        n = _fill_transcript(ids, self._kinds, self._classes, classes, optional)
+        return Transcript(classes[:n], optional[:n])
 
     def _others(self, transcript: Transcript) -> list[Transcript]:
         """Return different transcripts of the sample with the most similar numbers of phones."""
         n = transcript.n_phones
-        middle = int(np.searchsorted(self._counts, n))
-        first = max(0, middle - _CANDIDATES)
-        distances = np.abs(self._counts[first : middle + _CANDIDATES] - n)
-        others = (self._pool[first + place] for place in np.argsort(distances, kind="stable").tolist())
-        return list(islice((other for other in others if not _are_equal(other, transcript)), N_OTHERS))
+        candidates = self._candidates.get(n)
+        if candidates is None:
+            middle = int(np.searchsorted(self._counts, n))
+            first = max(0, middle - _CANDIDATES)
+            distances = np.abs(self._counts[first : middle + _CANDIDATES] - n)
+            candidates = [self._pool[first + place] for place in np.argsort(distances, kind="stable").tolist()]
+            self._candidates[n] = candidates
+        return list(islice((other for other in candidates if not _are_equal(other, transcript)), N_OTHERS))
 
-    def compare(self, mel: npt.NDArray[np.float32], ids: npt.NDArray[np.int32], seconds: float) -> Comparison:
-        """Compare a recording with its transcript and those of other utterances.
+    def compare(self, mels: Mels, phonemes: Sequence[npt.NDArray[np.int32]], seconds: Sequence[float]) -> Comparisons:
+        """Compare recordings with their transcripts and those of other utterances.
 
         Args:
-            mel: [n_frames, n_mels].
-            ids: [n_phonemes], in the vocabulary.
-            seconds: the duration.
+            phonemes: the ids of each transcript, in the vocabulary.
+            seconds: the duration of each recording.
         """
-        if self._model is None or seconds > MAX_SECONDS:
-            return _NOT_COMPARED
-        transcript = self._transcript(ids)
-        if transcript.n_phones < _LEAST_PHONES:
-            return _NOT_COMPARED
-        others = self._others(transcript)
-        frames, speech = features(mel, self._decibels, self._per_frame)
-        if len(others) < N_OTHERS or not len(frames):
-            return _NOT_COMPARED
-        scores, deviations = self._model.scores(frames)
-        aligned = align(scores, [transcript, *others])
+        n = len(phonemes)
+        totals, unspoken = np.full((n, 1 + N_OTHERS), np.nan), np.full(n, np.nan)
+        deviations, n_speech = np.ones(n), np.ones(n)
+        if self._model is not None:
+            found = features(mels, self._decibels, self._per_frame)
+            scores, deviations_of_frames = self._model.scores(found.frames)
+            _average_speech(deviations_of_frames, found.speech, found.starts, deviations, n_speech)
+            for row, (ids, duration) in enumerate(zip(phonemes, seconds, strict=True)):
+                frames = scores[found.starts[row] : found.starts[row + 1]]
+                transcripts = self._to_compare(ids) if len(frames) and duration <= MAX_SECONDS else []
+                if transcripts:
+                    aligned = align(frames, transcripts)
+                    totals[row], unspoken[row] = aligned.totals, aligned.unspoken[0]
         # Noise brings the classes closer together, and all advantages with them.
-        totals = aligned.totals / max(float(deviations[speech].mean()), 1e-3)
-        own, of_others, unspoken = float(totals[0]), totals[1:], float(aligned.unspoken[0])
-        n_frames = float(speech.sum())
+        totals /= np.maximum(deviations, 1e-3)[:, None]
+        own, others = totals[:, 0], totals[:, 1:]
+        advantages, variances = np.where(np.isneginf(own), -np.inf, np.nan), np.full(n, np.nan)
         # A recording can be too short for another transcript.
-        usable = bool(np.isfinite(of_others).all())
-        if not usable:
-            return _NOT_COMPARED._replace(advantage=-math.inf if math.isinf(own) else math.nan, unspoken=unspoken)
-        advantage = (own - float(of_others.mean())) / n_frames
-        return Comparison(advantage, float(of_others.var(ddof=1)) / n_frames, n_frames, unspoken)
+        usable = np.isfinite(others).all(axis=1)
+        advantages[usable] = (own[usable] - others[usable].mean(axis=1)) / n_speech[usable]
+        variances[usable] = others[usable].var(axis=1, ddof=1) / n_speech[usable]
+        return Comparisons(advantages, variances, np.where(usable, n_speech, np.nan), unspoken)
+
+    def _to_compare(self, ids: npt.NDArray[np.int32]) -> list[Transcript]:
+        """Return a transcript and N_OTHERS others, or nothing if it is too short or there are too few others."""
+        transcript = self._transcript(ids)
+        others = self._others(transcript) if transcript.n_phones >= _LEAST_PHONES else []
+        return [transcript, *others] if len(others) == N_OTHERS else []
+
+
+@Compiled
+def _average_speech(values: Any, speech: Any, starts: Any, means: Any, n_speech: Any) -> None:
+    """Fill in the means of the values of the frames of speech of each recording, and their numbers, [n] each."""
+    for recording in range(len(means)):
+        total, n = 0.0, 0
+        for number in range(starts[recording], starts[recording + 1]):
+            if speech[number]:
+                total += values[number]
+                n += 1
+        means[recording], n_speech[recording] = total / max(n, 1), n
+
+
+@partial(Compiled, keeps_lock=True)
+def _fill_transcript(ids: Any, kinds: Any, phone_classes: Any, classes: Any, optional: Any) -> int:
+    """Fill the attributes of a `Transcript`, [len(ids) + 2] each, and return how many there are.
+
+    Args:
+        kinds, phone_classes: [n_symbols] int64, from `phones.phone_classes`, and the class of each phone.
+    """
+    classes[0], optional[0], n = SILENCE, True, 1
+    for symbol in ids:
+        if kinds[symbol] == PHONE:
+            classes[n], optional[n] = phone_classes[symbol], False
+            n += 1
+        elif kinds[symbol] != 0 and not optional[n - 1]:
+            classes[n], optional[n] = SILENCE, True
+            n += 1
+    if not optional[n - 1]:
+        classes[n], optional[n] = SILENCE, True
+        n += 1
+    return n
 
 
 def _are_equal(one: Transcript, other: Transcript) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import HOP, LEAST_MAGNITUDE, decibels, edge_level, frame_levels, silences, sum_samples
+from tts_prep.acoustics.levels import HOP, LEAST_MAGNITUDE, decibels, edge_levels, frame_levels, silences, sum_samples
 from tts_prep.acoustics.loudness import loudness
 from tts_prep.acoustics.noise import LEAST, wada_snr
 from tts_prep.compiler import Compiled
@@ -52,6 +52,7 @@ def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, f
     levels = frame_levels(sums)
     silence = silences(levels, HOP / sample_rate, n / sample_rate)
     edge = max(1, round(_EDGE * sample_rate))
+    ends = edge_levels((_power(samples[:edge], full_scale), _power(samples[-edge:], full_scale)), levels)
     return {
         "loudness": loudness(samples, sample_rate, full_scale),
         "snr": wada_snr(sums) if peak else math.nan,
@@ -61,8 +62,7 @@ def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, f
         "silence_end": silence.end,
         "silence_inside": silence.inside,
         "digital_silence": digital_silence(samples) / sample_rate,
-        "level_start": edge_level(_power(samples[:edge], full_scale), levels),
-        "level_end": edge_level(_power(samples[-edge:], full_scale), levels),
+        **dict(zip(("level_start", "level_end"), ends, strict=True)),
         "bandwidth": bandwidth(samples, sample_rate),
     }
 

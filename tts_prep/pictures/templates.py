@@ -58,7 +58,7 @@ def symbol_text(symbol: str) -> str:
 
 def _printable(value: object) -> object:
     """Replace characters that are unprintable or that change the direction of surrounding text."""
-    if not isinstance(value, str) or isinstance(value, Markup):
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
         return value
     return "".join(
         character if character.isprintable() or character.isspace() else "\N{REPLACEMENT CHARACTER}"

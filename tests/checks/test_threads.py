@@ -1,0 +1,23 @@
+import pytest
+
+from tts_prep.checks.threads import map_slices
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], []),
+        ([3, 3, 4, 1], [(0, 3), (3, 4)]),
+        ([12, 1, 9, 11, 0, 10], [(0, 1), (1, 3), (3, 4), (4, 6)]),
+        ([0, 0, 0], [(0, 3)]),
+    ],
+)
+def test_slices_are_as_long_as_the_maximum_allows_and_longer_items_are_alone(
+    lengths: list[int], expected: list[tuple[int, int]]
+) -> None:
+    assert map_slices(lambda part: (part.start, part.stop), lengths, 10) == expected
+
+
+def test_an_error_in_a_thread_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        map_slices(lambda part: 1 // part.start, [1, 1], 1)

@@ -1,0 +1,107 @@
+"""The mels of several recordings, one after another, and the levels of their frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.compiler import Compiled
+
+_DECIBELS = {("ln", 1): 20 / np.log(10), ("ln", 2): 10 / np.log(10), ("log10", 1): 20.0, ("log10", 2): 10.0}
+"""Decibels per unit of a mel, by logarithm and exponent of the magnitudes."""
+
+_LEAST_EXCESS = 1e-3
+"""The difference from digital silence that is not due to rounding, in units of the mel."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mels:
+    """The mels of several recordings, one after another.
+
+    Threads call few functions for many recordings, because they wait for each other at the end of each.
+
+    Attributes:
+        frames: [n_frames, n_mels] float32.
+        starts: [n + 1] int64, the first frame of each recording, and the number of frames.
+        loudest: [n] float32, the maximum of each recording; −∞ if it has no frames, NaN if a value is not finite.
+    """
+
+    frames: npt.NDArray[np.float32]
+    starts: npt.NDArray[np.int64]
+    loudest: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, mels: Sequence[npt.NDArray[Any]], n_mels: int) -> Mels:
+        """Return a copy of mels, [n_frames, n_mels] each."""
+        frames = np.concatenate([*mels, np.empty((0, n_mels), np.float32)], dtype=np.float32)
+        starts = np.cumsum([0, *map(len, mels)], dtype=np.int64)
+        loudest = np.empty(len(mels), np.float32)
+        _find_loudest(frames, starts, loudest)
+        return cls(frames, starts, loudest)
+
+
+@Compiled
+def _find_loudest(frames: Any, starts: Any, loudest: Any) -> None:
+    """Fill `Mels.loudest`."""
+    highest, not_finite = np.empty(frames.shape[1], np.float32), np.empty(frames.shape[1], np.int32)
+    for number in range(len(loudest)):
+        highest[:] = -np.inf
+        not_finite[:] = 0
+        for frame in frames[starts[number] : starts[number + 1]]:
+            for i in range(len(highest)):
+                highest[i] = max(highest[i], frame[i])
+                not_finite[i] |= np.int32(not abs(frame[i]) < np.inf)
+        loudest[number] = np.nan if not_finite.any() else highest.max()
+
+
+def mel_levels(mels: Mels, decibels: float, silence: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """Return the power of every frame, up to a constant factor per recording, [n_frames].
+
+    Args:
+        decibels: decibels per unit of the mel, from `decibels_of_unit`.
+        silence: [n_mels], the mel of digital silence, the minimum of the logarithm. A frame that exceeds it nowhere has
+            the power 0.
+    """
+    values, powers = np.empty(mels.frames.shape, np.float32), np.empty(len(mels.frames))
+    # Only differences matter, so the maximum is scaled to 1 to avoid overflow.
+    _scale_differences(mels.frames, mels.starts, mels.loudest, np.float32(decibels / 10 * math.log(10)), values)
+    np.exp(values, out=values)
+    _sum_frames(mels.frames, silence, values, powers)
+    return powers
+
+
+@Compiled
+def _scale_differences(frames: Any, starts: Any, loudest: Any, scale: float, values: Any) -> None:
+    for number in range(len(loudest)):
+        highest = loudest[number]
+        for k in range(starts[number], starts[number + 1]):
+            frame, scaled = frames[k], values[k]
+            for i in range(len(frame)):
+                scaled[i] = (frame[i] - highest) * scale
+
+
+@partial(Compiled, any_order=True)
+def _sum_frames(frames: Any, silence: Any, values: Any, sums: Any) -> None:
+    """Fill ``sums``, [n_frames], with the sums of the values of the frames that exceed silence."""
+    for number in range(len(frames)):
+        frame, summands, total, excess = frames[number], values[number], 0.0, np.float32(0)
+        for i in range(len(frame)):
+            total += summands[i]
+            excess = max(excess, frame[i] - silence[i])
+        sums[number] = total if excess > _LEAST_EXCESS else 0
+
+
+def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:
+    """Return the decibels per unit of the mel, or None if the settings do not specify it."""
+    compression = audio_settings.get("compression")
+    if not isinstance(compression, Mapping):
+        return None
+    unit = _DECIBELS.get((str(compression.get("log")), audio_settings.get("power", 0)))
+    scale = compression.get("scale")
+    return unit / scale if unit and isinstance(scale, int | float) and scale > 0 else None
