@@ -34,8 +34,8 @@ def plan(
 ) -> None:
     r"""Show the batches and the padding of an epoch of STORE, one line per batching policy.
 
-    A --batch-size is shown in random order and in length buckets, --max-frames in length buckets. The default is
-    --batch-size 32 and the equivalent --max-frames.
+    Each --batch-size is shown in random order and in length buckets, each --max-frames in length buckets only. The
+    default is --batch-size 32 and the equivalent --max-frames.
 
     \b
     Examples:
