@@ -382,3 +382,8 @@ def test_info_separates_a_long_name_of_an_array_from_its_line(
     status, _, err = run(capsys, "add", tmp_path / "store", "--array", f"speaker_vector@utterance={source}")
     assert (status, err) == (0, "")
     assert "\nspeaker_vector float32 × 4 by utterance" in run(capsys, "info", tmp_path / "store")[1]
+
+
+def test_one_file_is_counted_in_the_singular(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "parquet"
+    assert run(capsys, "export", store, folder, "--to", "parquet")[1] == f"{folder}: 1 file in the layout of parquet\n"

@@ -199,7 +199,7 @@ def part_text(result: Result, part: Part, elapsed: float) -> str:
     return (
         f"{result.store}: part {part.number}/{part.count}, {count_text(result.shards, 'shard')}"
         f"{f' ({existing:,} already existed)' if existing else ''}, {duration_text(result.seconds)} of audio, "
-        f"{result.failures:,} rows failed, in {duration_text(elapsed)}; when all parts are made: "
+        f"{count_text(result.failures, 'row')} failed, in {duration_text(elapsed)}; when all parts are made: "
         f"tts-prep finish {result.store}"
     )
 

@@ -40,6 +40,7 @@ def export(store: Path, folder: Path, layout: str) -> None:
       tts-prep export store cuts --to lhotse
     """
     from tts_prep.export.registry import export_store
+    from tts_prep.quantities import count_text
 
     n_files = sum(1 for _ in export_store(store, layout, folder))
-    say(f"{folder}: {n_files:,} files in the layout of {layout}")
+    say(f"{folder}: {count_text(n_files, 'file')} in the layout of {layout}")

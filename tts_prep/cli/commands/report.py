@@ -48,7 +48,7 @@ def report(
       tts-prep report store-22k store-24k -o comparison.html
     """
     from tts_prep.errors import ConfigurationError
-    from tts_prep.quantities import bytes_text
+    from tts_prep.quantities import bytes_text, count_text
     from tts_prep.report.comparison import compare
     from tts_prep.report.comparison_page import write_comparison
     from tts_prep.report.page import write_report
@@ -68,7 +68,7 @@ def report(
         say(f"{output}: {n:,} and {len(second.dataset):,} utterances compared, {bytes_text(output.stat().st_size)}")
         return
     write_report(summary, output, max_sound * 1_000_000)
-    say(f"{output}: {n:,} utterances on one page, {bytes_text(output.stat().st_size)}")
+    say(f"{output}: {count_text(n, 'utterance')} on one page, {bytes_text(output.stat().st_size)}")
     if csv_file is not None:
         write_table(summary, csv_file)
         say(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")
