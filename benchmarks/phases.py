@@ -41,7 +41,7 @@ PHASES = {
     "writing and CRC-32": ("format/hdf5/", "format/files/atomic.py:"),
     "SHA-256": ("format/files/checksums.py:seal_file",),
     "planning": ("preprocess/runs/plan.py:plan_shards",),
-    "frontend and versions": ("preprocess/runs/prepare.py:recipe_of",),
+    "frontend and versions": ("preprocess/runs/recipe.py:recipe_of",),
     "index and manifest": ("format/assembly.py:assemble_store",),
 }
 """Phase → the start of ``path:function``, within tts_prep. The phase of a moment is that of the outermost such call."""

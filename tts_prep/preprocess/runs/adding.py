@@ -36,8 +36,8 @@ from tts_prep.preprocess.runs.array_files import (
 )
 from tts_prep.preprocess.runs.folder import beside, locked_folder
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
-from tts_prep.preprocess.runs.prepare import recipe_of
-from tts_prep.preprocess.runs.shards import RecordedInputs, ShardRecipe, get_ready, take_over
+from tts_prep.preprocess.runs.recipe import ShardRecipe, recipe_of
+from tts_prep.preprocess.runs.shards import RecordedInputs, get_ready, take_over
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.preprocess.workers.scratch import scratch_folder

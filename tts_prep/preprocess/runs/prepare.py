@@ -19,14 +19,11 @@ from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, 
 from tts_prep.format.assembly import assemble_store, file_entry
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock
-from tts_prep.format.layout import ADDED_ARRAYS, FRAME, MANIFEST, PHONEME, SAMPLE, array_file_name, shard_name
+from tts_prep.format.layout import ADDED_ARRAYS, MANIFEST, array_file_name, shard_name
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
-from tts_prep.preprocess.audio.cleaning.voice_activity import voice_activity_software
-from tts_prep.preprocess.audio.mel import MelExtractor
-from tts_prep.preprocess.configuration.records import Configuration, make_frontend
-from tts_prep.preprocess.configuration.software import software_versions
+from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.feature import Feature
@@ -44,7 +41,8 @@ from tts_prep.preprocess.runs.log import LOG
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
-from tts_prep.preprocess.runs.shards import ShardRecipe, ShardSummary, get_ready, make_shard, take_over
+from tts_prep.preprocess.runs.recipe import ShardRecipe, recipe_of
+from tts_prep.preprocess.runs.shards import ShardSummary, get_ready, make_shard, take_over
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.preprocess.workers.scratch import scratch_folder
@@ -323,39 +321,6 @@ def _place(store: Path, lock: Lock, recipe: ShardRecipe, purpose: str | None, *,
 def available_jobs() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def recipe_of(config: Configuration, root: Path) -> ShardRecipe:
-    """Return the recipe of all shards of a store."""
-    extractor = MelExtractor(config.mel)
-    frontend = make_frontend(config.text)
-    settings: dict[str, Any] = {
-        "configuration": config.as_dict(),
-        "software": {
-            **software_versions(),
-            **frontend.software(),
-            **(voice_activity_software() if config.cleaning.trim_vad is not None else {}),
-        },
-        "arrays": {
-            "mel": {
-                "dtype": config.store.mel_dtype,
-                "row_shape": [config.mel.n_mels],
-                "axis": FRAME,
-                "sample_rate": config.mel.sample_rate,
-                "hop_length": config.mel.hop_length,
-                "silence": extractor.silence().tolist(),
-                **({"offset": extractor.half_precision_offset()} if config.store.mel_dtype == "float16" else {}),
-            },
-            "phonemes": {"dtype": "int32", "row_shape": [], "axis": PHONEME},
-            **(
-                {"waveform": {"dtype": config.store.waveform_dtype, "row_shape": [], "axis": SAMPLE}}
-                if config.store.waveform_dtype
-                else {}
-            ),
-        },
-        "vocabulary": frontend.vocab.as_dict(),
-    }
-    return ShardRecipe(root, settings, extractor, config.reading, config.text, config.cleaning)
 
 
 def _make_shards(

@@ -9,14 +9,14 @@ import platform
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from tts_prep.errors import AudioError, CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError, WorkerError
+from tts_prep.errors import CorpusChangedError, CorruptStoreError, TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.contents.shard import (
     HEADER,
     CheckedShard,
@@ -26,7 +26,7 @@ from tts_prep.format.contents.shard import (
     read_shard_header,
 )
 from tts_prep.format.files.atomic import replacing, sync, syncing, writing
-from tts_prep.format.files.checksums import json_sha256, seal_file
+from tts_prep.format.files.checksums import seal_file
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.hdf5.writer import (
@@ -51,62 +51,24 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
-from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
+from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
-from tts_prep.preprocess.audio.mel import Mel, MelExtractor, bin_moments, compile_kernels, peak_scale
-from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.audio.mel import compile_kernels
+from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.corpora.utterance import Utterance
-from tts_prep.preprocess.features.alignments.applying import Alignments
-from tts_prep.preprocess.features.energy import EnergyFeature
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.features.feature import FeatureInput
 from tts_prep.preprocess.runs.array_files import (
     ShardRows,
     StoredRows,
     complete_array_files,
-    computed,
     write_array_files,
 )
-from tts_prep.preprocess.runs.cleaned import CleanedRecording, read_cleaned
-from tts_prep.preprocess.runs.phonemizing import encode_labels, frontend_of, phonemize
+from tts_prep.preprocess.runs.examples import Example, make_example, read_recording
+from tts_prep.preprocess.runs.phonemizing import frontend_of
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan, recording_size
+from tts_prep.preprocess.runs.recipe import ShardRecipe
 from tts_prep.preprocess.workers.processes import Note
-
-_BLOCK = 1 << 16
-
-
-@dataclass(frozen=True)
-class ShardRecipe:
-    """The settings of all shards of a store, sent to the workers.
-
-    Attributes:
-        root: the folder of relative audio paths.
-        settings: the fields that are equal in the headers of all shards: ``configuration``, ``software``, ``arrays``,
-            ``vocabulary``.
-        features: the features of added arrays.
-        alignments: the alignments, if they change shards.
-    """
-
-    root: Path
-    settings: Mapping[str, Any]
-    extractor: MelExtractor
-    reading: ReadingConfig
-    text: TextConfig
-    cleaning: CleaningConfig = field(default_factory=CleaningConfig)
-    features: tuple[Feature, ...] = ()
-    alignments: Alignments | None = None
-
-    @cached_property
-    def settings_sha256(self) -> str:
-        """SHA-256 of the settings."""
-        return json_sha256(self.settings)
-
-    def key(self, plan: ShardPlan) -> str:
-        """Return the key of a planned shard."""
-        return plan.key(self.settings_sha256)
 
 
 @dataclass(frozen=True)
@@ -129,16 +91,6 @@ class ShardSummary:
     def sharing(self, settings: Mapping[str, Any]) -> ShardSummary:
         """Return the summary with a header that shares its settings with other shards, to save memory."""
         return replace(self, header=self.header.without_statistics(settings))
-
-
-@dataclass(frozen=True)
-class _Example:
-    """One finished utterance: its arrays, its index row without starts, and the statistics of its mel."""
-
-    arrays: Mapping[str, Array]
-    row: Mapping[str, Any]
-    statistics: MelStatistics
-    features: tuple[FeatureValues, ...] = ()
 
 
 def make_shard(
@@ -199,7 +151,7 @@ def make_shard(
     return ShardSummary(plan.number, entry, without, made=True, arrays=arrays, compiling=compiling)
 
 
-def _rows_of(header: ShardHeader, examples: Sequence[_Example]) -> ShardRows:
+def _rows_of(header: ShardHeader, examples: Sequence[Example]) -> ShardRows:
     lengths = {
         layout.axis: [len(example.arrays[name]) for example in examples]
         for name, layout in ARRAYS.items()
@@ -249,7 +201,7 @@ class RecordedInputs:
 
 def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
-    waveform = _read(recipe, utterance).waveform
+    waveform = read_recording(recipe, utterance).waveform
     config = recipe.extractor.config
     if frame_count(len(waveform), config) < n_frames:
         raise CorpusChangedError(
@@ -257,12 +209,6 @@ def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Wav
             f"{n_frames:,}; use the recordings that the store was made from"
         )
     return waveform
-
-
-def _read(recipe: ShardRecipe, utterance: Utterance) -> CleanedRecording:
-    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
-    config = recipe.extractor.config
-    return read_cleaned(recipe.root, utterance, config, recipe.reading, recipe.cleaning, aligned)
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -337,8 +283,8 @@ def existing_header(path: Path) -> ShardHeader | None:
 
 def _make_examples(
     plan: ShardPlan, key: str, recipe: ShardRecipe, report: Callable[[int], None], beside_others: bool
-) -> tuple[ShardHeader, list[_Example]]:
-    examples: list[_Example] = []
+) -> tuple[ShardHeader, list[Example]]:
+    examples: list[Example] = []
     failures: list[Failure] = []
     remarks = Remarks()
     statistics: dict[str, MelStatistics] = {}
@@ -350,7 +296,7 @@ def _make_examples(
         utterance = row.utterance
         _check_unchanged(row, recipe.root)
         try:
-            example = _make_example(utterance, recipe, remarks)
+            example = make_example(utterance, recipe, remarks)
         except UtteranceError as error:
             # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
@@ -380,7 +326,7 @@ def _make_examples(
     return header, examples
 
 
-def _write(columns: Mapping[str, str], header: ShardHeader, examples: list[_Example], path: Path) -> None:
+def _write(columns: Mapping[str, str], header: ShardHeader, examples: list[Example], path: Path) -> None:
     checksums: dict[str, str] = {}
     with create_file(path, sealed=False, checksums=checksums) as file:
         write_string(file, HEADER, header_text(header))
@@ -405,99 +351,8 @@ def _check_unchanged(row: PlannedUtterance, root: Path) -> None:
         )
 
 
-def _make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> _Example:
-    # Read first where the alignment may give the phonemes: trimming decides which.
-    recording = _read(recipe, utterance) if recipe.alignments else None
-    aligned = recording.aligned if recording else None
-    labels = aligned.phonemes if aligned else None
-    if labels is None:
-        phoneme_text, phonemes = phonemize(
-            utterance.text,
-            utterance.id,
-            recipe.text,
-            remarks,
-            language=utterance.language,
-            normalized=utterance.normalized,
-        )
-    else:
-        phoneme_text, phonemes = encode_labels(labels, utterance.id, recipe.text, remarks)
-    config = recipe.extractor.config
-    recording = recording or _read(recipe, utterance)
-    waveform = recording.waveform
-    for remark in recording.remarks:
-        remarks.add("cleaning", remark, utterance.id)
-    specs = recipe.settings["arrays"]
-    mel, known = _mel_and_energy(waveform, recipe)
-    if aligned:
-        mel = mel[: aligned.n_frames(config.sample_rate, config.hop_length, len(mel))]
-    moments = bin_moments(mel)
-    # A single such value would make the statistics of the store useless.
-    if not np.isfinite(moments).all():
-        raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
-    arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
-    if "waveform" in specs:
-        arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
-    row = {
-        "id": utterance.id,
-        "text": utterance.text,
-        "phoneme_text": phoneme_text,
-        "seconds": len(waveform) / config.sample_rate,
-        "speaker": utterance.speaker,
-        **utterance.meta,
-        **recording.columns,
-    }
-    values: tuple[FeatureValues, ...] = ()
-    if recipe.features:
-        source = FeatureInput(
-            *(utterance.id, utterance.speaker, utterance.text, phoneme_text, phonemes, len(mel), recipe.extractor),
-            lambda: waveform,
-            {"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
-            recording.cut,
-        )
-        lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
-        values = tuple(computed(feature, source, lengths) for feature in recipe.features)
-    return _Example(arrays, row, MelStatistics(len(mel), *moments), values)
-
-
-def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
-    """Return the mel, and the energy if a feature needs it, computed in the same pass."""
-    if not any(isinstance(feature, EnergyFeature) for feature in recipe.features):
-        return recipe.extractor(waveform), {}
-    mel, energy = recipe.extractor.with_energy(waveform)
-    return mel, {"energy": energy}
-
-
-def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
-    """Return mel values in the stored dtype. At half precision they are centred in their range."""
-    if spec["dtype"] == "float32":
-        return mel
-    centred: Array = mel - np.float32(spec["offset"])
-    largest = float(np.abs(centred).max())
-    if largest > float(np.finfo(spec["dtype"]).max):
-        raise AudioError(f"mel values of up to {largest:g} do not fit into {spec['dtype']}; store the mel as float32")
-    return centred.astype(spec["dtype"])
-
-
-def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
-    """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
-    aligned = aligned_waveform(waveform, config)
-    scale = np.float32(peak_scale(waveform, config))
-    if dtype == "float32":
-        return aligned if scale == 1 else aligned * scale
-    peak = float(max(aligned.max(), -aligned.min()) * scale)
-    if peak > 1:
-        raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
-    stored = np.empty(len(aligned), np.int16)
-    # In blocks: otherwise an hour of audio needs five temporary arrays of 300 MB.
-    for first in range(0, len(aligned), _BLOCK):
-        block = aligned[first : first + _BLOCK] * scale * np.float32(32768)
-        np.minimum(np.rint(block, out=block), 32767, out=block)
-        stored[first : first + _BLOCK] = block
-    return stored
-
-
 def _write_columns(
-    group: h5py.Group, extra: Mapping[str, str], examples: list[_Example], starts: Mapping[str, Array]
+    group: h5py.Group, extra: Mapping[str, str], examples: list[Example], starts: Mapping[str, Array]
 ) -> None:
     for name, kind in {**FIXED_COLUMNS, **extra}.items():
         if kind in (TEXT, CATEGORY):

@@ -1,0 +1,143 @@
+"""Make the arrays and the index row of one utterance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import AudioError
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.layout import ARRAYS
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
+from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
+from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.features.energy import EnergyFeature
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.runs.array_files import computed
+from tts_prep.preprocess.runs.cleaned import CleanedRecording, read_cleaned
+from tts_prep.preprocess.runs.phonemizing import encode_labels, phonemize
+from tts_prep.preprocess.runs.recipe import ShardRecipe
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Example:
+    """One finished utterance: its arrays, its index row without starts, and the statistics of its mel."""
+
+    arrays: Mapping[str, Array]
+    row: Mapping[str, Any]
+    statistics: MelStatistics
+    features: tuple[FeatureValues, ...] = ()
+
+
+def make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> Example:
+    """Read an utterance, and compute everything that the store has of it.
+
+    Args:
+        remarks: remarks on the text and the recording are added to it.
+
+    Raises:
+        UtteranceError: the row fails.
+    """
+    # Read first where the alignment may give the phonemes: trimming decides which.
+    recording = read_recording(recipe, utterance) if recipe.alignments else None
+    aligned = recording.aligned if recording else None
+    labels = aligned.phonemes if aligned else None
+    if labels is None:
+        phoneme_text, phonemes = phonemize(
+            utterance.text,
+            utterance.id,
+            recipe.text,
+            remarks,
+            language=utterance.language,
+            normalized=utterance.normalized,
+        )
+    else:
+        phoneme_text, phonemes = encode_labels(labels, utterance.id, recipe.text, remarks)
+    config = recipe.extractor.config
+    recording = recording or read_recording(recipe, utterance)
+    waveform = recording.waveform
+    for remark in recording.remarks:
+        remarks.add("cleaning", remark, utterance.id)
+    specs = recipe.settings["arrays"]
+    mel, known = _mel_and_energy(waveform, recipe)
+    if aligned:
+        mel = mel[: aligned.n_frames(config.sample_rate, config.hop_length, len(mel))]
+    moments = bin_moments(mel)
+    # A single such value would make the statistics of the store useless.
+    if not np.isfinite(moments).all():
+        raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
+    arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
+    if "waveform" in specs:
+        arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
+    row = {
+        "id": utterance.id,
+        "text": utterance.text,
+        "phoneme_text": phoneme_text,
+        "seconds": len(waveform) / config.sample_rate,
+        "speaker": utterance.speaker,
+        **utterance.meta,
+        **recording.columns,
+    }
+    values: tuple[FeatureValues, ...] = ()
+    if recipe.features:
+        source = FeatureInput(
+            *(utterance.id, utterance.speaker, utterance.text, phoneme_text, phonemes, len(mel), recipe.extractor),
+            lambda: waveform,
+            {"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
+            recording.cut,
+        )
+        lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
+        values = tuple(computed(feature, source, lengths) for feature in recipe.features)
+    return Example(arrays, row, MelStatistics(len(mel), *moments), values)
+
+
+def read_recording(recipe: ShardRecipe, utterance: Utterance) -> CleanedRecording:
+    """Read the recording of an utterance, cleaned, and cut by its alignment if alignments change shards."""
+    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
+    config = recipe.extractor.config
+    return read_cleaned(recipe.root, utterance, config, recipe.reading, recipe.cleaning, aligned)
+
+
+def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
+    """Return the mel, and the energy if a feature needs it, computed in the same pass."""
+    if not any(isinstance(feature, EnergyFeature) for feature in recipe.features):
+        return recipe.extractor(waveform), {}
+    mel, energy = recipe.extractor.with_energy(waveform)
+    return mel, {"energy": energy}
+
+
+def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
+    """Return mel values in the stored dtype. At half precision they are centred in their range."""
+    if spec["dtype"] == "float32":
+        return mel
+    centred: Array = mel - np.float32(spec["offset"])
+    largest = float(np.abs(centred).max())
+    if largest > float(np.finfo(spec["dtype"]).max):
+        raise AudioError(f"mel values of up to {largest:g} do not fit into {spec['dtype']}; store the mel as float32")
+    return centred.astype(spec["dtype"])
+
+
+def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
+    """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
+    aligned = aligned_waveform(waveform, config)
+    scale = np.float32(peak_scale(waveform, config))
+    if dtype == "float32":
+        return aligned if scale == 1 else aligned * scale
+    peak = float(max(aligned.max(), -aligned.min()) * scale)
+    if peak > 1:
+        raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
+    stored = np.empty(len(aligned), np.int16)
+    # In blocks: otherwise an hour of audio needs five temporary arrays of 300 MB.
+    for first in range(0, len(aligned), _BLOCK):
+        block = aligned[first : first + _BLOCK] * scale * np.float32(32768)
+        np.minimum(np.rint(block, out=block), 32767, out=block)
+        stored[first : first + _BLOCK] = block
+    return stored
