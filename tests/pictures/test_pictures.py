@@ -138,6 +138,11 @@ def test_in_a_notebook_texts_are_escaped_and_words_stay_whole() -> None:
     assert "<audio" not in clip_html(replace(clip, waveform=None))
 
 
+def test_words_of_spaced_phonemes_stay_whole() -> None:
+    page = clip_html(replace(make_clip(), phoneme_text="HH ER0 ▁ , ▁ AH0 ▁ L IH1 T"))
+    assert re.findall('<span class="word">([^<]*)</span>', page) == ["HH ER0", ",", "AH0", "L IH1 T"]
+
+
 def test_an_utterance_of_a_store_shows_itself(tmp_path: Path) -> None:
     audio = {"framing": "ceil", "mel_scale": "htk", "fmin": 0.0, "fmax": 8000.0}
     store = write_store(tmp_path / "store", make_rows([40, 30]), waveform=True, configuration={"audio": audio})

@@ -67,10 +67,15 @@ def _printable(value: object) -> object:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return phonemes with each word kept on one line, because browsers break lines before stress marks."""
-    words = str(_printable(limited(text))).split(" ")
+    """Return phonemes with each word kept on one line, because browsers break lines before stress marks.
+
+    Words are separated by ``▁`` if there is one, because then spaces separate phonemes, and otherwise by spaces.
+    """
+    phonemes = str(_printable(limited(text)))
+    space = " ▁ " if " ▁ " in phonemes else " "
     unbroken = Markup('<span class="word">{}</span>')
-    return Markup(" ").join(unbroken.format(word) if 0 < len(word) <= _MAX_WORD else word for word in words)
+    words = [unbroken.format(word) if 0 < len(word) <= _MAX_WORD else word for word in phonemes.split(space)]
+    return Markup(space).join(words)
 
 
 def _language(tag: str) -> str:
