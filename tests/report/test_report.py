@@ -198,16 +198,21 @@ def test_outliers_are_the_ends_of_each_scale(tmp_path: Path) -> None:
     assert found["Slowest"] == sorted(range(8), key=lambda i: rates[i])[:3]
 
 
-def planted(path: Path) -> Path:
+def planted(path: Path, *, clipped: bool = True) -> Path:
     """Return a store in which utterance 3 is clipped and utterance 5 is a copy of utterance 1."""
     rows = make_rows([120] * 8)
     time = np.arange(len(rows[0].waveform)) / 22_050
     sines = [0.4 * np.sin(2 * np.pi * (300 + 40 * i) * time) * np.hanning(len(time)) for i in range(8)]
     noise = np.random.default_rng(0).normal(0, 0.002, len(time))
     sines = [sine + noise for sine in sines]
-    sines[3] = np.clip(4 * sines[3], -0.7, 0.7)
+    if clipped:
+        sines[3] = np.clip(4 * sines[3], -0.7, 0.7)
     sines[5] = sines[1]
-    rows = [replace(row, waveform=np.rint(w * 32_767).astype(np.int16)) for row, w in zip(rows, sines, strict=True)]
+    # 12 phones in 1.4 s, so that none is too fast.
+    rows = [
+        replace(row, waveform=np.rint(w * 32_767).astype(np.int16), phonemes=row.phonemes[:12])
+        for row, w in zip(rows, sines, strict=True)
+    ]
     return write_store(path, rows, waveform=True)
 
 
@@ -334,6 +339,22 @@ def test_a_comparison_names_what_differs(capsys: pytest.CaptureFixture[str], spo
     status, _, err = run(capsys, "report", one, two, "-o", page, "--csv", tmp_path / "x.csv")
     assert status == 2
     assert "--csv: supported for one store only" in err
+
+
+def test_a_comparison_lists_the_utterances_that_are_suspect_in_one_store_only(tmp_path: Path) -> None:
+    before, after = summarise(planted(tmp_path / "a")), summarise(planted(tmp_path / "b", clipped=False))
+    comparison = compare(before, after)
+    assert comparison.only_suspect == ((before.dataset.id[3],), ())
+    found = Page(comparison_html(comparison))
+    assert (found.number("suspect-first"), found.number("suspect-second")) == (1, 0)
+
+
+def test_a_comparison_keeps_words_of_phonemes_whole(tmp_path: Path) -> None:
+    rows = make_rows([30])
+    one = write_store(tmp_path / "one", [replace(rows[0], phoneme_text="ðə tˈɛkst")])
+    two = write_store(tmp_path / "two", [replace(rows[0], phoneme_text="DH AH0 ▁ T EH1 K S T")])
+    text = comparison_html(compare(summarise(one), summarise(two)))
+    assert re.findall('<span class="word">([^<]*)</span>', text) == ["ðə", "tˈɛkst", "DH AH0", "T EH1 K S T"]
 
 
 def test_a_comparison_takes_what_a_corpus_says_for_text(tmp_path: Path) -> None:

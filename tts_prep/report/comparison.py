@@ -41,6 +41,7 @@ class Comparison:
         settings: table, name and both values of different settings; a missing setting is an empty string.
         only_first, only_second: ids of utterances that the other store does not have.
         n_common: the number of common utterances.
+        only_suspect: ids of common utterances that are suspect in the first store only, and in the second store only.
         differences: the differences of common utterances.
         symbols: the symbols that are only in the first, and only in the second vocabulary.
         n_mels_compared: the number of utterances whose mels were compared, evenly spaced among those with equal numbers
@@ -54,6 +55,7 @@ class Comparison:
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     n_common: int
+    only_suspect: tuple[tuple[str, ...], tuple[str, ...]]
     differences: tuple[Difference, ...]
     symbols: tuple[tuple[str, ...], tuple[str, ...]]
     n_mels_compared: int
@@ -74,6 +76,7 @@ def compare(first: Summary, second: Summary) -> Comparison:
         only_first=tuple(id_ for id_ in ids if id_ not in others),
         only_second=tuple(id_ for id_ in others if id_ not in ids),
         n_common=len(common),
+        only_suspect=(_only_suspect(first, second), _only_suspect(second, first)),
         differences=tuple(_differences(a, b, common)),
         symbols=(_missing(one.symbols, two.symbols), _missing(two.symbols, one.symbols)),
         n_mels_compared=n_compared,
@@ -88,8 +91,14 @@ def _settings(first: Summary, second: Summary) -> Iterator[tuple[str, str, str, 
             continue  # the totals list the arrays of each store
         a, b = one.get(table, {}), two.get(table, {})
         for key in [*a, *(name for name in b if name not in a)]:
-            if a.get(key) != b.get(key):
+            # The fingerprint differs whenever anything does.
+            if a.get(key) != b.get(key) and (table, key) != ("format", "fingerprint"):
                 yield table, key, a.get(key, ""), b.get(key, "")
+
+
+def _only_suspect(summary: Summary, other: Summary) -> tuple[str, ...]:
+    fine = {*other.checked.id} - {*other.suspects.ids}
+    return tuple(id_ for id_ in summary.suspects.ids if id_ in fine)
 
 
 def _differences(a: UtteranceDataset, b: UtteranceDataset, ids: Sequence[str]) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from tts_prep import __version__
 from tts_prep.format.files.atomic import replacing
 from tts_prep.pictures.templates import make_environment
 from tts_prep.quantities import bytes_text, duration_text, number_text
+from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import Comparison
 from tts_prep.report.histograms import histogram
 from tts_prep.report.page import page_style
@@ -31,7 +32,7 @@ def comparison_html(comparison: Comparison) -> str:
     """Return the page."""
     first, second = comparison.first, comparison.second
     names = _names(first.dataset.path, second.dataset.path)
-    titles = ("Overview", "Recipe", "Utterances", "Symbols", "Distributions", "Suspects")
+    titles = ("Overview", "Suspects", "Recipe", "Utterances", "Symbols", "Distributions")
     return (
         make_environment("report")
         .get_template("comparison.html.j2")
@@ -49,6 +50,7 @@ def comparison_html(comparison: Comparison) -> str:
             suspects=[
                 (threshold.reason, _flagged(first, threshold.reason), _flagged(second, threshold.reason))
                 for threshold in first.suspects.thresholds
+                if first.suspects.count(threshold.reason) or second.suspects.count(threshold.reason)
             ],
         )
     )
@@ -88,9 +90,13 @@ def _histograms(comparison: Comparison, names: tuple[str, str]) -> Iterator[dict
         other = others.get(column.key)
         if other is None or not (column.varies or other.varies):
             continue
-        medians = [float(np.nanmedian(c.values)) if np.isfinite(c.values).any() else np.nan for c in (column, other)]
         yield {
             "name": column.name,
             "chart": histogram([column.values, other.values], column.unit, column.label, legend=names),
-            "medians": f"median {number_text(medians[0])} and {number_text(medians[1])} {column.unit}",
+            "medians": [(name, _median(c)) for name, c in zip(names, (column, other), strict=True)],
         }
+
+
+def _median(column: NumberColumn) -> str:
+    known = column.values[~np.isnan(column.values)]
+    return f"{number_text(float(np.median(known)))} {column.unit}" if len(known) else "not measured"
