@@ -289,6 +289,38 @@ def test_a_histogram_draws_limits_that_lie_near_its_values() -> None:
     assert x > max(r.x + r.width for r in drawing.rectangles)
 
 
+def test_a_histogram_shows_each_suspect_however_few() -> None:
+    values = np.concatenate([np.linspace(0, 1, 9999), [5.0, np.nan]])
+    drawing = histogram([values], "s", "length (s)", [4.0], values > 4)
+    (red,) = [r for r in drawing.rectangles if r.style == "bar suspect"]
+    assert red.hint.endswith(": 1 suspect")
+    # To scale, it would have a hundredth of a pixel.
+    assert red.height == 2
+    assert red.y + red.height == max(r.y + r.height for r in drawing.rectangles)
+    assert ("bar suspect", "suspects") in drawing.legend
+    none = histogram([values], "s", "length (s)", [9.0], values > 9)
+    assert {r.style for r in none.rectangles} == {"bar"}
+    assert "suspects" not in {name for _, name in none.legend}
+
+
+def test_marks_of_an_axis_have_different_texts() -> None:
+    small = histogram([np.linspace(0.0001, 0.0004, 40)], "s", "digital silence (s)")
+    near = histogram([np.linspace(100.2, 101.6, 40)], "Hz", "pitch (Hz)")
+    for drawing in (small, near):
+        texts = [label.text for label in drawing.labels if label.y == max(m.y for m in drawing.labels) - 18]
+        assert len(texts) > 2
+        assert len({*texts}) == len(texts)
+
+
+def test_a_column_of_yes_and_no_has_no_histogram(tmp_path: Path) -> None:
+    columns = {column.key: column for column in summarise(planted(tmp_path / "store")).columns}
+    assert set(columns["audio_copies"].values.tolist()) == {0, 1}
+    assert not columns["audio_copies"].varies
+    assert columns["similarity"].varies
+    assert columns["phones"].axis == "phones"
+    assert columns["silence_start"].axis == "silence at the start (s)"
+
+
 def test_pitch_by_speaker_is_that_of_the_voiced_frames(pitched: Path) -> None:
     summary = summarise(pitched)
     frames = np.asarray(summary.dataset.n_frames)

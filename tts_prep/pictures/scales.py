@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tts_prep.quantities import number_text
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,16 @@ def ticks(low: float, high: float, n: int = 5) -> list[float]:
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= n)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def tick_texts(values: Sequence[float]) -> list[tuple[float, str]]:
+    """Return evenly spaced values with texts that differ, even if the step is small: 100, 100.5, 101."""
+    step = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    texts = [number_text(value) for value in values]
+    if len({*texts}) < len(texts):
+        texts = [f"{value:,.{decimals}f}".replace("-", "−") for value in values]
+    return list(zip(values, texts, strict=True))
 
 
 # Slaney's scale: linear up to 1,000 Hz (15 mels), then 27 mels per factor of 6.4.

@@ -9,7 +9,7 @@ import numpy as np
 from tts_prep.pictures.clip import Clip
 from tts_prep.pictures.drawing import Drawing, Image, Label, Line, Path
 from tts_prep.pictures.media import mel_picture
-from tts_prep.pictures.scales import Scale, ticks
+from tts_prep.pictures.scales import Scale, tick_texts, ticks
 from tts_prep.quantities import number_text
 
 PIXELS_PER_SECOND = 150
@@ -110,5 +110,5 @@ def _pitch(
         if not pen_down:
             parts.append("h.1")
         pen_down = True
-    marks = [Label(x.end + 6, y(tick) + 4, f"{tick:.0f} Hz", "start") for tick in ticks(low, high, 4)]
+    marks = [Label(x.end + 6, y(tick) + 4, f"{text} Hz", "start") for tick, text in tick_texts(ticks(low, high, 4))]
     return Path("".join(parts), "pitch"), marks

@@ -92,7 +92,8 @@ def _histograms(comparison: Comparison, names: tuple[str, str]) -> Iterator[dict
             continue
         yield {
             "name": column.name,
-            "chart": histogram([column.values, other.values], column.unit, column.label, legend=names),
+            "meaning": column.meaning,
+            "chart": histogram([column.values, other.values], column.unit, column.axis, legend=names),
             "medians": [(name, _median(c)) for name, c in zip(names, (column, other), strict=True)],
         }
 

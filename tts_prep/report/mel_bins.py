@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.pictures.drawing import Drawing, Label, Line, Path
-from tts_prep.pictures.scales import MelAxis, Scale, padded_scale, ticks
+from tts_prep.pictures.scales import MelAxis, Scale, padded_scale, tick_texts, ticks
 from tts_prep.quantities import number_text
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192
@@ -23,7 +23,7 @@ def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> D
     )
     marks = ticks(y.low, y.high)
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
-    labels = [Label(_LEFT - 6, y(tick) + 4, number_text(tick), "end") for tick in marks]
+    labels = [Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in tick_texts(marks)]
     places = axis.labels(6) if axis else [(tick, tick) for tick in ticks(0, x.high)]
     labels += [Label(x(place), _BOTTOM + 16, number_text(value)) for value, place in places]
     title = "centre of the mel bin (Hz)" if axis else "mel bin"

@@ -111,18 +111,22 @@ def _pitch_chart(summary: Summary) -> Any:
 
 
 def _histograms(summary: Summary) -> Iterator[dict[str, Any]]:
+    suspects = summary.suspects
     for column in summary.columns:
         if column.varies:
-            thresholds = [t for t in summary.suspects.thresholds if t.measure == column.key]
+            thresholds = [t for t in suspects.thresholds if t.measure == column.key]
+            flagged = np.any([suspects.flagged[t.reason] for t in thresholds], axis=0) if thresholds else None
             finite = column.values[np.isfinite(column.values)]
             yield {
                 "key": column.key.replace("_", "-"),
                 "name": column.name,
                 "unit": column.unit,
-                "chart": histogram([column.values], column.unit, column.label, [t.limit for t in thresholds]),
+                "meaning": column.meaning,
+                "chart": histogram([column.values], column.unit, column.axis, [t.limit for t in thresholds], flagged),
                 "quantiles": _quantiles(finite),
-                "missing": len(column.values) - len(finite),
-                "limits": [(t.reason, limit_text(t)) for t in thresholds],
+                "missing": int(np.isnan(column.values).sum()),
+                "infinite": int(np.isinf(column.values).sum()),
+                "limits": [(t.reason, limit_text(t), int(suspects.flagged[t.reason].sum())) for t in thresholds],
             }
 
 

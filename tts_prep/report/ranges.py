@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tts_prep.pictures.drawing import Drawing, Label, Line, Rectangle
-from tts_prep.pictures.scales import padded_scale, ticks
+from tts_prep.pictures.scales import padded_scale, tick_texts, ticks
 from tts_prep.quantities import number_text
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-_ROW, _RIGHT, _CHARACTER, _MAX_NAME = 20, 480, 6.6, 18
+_ROW, _RIGHT, _CHARACTER, _MAX_NAME = 20, 404, 6.6, 18
 
 
 def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, title: str) -> Drawing:
@@ -36,6 +36,6 @@ def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, t
         rectangles.append(Rectangle(x(first), middle - 6, max(1.0, x(third) - x(first)), 12, hint=f"{name}: {hint}"))
         rectangles.append(Rectangle(x(median) - 1, middle - 8, 2, 16, "median"))
         labels.append(Label(left - 8, middle + 4, name or "(none)", "end"))
-    labels += [Label(x(tick), bottom + 16, number_text(tick)) for tick in marks]
+    labels += [Label(x(tick), bottom + 16, text) for tick, text in tick_texts(marks)]
     labels.append(Label((left + _RIGHT) / 2, bottom + 34, unit))
-    return Drawing(title, 496, bottom + 42, lines=tuple(lines), rectangles=tuple(rectangles), labels=tuple(labels))
+    return Drawing(title, 420, bottom + 42, lines=tuple(lines), rectangles=tuple(rectangles), labels=tuple(labels))

@@ -12,7 +12,7 @@ from tts_prep.checks.measures import UNITS
 from tts_prep.checks.suspects import Suspects
 from tts_prep.checks.thresholds import Threshold
 from tts_prep.quantities import number_text
-from tts_prep.report.columns import NumberColumn
+from tts_prep.report.columns import NumberColumn, measure_label, measure_unit
 
 _PER_REASON = 3
 _PER_END = 3
@@ -67,7 +67,7 @@ def reason_text(suspects: Suspects, threshold: Threshold, position: int) -> str:
     partner = suspects.partner(threshold.reason, position)
     value = float(suspects.measures.columns[threshold.measure][position])
     if partner is None:
-        return f"{threshold.measure.replace('_', ' ')} {number_text(value)} {UNITS[threshold.measure]}"
+        return f"{measure_label(threshold.measure)} {number_text(value)}{measure_unit(threshold.measure)}"
     other = suspects.measures.dataset.id[partner]
     score = f", {UNITS[threshold.measure]} {number_text(value)}" if threshold.measure == "similarity" else ""
     return f"as {other}{score}"
@@ -76,7 +76,8 @@ def reason_text(suspects: Suspects, threshold: Threshold, position: int) -> str:
 def limit_text(threshold: Threshold) -> str:
     """Return a limit as text, such as ``peak < −60 dBFS``."""
     sign = ">" if threshold.above else "<"
-    return f"{threshold.measure.replace('_', ' ')} {sign} {number_text(threshold.limit)} {UNITS[threshold.measure]}"
+    name, unit = measure_label(threshold.measure), measure_unit(threshold.measure)
+    return f"{name} {sign} {number_text(threshold.limit)}{unit}"
 
 
 def end_groups(columns: Sequence[NumberColumn]) -> list[Group]:
