@@ -26,6 +26,11 @@ def bytes_text(size: float) -> str:
     return f"{size:.0f} {units[unit]}" if unit == 0 else f"{size:.1f} {units[unit]}"
 
 
+def share_text(share: float) -> str:
+    """Return a share as a percentage such as ``12.5%``, and ``<0.1%`` if it would round to zero but is not."""
+    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
 def count_text(number: int, noun: str) -> str:
     """Return a count with its noun, such as ``1 shard`` or ``2,000 shards``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

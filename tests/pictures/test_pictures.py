@@ -20,7 +20,7 @@ from tts_prep.pictures.figure import plot_clip
 from tts_prep.pictures.notebook import clip_html
 from tts_prep.pictures.scales import MelAxis
 from tts_prep.pictures.spectrogram import PIXELS_PER_SECOND, draw_spectrogram
-from tts_prep.quantities import number_text
+from tts_prep.quantities import number_text, share_text
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"' $x_{2}$ \u202e \U0010fffd"
 
@@ -70,6 +70,16 @@ def test_frequencies_lie_on_the_bins_whose_filters_librosa_centres_there(scale: 
 )
 def test_numbers_have_three_digits_and_true_signs(value: float, text: str) -> None:
     assert number_text(value) == text
+
+
+def test_a_share_that_is_not_zero_does_not_look_like_zero() -> None:
+    assert [share_text(share) for share in (0, 1 / 13_000, 0.0005, 0.126, 1)] == [
+        "0.0%",
+        "<0.1%",
+        "0.1%",
+        "12.6%",
+        "100.0%",
+    ]
 
 
 def test_every_second_has_the_same_width_and_everything_lies_at_its_time() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import h5py
@@ -25,13 +26,15 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.media import mel_picture, sound
+from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import compare
 from tts_prep.report.comparison_page import comparison_html
 from tts_prep.report.coverage import cover
 from tts_prep.report.histograms import histogram
 from tts_prep.report.page import report_html
-from tts_prep.report.shown import end_groups
-from tts_prep.report.speakers import pitch_ranges
+from tts_prep.report.settings import setting_tables
+from tts_prep.report.shown import end_groups, suspect_groups
+from tts_prep.report.speakers import pitch_ranges, speaker_table
 from tts_prep.report.summary import summarise
 
 HOSTILE = "<script>document.title='owned'</script><img src=http://evil.invalid/x onerror=alert(1)>\"' $x^2$ \x00\u202e"
@@ -235,6 +238,42 @@ def test_suspects_come_first_with_their_reasons_and_their_sound(tmp_path: Path) 
     assert "6 utterances of this page have no sound" in less
 
 
+def test_a_duplicate_is_shown_with_its_original_and_the_page_says_how_to_exclude_it(tmp_path: Path) -> None:
+    path = planted(tmp_path / "a store")
+    summary = summarise(path)
+    groups = {group.title: group for group in suspect_groups(summary.suspects)}
+    original, copy = summary.dataset.id[1], summary.dataset.id[5]
+    assert groups["audio-duplicate"].positions == ((5, f"as {original}"), (1, f"original of {copy}"))
+    text = report_html(summary)
+    assert f"· original of {copy}" in Page(text).text
+    assert 'href="#exclude"' in text
+    assert "tts-prep check &#39;a store&#39; --ids suspects.txt" in text
+
+
+def test_suspects_without_a_card_are_listed_the_worst_first(tmp_path: Path) -> None:
+    # All have 41 phones, so the shorter are the faster.
+    rows = [replace(row, phonemes=np.ones(41, np.int32)) for row in make_rows([50, 20, 40, 30, 10])]
+    summary = summarise(write_store(tmp_path / "store", rows))
+    (group,) = [group for group in suspect_groups(summary.suspects) if group.title == "too-fast"]
+    assert [position for position, _ in group.positions] == [4, 1, 3]
+    assert (group.more, group.n_more) == ((summary.dataset.id[2], summary.dataset.id[0]), 2)
+
+
+def test_settings_are_words_and_not_python() -> None:
+    manifest = SimpleNamespace(
+        version="1.2",
+        fingerprint="f",
+        configuration={"corpus": {"files": ["a.jsonl", "b.jsonl"], "extra": []}},
+        specs={
+            "x": SimpleNamespace(added=True, dtype="f", axis="own", row_shape=(), settings={"pitch": {"unit": "hz"}})
+        },
+        software={},
+    )
+    tables = dict(setting_tables(manifest))  # type: ignore[arg-type]
+    assert tables["corpus"] == {"files": "a.jsonl b.jsonl", "extra": "none"}
+    assert (tables["array x"]["row shape"], tables["array x"]["pitch"]) == ("none", "unit hz")
+
+
 def test_of_a_large_store_utterances_at_even_distances_are_measured(tmp_path: Path) -> None:
     store = write_store(tmp_path / "store", make_rows([40] * 10))
     summary = summarise(store, max_bytes=40 * 10 * 5 * 4 // 3 + 1)
@@ -254,6 +293,20 @@ def test_a_speaker_has_the_means_of_his_utterances_and_z_scores_among_speakers(t
     assert speakers.z_scores[:, place] == pytest.approx((rates - rates.mean()) / rates.std())
     few = summarise(write_store(tmp_path / "few", [replace(row, speaker=f"p{i % 4}") for i, row in enumerate(rows)]))
     assert np.isnan(few.speakers.z_scores).all()
+
+
+def test_means_that_look_the_same_have_no_z_scores_and_suspects_have_them(tmp_path: Path) -> None:
+    rows = [replace(row, speaker=f"p{i}") for i, row in enumerate(make_rows([40] * 6))]
+    dataset = UtteranceDataset(write_store(tmp_path / "store", rows))
+    columns = [
+        NumberColumn("phones", "Phones", "phones", np.full(6, 9.0)),
+        # Recordings that were normalized to one peak, and then rounded.
+        NumberColumn("peak", "Peak", "dBFS", -0.0087 + np.arange(6) * 1e-7),
+    ]
+    speakers = speaker_table(dataset, columns, np.arange(6) == 2)
+    assert np.isnan(speakers.z_scores).all()
+    # One of six has 100 %: the mean is 1/6, the variance 1/6 · 5/6.
+    assert speakers.suspects_z[2] == pytest.approx((5 / 6) / np.sqrt(5 / 36))
 
 
 def test_phones_pairs_and_words_are_counted(tmp_path: Path) -> None:

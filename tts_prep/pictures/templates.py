@@ -8,7 +8,7 @@ import unicodedata
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tts_prep.quantities import bytes_text, duration_text, number_text
+from tts_prep.quantities import bytes_text, duration_text, number_text, share_text
 
 MAX_CHARACTERS = 1_000
 """The maximum length of a text of a store on a page."""
@@ -37,6 +37,7 @@ def make_environment(*packages: str) -> Environment:
         language=_language,
         limited=limited,
         px=lambda value: f"{value:.1f}".removesuffix(".0"),
+        share=share_text,
         symbol=symbol_text,
         unbroken=_unbroken,
     )

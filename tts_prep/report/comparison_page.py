@@ -11,7 +11,7 @@ import numpy as np
 from tts_prep import __version__
 from tts_prep.format.files.atomic import replacing
 from tts_prep.pictures.templates import make_environment
-from tts_prep.quantities import bytes_text, duration_text, number_text
+from tts_prep.quantities import bytes_text, duration_text, number_text, share_text
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import Comparison
 from tts_prep.report.histograms import histogram
@@ -81,7 +81,7 @@ def _totals(summary: Summary) -> list[tuple[str, str]]:
 
 def _flagged(summary: Summary, reason: str) -> str:
     count = summary.suspects.count(reason)
-    return "–" if count is None else f"{count:,} ({count / max(1, len(summary.checked)):.1%})"
+    return "–" if count is None else f"{count:,} ({share_text(count / max(1, len(summary.checked)))})"
 
 
 def _histograms(comparison: Comparison, names: tuple[str, str]) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -66,6 +67,7 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
             manifest=summary.manifest,
             has_phonemes=has_phonemes,
             title=summary.dataset.path.name,
+            store=shlex.quote(summary.dataset.path.name),
             version=__version__,
             style=page_style(),
             sections=[(title.lower().replace(" ", "-"), title) for title in sections],

@@ -58,8 +58,11 @@ def _text(value: object) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list) and len(value) > _MAX_ITEMS:
-        return f"{len(value):,} values: {' '.join(str(item) for item in value[:_MAX_ITEMS])} …"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        start = " ".join(_text(item) for item in value[:_MAX_ITEMS])
+        return f"{len(value):,} values: {start} …" if len(value) > _MAX_ITEMS else start or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -14,6 +14,9 @@ from tts_prep.checks.thresholds import Threshold
 from tts_prep.quantities import number_text
 from tts_prep.report.columns import NumberColumn, measure_label, measure_unit
 
+MAX_IDS = 100
+"""The maximum number of ids of a group that are listed without a card."""
+
 _PER_REASON = 3
 _PER_END = 3
 
@@ -40,16 +43,20 @@ class Group:
         title: the heading.
         note: a sentence below the heading.
         positions: the positions of utterances, each with a fact.
+        more: ids of further utterances, up to `MAX_IDS`.
+        n_more: the number of all further utterances.
     """
 
     key: str
     title: str
     note: str
     positions: tuple[tuple[int, str], ...]
+    more: tuple[str, ...] = ()
+    n_more: int = 0
 
 
 def suspect_groups(suspects: Suspects) -> list[Group]:
-    """Return a group for each reason with suspects: the utterances that exceed its limit the most."""
+    """Return a group for each reason with suspects: those that exceed its limit the most, and what they duplicate."""
     groups = []
     for threshold in suspects.thresholds:
         flagged = np.flatnonzero(suspects.flagged[threshold.reason])
@@ -57,8 +64,24 @@ def suspect_groups(suspects: Suspects) -> list[Group]:
             continue
         values = suspects.measures.columns[threshold.measure]
         worst = flagged[np.argsort(-values[flagged] if threshold.above else values[flagged], kind="stable")]
-        shown = [(int(i), reason_text(suspects, threshold, int(i))) for i in worst[:_PER_REASON]]
-        groups.append(Group(f"reason-{threshold.reason}", threshold.reason, threshold.why, tuple(shown)))
+        shown: list[tuple[int, str]] = []
+        ids = suspects.measures.dataset.id
+        for i in worst[:_PER_REASON].tolist():
+            shown.append((i, reason_text(suspects, threshold, i)))
+            original = suspects.partner(threshold.reason, i)
+            if original is not None and original not in dict(shown):
+                shown.append((original, f"original of {ids[i]}"))
+        more = worst[_PER_REASON:]
+        groups.append(
+            Group(
+                f"reason-{threshold.reason}",
+                threshold.reason,
+                threshold.why,
+                tuple(shown),
+                tuple(ids[i] for i in more[:MAX_IDS].tolist()),
+                len(more),
+            )
+        )
     return groups
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.loader import UtteranceDataset
+from tts_prep.quantities import number_text
 from tts_prep.report.columns import NumberColumn, has_numbers, pitch_tracks
 from tts_prep.report.ranges import QUANTILES
 
@@ -34,9 +35,11 @@ class Speakers:
         utterances: [n] int64, numbers of utterances.
         seconds: [n] durations.
         suspects: [n] int64, numbers of suspect utterances.
+        suspects_z: [n], z-scores of their shares among speakers.
         columns: name and unit of each mean.
         means: [n, n_columns]; NaN is a missing value.
-        z_scores: [n, n_columns], z-scores of the means among speakers; NaN if there are fewer than `LEAST_SPEAKERS`.
+        z_scores: [n, n_columns], z-scores of the means among speakers; NaN if there are fewer than `LEAST_SPEAKERS`, or
+            if all means are the same text.
     """
 
     names: tuple[str, ...]
@@ -44,6 +47,7 @@ class Speakers:
     utterances: npt.NDArray[np.int64]
     seconds: Floats
     suspects: npt.NDArray[np.int64]
+    suspects_z: Floats
     columns: tuple[tuple[str, str], ...]
     means: Floats
     z_scores: Floats
@@ -78,13 +82,15 @@ def speaker_table(
         names.append((column.label, column.unit))
         sums = _sums(codes[known], column.values[known], n)
         means.append(_ratio(sums, np.bincount(codes[known], minlength=n).astype(float)))
+    suspects = np.bincount(codes[flagged], minlength=n)[order]
     table = np.stack(means, axis=1)[order] if means else np.empty((len(order), 0))
     return Speakers(
         names=tuple(dataset.speaker.table[int(code)] for code in order),
         codes=order,
         utterances=count[order],
         seconds=seconds[order],
-        suspects=np.bincount(codes[flagged], minlength=n)[order],
+        suspects=suspects,
+        suspects_z=_z_scores((suspects / count[order])[:, None])[:, 0],
         columns=tuple(names),
         means=table,
         z_scores=_z_scores(table),
@@ -122,6 +128,8 @@ def _z_scores(means: Floats) -> Floats:
     for column in range(means.shape[1]):
         known = np.isfinite(means[:, column])
         values = means[known, column]
-        if len(values) >= LEAST_SPEAKERS and (spread := float(values.std())) > 0:
+        # Means that differ by less than is shown, such as those of normalized peaks, are not far apart.
+        differ = len({number_text(value) for value in values.tolist()}) > 1
+        if len(values) >= LEAST_SPEAKERS and differ and (spread := float(values.std())) > 0:
             scores[known, column] = (values - values.mean()) / spread
     return scores
