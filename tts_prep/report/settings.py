@@ -14,7 +14,7 @@ def recipe_text(manifest: Manifest) -> list[tuple[str, str]]:
     """Return corpus, preset, mel, frontend and language as pairs (name, text), without missing values."""
     configuration = manifest.configuration
     corpus, audio, text = (_mapping(configuration.get(name)) for name in ("corpus", "audio", "text"))
-    mel = "{n_mels} bins, {sample_rate:,} Hz, n_fft {n_fft}, hop {hop_length}, {fmin:g}–{fmax:g} Hz"
+    mel = "{n_mels} bins, {sample_rate:,} Hz, n_fft {n_fft:,}, hop {hop_length:,}, {fmin:,g}–{fmax:,g} Hz"
     try:
         recipe = mel.format(**audio)
     except (KeyError, ValueError, TypeError):
