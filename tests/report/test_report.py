@@ -259,6 +259,15 @@ def test_suspects_without_a_card_are_listed_the_worst_first(tmp_path: Path) -> N
     assert (group.more, group.n_more) == ((summary.dataset.id[2], summary.dataset.id[0]), 2)
 
 
+def test_a_reason_of_most_utterances_is_said_to_be_common(tmp_path: Path) -> None:
+    rows = [replace(row, phonemes=np.ones(41, np.int32)) for row in make_rows([20] * 12)]
+    text = Page(report_html(summarise(write_store(tmp_path / "store", rows)))).text
+    assert "too-fast applies to more than a fifth of the utterances" in text
+    assert "--threshold too-fast=inf ignores the reason" in text
+    few = Page(report_html(summarise(write_store(tmp_path / "few", rows[:9])))).text
+    assert "more than a fifth" not in few
+
+
 def test_settings_are_words_and_not_python() -> None:
     manifest = SimpleNamespace(
         version="1.2",

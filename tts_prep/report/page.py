@@ -12,6 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tts_prep import __version__
+from tts_prep.checks.thresholds import Threshold
 from tts_prep.format.files.atomic import replacing
 from tts_prep.loader.dataset.showing import mel_axis
 from tts_prep.pictures.templates import make_environment
@@ -28,6 +29,8 @@ _MAX_ROWS = 200
 _MAX_SPEAKER_BARS = 20
 _MAX_FAILED = 200
 _RARE = 10
+_COMMON, _LEAST_COMMON = 0.2, 10
+"""A share and a number of utterances; with more suspects, a reason is said to be common."""
 
 _SECTIONS = (
     *("Overview", "Suspects", "Speakers", "Distributions", "Texts", "Symbols", "Categories", "Batches"),
@@ -74,6 +77,7 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
             recipe=recipe_text(summary.manifest),
             size=sum(entry.size for entry in summary.manifest.files),
             reasons_found=[reason for reason in reasons if reason[2]],
+            common_reasons=_common_reasons(summary),
             reasons_not_found=[reason for reason in reasons if not reason[2]],
             speaker_columns=[f"{name}, {unit}" for name, unit in summary.speakers.columns],
             suspects=suspects,
@@ -102,6 +106,12 @@ def page_style() -> Markup:
         files("tts_prep.pictures").joinpath("card.css").read_text(encoding="utf-8")
         + files("tts_prep.report").joinpath("page.css").read_text(encoding="utf-8")
     )
+
+
+def _common_reasons(summary: Summary) -> list[Threshold]:
+    """Return the reasons of so many suspects that they may not be faults."""
+    least = max(_LEAST_COMMON, _COMMON * len(summary.checked))
+    return [t for t in summary.suspects.thresholds if (summary.suspects.count(t.reason) or 0) > least]
 
 
 def _pitch_chart(summary: Summary) -> Any:
