@@ -24,7 +24,7 @@ _LEAST_EXCESS = 1e-3
 class Mels:
     """The mels of several recordings, one after another.
 
-    Threads call few functions for many recordings, because they wait for each other at the end of each.
+    Compiled functions take many recordings at a time, because threads wait for the interpreter's lock after each call.
 
     Attributes:
         frames: [n_frames, n_mels] float32.
