@@ -63,7 +63,7 @@ def test_without_a_compiler_a_check_gives_the_same_table_and_says_that_it_is_slo
     assert (compiled.returncode, compiled.stderr, plain.returncode) == (0, "", 0)
     assert plain.stdout == compiled.stdout
     assert plain.stderr == (
-        "numba is not installed, and measuring an hour of audio takes 10 minutes instead of seconds: "
+        "note: numba is not installed, so measuring an hour of audio takes 10 minutes instead of seconds: "
         "pip install 'tts-prep[prepare]'\n"
     )
     assert run_without({"numba"}, "check", store, "--quiet").stderr == ""

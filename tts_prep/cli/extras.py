@@ -39,7 +39,7 @@ def warn_without_compiler() -> None:
 
     if not is_quiet() and not is_available():
         click.echo(
-            "numba is not installed, and measuring an hour of audio takes 10 minutes instead of seconds: "
+            "note: numba is not installed, so measuring an hour of audio takes 10 minutes instead of seconds: "
             "pip install 'tts-prep[prepare]'",
             err=True,
         )
