@@ -134,6 +134,15 @@ def test_a_plot_takes_texts_for_texts_and_says_what_no_font_has() -> None:
     assert "\U0010fffd" not in title
 
 
+@pytest.mark.parametrize("text", ["They gave information to the police. " * 5, "他们向警察报告了这件事" * 8])
+def test_the_title_of_a_short_recording_with_a_long_text_fits_the_figure(text: str) -> None:
+    figure = plot_clip(replace(make_clip(), text=text))
+    figure.draw_without_rendering()
+    title = figure.texts[0].get_window_extent()
+    assert title.x0 >= 0
+    assert title.x1 <= figure.bbox.width
+
+
 def test_in_a_notebook_texts_are_escaped_and_words_stay_whole() -> None:
     clip = replace(make_clip(), id=HOSTILE, text=HOSTILE * 100, speaker=HOSTILE, language='en" onload="alert(1)')
     page = clip_html(clip)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _INCHES_PER_SECOND = 2.0
 _WIDTHS = (6.0, 60.0)
+_MAX_TEXT = 200
 
 # The first font is part of matplotlib and supports IPA; the others are used if they are installed.
 _FONTS = (
@@ -58,7 +61,9 @@ def plot_clip(clip: Clip) -> Figure:
         axes[-1].set_xlabel("time (s)")
         axes[-1].set_xlim(min(0.0, clip.first_edge), end)
         speaker = f", {clip.speaker[:80]}" if clip.speaker else ""
-        title = texts.shown(f"{clip.id[:80]}{speaker}\n{clip.text[:200]}")
+        text = clip.text if len(clip.text) <= _MAX_TEXT else f"{clip.text[:_MAX_TEXT]}…"
+        lines = [f"{clip.id[:80]}{speaker}", *textwrap.wrap(text, _line_length(text, width))]
+        title = texts.shown("\n".join(lines))
         missing = len(texts.missing)
         note = f"\n(no installed font has {missing:,} of its characters)" if missing else ""
         figure.suptitle(title + note, fontsize=10)
@@ -72,6 +77,12 @@ def save_figure(figure: Figure, path: Path, kind: str, dpi: int) -> None:
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with rc_context({"svg.hashsalt": "tts-prep"}):
         figure.savefig(path, format=kind, dpi=dpi, metadata=metadata)
+
+
+def _line_length(text: str, width: float) -> int:
+    """Return how many characters of a text fit on a line of the title of a figure of a width in inches."""
+    wide = any(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return int(width * (6 if wide else 12))
 
 
 def _installed() -> list[str]:
