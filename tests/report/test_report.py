@@ -26,6 +26,7 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.media import mel_picture, sound
+from tts_prep.report.cards import Cards
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import compare
 from tts_prep.report.comparison_page import comparison_html
@@ -396,6 +397,22 @@ def test_pitch_by_speaker_is_that_of_the_voiced_frames(pitched: Path) -> None:
     text = report_html(summary)
     assert 'id="figure-pitch-by-speaker"' in text
     assert text.count('class="pitch"') == 6
+
+
+def test_an_extreme_is_told_as_on_its_card(pitched: Path) -> None:
+    summary = summarise(pitched)
+    (highest,) = [group for group in end_groups(summary.columns) if group.title == "Highest pitch"]
+    ((_, fact), *_) = highest.positions
+    top = max(int(id_[-1]) for id_ in summary.dataset.id)
+    assert fact == f"pitch {100 + 10 * top} Hz"
+    (card, *_) = Cards(summary).group(highest).cards
+    assert card.facts.count(fact) == 1
+
+
+def test_every_measure_has_a_meaning_but_those_whose_name_says_it(tmp_path: Path) -> None:
+    columns = summarise(write_store(tmp_path / "store", make_rows([30]))).columns
+    unexplained = {column.key for column in columns if not column.meaning}
+    assert unexplained == {"seconds", "audio_copies", "text_copies"}
 
 
 def test_csv_has_every_column_of_every_utterance(

@@ -97,11 +97,9 @@ class Cards:
             for threshold in summary.suspects.thresholds
             if summary.suspects.flagged[threshold.reason][position]
         )
+        known = [self._columns[key] for key in _FACTS if key in self._columns]
         facts = [f"{number_text(clip.seconds)} s"]
-        for key in _FACTS:
-            if key in self._columns and np.isfinite(value := float(self._columns[key].values[position])):
-                name = "" if key == "phone_rate" else f"{self._columns[key].label} "
-                facts.append(f"{name}{number_text(value)} {self._columns[key].unit}")
+        facts += [column.fact(position) for column in known if np.isfinite(column.values[position])]
         if fact and fact not in facts and not reasons:
             facts.append(fact)
         return Card(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tts_prep.checks.measures import UNITS, Measures
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.dataset.showing import hertz
+from tts_prep.quantities import number_text
 
 _NAMES = {
     "seconds": "Length",
@@ -87,6 +88,11 @@ class NumberColumn:
     def meaning(self) -> str:
         """What the values are, in one line."""
         return _MEANINGS.get(self.key, "")
+
+    def fact(self, position: int) -> str:
+        """Return the value of an utterance with its unit, and with its name if the unit does not tell."""
+        name = "" if self.key in ("seconds", "phone_rate") else f"{self.label} "
+        return f"{name}{number_text(float(self.values[position]))} {self.unit}"
 
     @property
     def varies(self) -> bool:

@@ -114,7 +114,7 @@ def _ends(columns: dict[str, NumberColumn]) -> Iterator[Group]:
             continue
         column = columns[key]
         order = _order(column.values, sign)[:_PER_END]
-        shown = tuple((int(i), f"{number_text(float(column.values[i]))} {column.unit}") for i in order)
+        shown = tuple((int(i), column.fact(int(i))) for i in order)
         if shown:
             yield Group(f"outliers-{title.lower().replace(' ', '-')}", title, "", shown)
 
