@@ -103,6 +103,18 @@ def test_espnet_has_the_order_of_utterances_that_speakers_have(tmp_path: Path) -
     assert pairs[1][0] == b"103-103_1240_000000_000001"
 
 
+def test_espnet_has_one_order_of_speakers_whose_names_start_alike_and_no_two_with_one_name(tmp_path: Path) -> None:
+    speakers = ["anna", "anna-2", "anna!", "anna b", "anna_b", "anna.c", "annaB", "Änna"]
+    rows = [replace(row, id=f"u{i}", speaker=speakers[i]) for i, row in enumerate(make_rows([5] * len(speakers)))]
+    folder = export(write_store(tmp_path / "s", rows, waveform=True), "espnet", tmp_path / "out")
+    pairs = [line.split(b" ") for line in (folder / "utt2spk").read_bytes().splitlines()]
+    assert len({speaker for _, speaker in pairs}) == len(speakers)
+    # As Kaldi's validate_data_dir.sh requires.
+    assert pairs == sorted(pairs) == sorted(pairs, key=lambda pair: (pair[1], pair[0]))
+    found = [line.split(b" ") for line in (folder / "spk2utt").read_bytes().splitlines()]
+    assert found == [[speaker, utterance] for utterance, speaker in pairs]
+
+
 def test_espnet_has_a_line_for_each_of_the_ids_with_and_without_their_speaker(tmp_path: Path) -> None:
     rows = [replace(row, id=uid, speaker="anna") for row, uid in zip(make_rows([5, 6]), ("anna-1", "1"), strict=True)]
     folder = export(write_store(tmp_path / "s", rows, waveform=True), "espnet", tmp_path / "out")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
+from tts_prep.export.rows import export_rows, require_waveforms, unique_names, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 
@@ -15,13 +15,16 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
 
     ``phn_text`` has the phonemes, ``utt2num_samples`` the lengths of recordings. Kaldi's tools require that lines
     sorted by utterance are sorted by speaker too, in bytes. Therefore utterance ids start with the name of the speaker
-    and ``-``: with ``_``, those of a speaker 103 would follow those of 1034.
+    and ``-``: with ``_``, those of a speaker 103 would follow those of 1034. In the names of speakers, characters other
+    than letters, digits, ``_`` and ``.`` become ``_``: with ``-``, those of anna would follow those of anna-2.
 
     Raises:
         ConfigurationError: the store has no waveforms.
     """
     require_waveforms(dataset, "ESPnet")
     (folder / "wavs").mkdir(parents=True)
+    names = (speaker.replace("-", "_") for speaker in dataset.speakers)
+    speaker_names = dict(zip(dataset.speakers, unique_names(names), strict=True))
     tables: dict[str, dict[str, str]] = defaultdict(dict)
     speakers: dict[str, list[str]] = defaultdict(list)
     for row in export_rows(dataset):
@@ -30,7 +33,7 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         path = folder / "wavs" / f"{row.name}.wav"
         path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
         yield path
-        speaker = "_".join(utterance.speaker.split()) or "0"
+        speaker = speaker_names[utterance.speaker]
         name = row.name if row.name.startswith(f"{speaker}-") else f"{speaker}-{row.name}"
         # Of "1" and "anna-1" of the speaker anna, both would be "anna-1".
         while name in tables["utt2spk"]:
