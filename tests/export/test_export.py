@@ -218,7 +218,9 @@ def test_lhotse_has_cuts_of_whole_frames_with_features_and_recordings(
         samples, rate = soundfile.read(cut["recording"]["sources"][0]["source"], dtype="int16")
         np.testing.assert_array_equal(samples, row.waveform)
         assert cut["duration"] <= min(len(samples) / rate, features["duration"])
-        assert cut["supervisions"][0]["text"] == row.text
+        (supervision,) = cut["supervisions"]
+        assert (supervision["text"], supervision["gender"]) == (row.text, row.gender)
+        assert supervision["custom"].keys() == {"pitch", "phonemes"}
 
 
 def test_parquet_has_recordings_as_hugging_face_stores_them(store: Path, rows: list[Row], tmp_path: Path) -> None:

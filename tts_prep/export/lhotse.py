@@ -13,13 +13,17 @@ import numpy as np
 from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
+_FIELDS = ("gender", "language")
+"""The columns with a field of their own in a supervision, which is text."""
+
 
 def export_lhotse(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     """Write ``cuts.jsonl.gz``, ``features/`` and, if the store has waveforms, ``wavs/``; yield paths of complete files.
 
     Paths in the manifest start with ``folder`` as given; if it is relative, they are relative to the reader's working
-    directory. Mels are unchanged. lhotse requires the duration of features to be a multiple of the frame shift, so the
-    duration of a cut is the minimum of the durations of recording and mel.
+    directory. Columns of the corpus are in ``custom`` of a supervision, but ``gender`` and ``language`` are its fields.
+    Mels are unchanged. lhotse requires the duration of features to be a multiple of the frame shift, so the duration of
+    a cut is the minimum of the durations of recording and mel.
     """
     (folder / "features").mkdir(parents=True)
     if dataset.metadata.has_waveform:
@@ -37,6 +41,8 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, A
     utterance, rate, hop = row.utterance, dataset.sample_rate, dataset.hop_length
     np.save(folder / "features" / f"{row.name}.npy", utterance.mel.astype(np.float32), allow_pickle=False)
     features_seconds = len(utterance.mel) * hop / rate
+    columns = row.meta
+    fields = {name: columns.pop(name) for name in _FIELDS if isinstance(columns.get(name), str)}
     seconds = features_seconds if utterance.waveform is None else len(utterance.waveform) / rate
     duration = min(seconds, features_seconds)
     cut: dict[str, Any] = {
@@ -53,7 +59,8 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, A
                 "channel": 0,
                 "text": utterance.text,
                 "speaker": utterance.speaker,
-                "custom": {**row.meta, "phonemes": utterance.phoneme_text},
+                **fields,
+                "custom": {**columns, "phonemes": utterance.phoneme_text},
             }
         ],
         "features": {
