@@ -88,6 +88,21 @@ def test_lhotse_reads_its_export(lhotse: Any, store: Path, rows: list[Row]) -> N
         assert len(row.mel) - cut.num_frames in (0, 1)
 
 
+def test_the_dataset_of_lhotse_for_speech_synthesis_reads_its_export(lhotse: Any, store: Path, rows: list[Row]) -> None:
+    pytest.importorskip("torch")
+    from lhotse.dataset import SpeechSynthesisDataset
+
+    cuts = lhotse.CutSet.from_file(export(store, "lhotse") / "cuts.jsonl.gz")
+    dataset = SpeechSynthesisDataset(return_text=False, return_tokens=True, return_spk_ids=True)
+    batch = dataset[cuts.to_eager()]
+    assert batch["speakers"] == [row.speaker for row in rows]
+    assert ["".join(tokens) for tokens in batch["tokens"]] == [row.phoneme_text for row in rows]
+    lengths = batch["features_lens"].tolist(), batch["audio_lens"].tolist()
+    for i, (row, n_frames, n_samples) in enumerate(zip(rows, *lengths, strict=True)):
+        np.testing.assert_array_equal(batch["features"][i, :n_frames].numpy(), row.mel[:n_frames])
+        np.testing.assert_array_equal(batch["audio"][i, :n_samples].numpy(), scaled(row.waveform)[:n_samples])
+
+
 def test_lhotse_reads_the_export_for_espnet_as_a_kaldi_folder(lhotse: Any, store: Path, rows: list[Row]) -> None:
     recordings, supervisions, _ = lhotse.kaldi.load_kaldi_data_dir(export(store, "espnet"), RATE)
     texts = {row.text: row for row in rows}

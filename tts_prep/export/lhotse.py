@@ -22,8 +22,8 @@ def export_lhotse(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
 
     Paths in the manifest start with ``folder`` as given; if it is relative, they are relative to the reader's working
     directory. Columns of the corpus are in ``custom`` of a supervision, but ``gender`` and ``language`` are its fields.
-    Mels are unchanged. lhotse requires the duration of features to be a multiple of the frame shift, so the duration of
-    a cut is the minimum of the durations of recording and mel.
+    The symbols of an utterance are ``tokens`` of its cut. Mels are unchanged. lhotse requires the duration of features
+    to be a multiple of the frame shift, so the duration of a cut is the minimum of the durations of recording and mel.
     """
     (folder / "features").mkdir(parents=True)
     if dataset.metadata.has_waveform:
@@ -77,6 +77,7 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, A
             "recording_id": utterance.id,
             "channels": 0,
         },
+        "custom": {"tokens": [dataset.symbols[i] for i in utterance.phonemes.tolist()]},
         "type": "MonoCut",
     }
     if utterance.waveform is not None:
