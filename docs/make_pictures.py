@@ -69,6 +69,7 @@ def main() -> None:
         for command in commands:
             shown = as_html(spoken(command.replace("tts-prep", python, 1), folder).rstrip())
             parts.append(f'<span style="color:#8fd18f">$</span> {html.escape(command)}\n{shown}\n')
+        spoken(f"{python} add store --corpus demo/corpus --feature pitch", folder)
         spoken(f"{python} report store", folder)
         terminal = folder / "terminal.html"
         style = (
