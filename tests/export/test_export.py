@@ -265,7 +265,7 @@ def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str)
 @pytest.mark.parametrize(
     ("layout", "renamed"),
     [
-        ("nemo", ["audio_filepath", "duration", "phonemes", "speaker_name"]),
+        ("nemo", ["audio_filepath", "duration", "phonemes", "speaker_name", "offset"]),
         ("lhotse", ["phonemes"]),
         ("webdataset", ["duration"]),
         ("parquet", ["audio", "mel", "phonemes"]),
@@ -274,7 +274,7 @@ def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str)
 def test_a_column_of_the_corpus_with_a_name_of_the_layout_is_kept_with_another_name(
     tmp_path: Path, layout: str, renamed: list[str]
 ) -> None:
-    names = ("audio", "audio_filepath", "duration", "mel", "phonemes", "speaker_name", "corpus_mel")
+    names = ("audio", "audio_filepath", "duration", "mel", "offset", "phonemes", "speaker_name", "corpus_mel")
     store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True)
     spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
     add_columns(store, lambda _: spec, lambda: np.arange(3 * len(names)).reshape(3, -1) + 0.5)

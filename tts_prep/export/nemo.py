@@ -9,7 +9,8 @@ from pathlib import Path
 from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
-_KEYS = ("audio_filepath", "duration", "phonemes", "speaker_name")
+_KEYS = ("audio_filepath", "duration", "phonemes", "speaker_name", "audio_filename", "mel_filepath", "offset")
+"""The last three are not written, but NeMo would open other files because of them, or start within a recording."""
 
 
 def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
@@ -17,7 +18,8 @@ def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
 
     Keys are those of NeMo's ``TTSDataset``, ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``
     and ``speaker`` (an integer), and in addition ``id``, ``phonemes`` (text), ``speaker_name`` and the columns of the
-    corpus.
+    corpus. ``TTSDataset`` opens relative paths in the current directory, NeMo's other datasets in the manifest's folder
+    or their ``audio_dir``.
 
     Raises:
         ConfigurationError: the store has no waveforms.
