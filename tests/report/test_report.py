@@ -468,6 +468,15 @@ def test_a_comparison_keeps_words_of_phonemes_whole(tmp_path: Path) -> None:
     assert re.findall('<span class="word">([^<]*)</span>', text) == ["ðə", "tˈɛkst", "DH AH0", "T EH1 K S T"]
 
 
+def test_a_comparison_of_other_utterances_has_nothing_to_say_of_their_mels(tmp_path: Path) -> None:
+    rows = make_rows([30, 40])
+    one, two = (write_store(tmp_path / row.id, [row]) for row in rows)
+    text = Page(comparison_html(compare(summarise(one), summarise(two)))).text
+    assert "0 utterances have the same id" in text
+    assert "mels" not in text
+    assert "Common utterances" not in text
+
+
 def test_a_comparison_takes_what_a_corpus_says_for_text(tmp_path: Path) -> None:
     hostile = summarise(hostile_store(tmp_path / "hostile"))
     text = comparison_html(compare(hostile, summarise(write_store(tmp_path / "b", make_rows([9])))))
