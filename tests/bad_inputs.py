@@ -491,6 +491,7 @@ def _plain(message: str, folder: Path) -> str:
     text = " ".join(message.split()).replace(f"{folder}/", "").replace(str(folder), ".")
     text = re.sub(r"not TOML: [^;]*", "not TOML: …", re.sub(r"not JSON \([^;]*\)", "not JSON (…)", text))
     text = re.sub(r"x{20,}", "x…x", text)
+    text = re.sub(r"software\.\S+ is not set .* now;", "software.… now;", text)
     text = re.sub(r"lists the \d+ that", "lists the … that", text)
     text = re.sub(r"\.? ?\(?Did you mean [^;]*;", ";", text)
     text = re.sub(r"cannot be read as HDF5 \(.*?\);", "cannot be read as HDF5 (…);", text)
