@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +84,9 @@ class AudioProcessor:
         if values.ndim != 2 or values.shape[1] != config.n_mels:
             raise ConfigurationError(f"mel: expected the shape [n_frames, {config.n_mels}], found {list(values.shape)}")
         magnitudes = config.compression.inverse(values).T
+        # Renamed in librosa 1.0.
+        name = "rng" if "rng" in inspect.signature(librosa.griffinlim).parameters else "random_state"
+        seed: dict[str, Any] = {name: 0}
         spectrum = librosa.util.nnls(dense_filter_bank(config).astype(np.float32), magnitudes)
         return np.asarray(
             librosa.griffinlim(
@@ -91,7 +96,7 @@ class AudioProcessor:
                 win_length=config.win_length,
                 n_fft=config.n_fft,
                 center=config.framing == "center",
-                random_state=0,
+                **seed,
             ),
             np.float32,
         )
