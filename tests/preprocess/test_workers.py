@@ -20,7 +20,7 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.workers.cluster import Backend
-from tts_prep.preprocess.workers.processes import worker_pool
+from tts_prep.preprocess.workers.processes import _signals_blocked, worker_pool
 
 
 def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
@@ -47,6 +47,23 @@ def test_a_run_that_is_interrupted_with_more_to_do_than_the_pool_has_taken_up_en
             list(pool.run(time.sleep, [0.5] * 40, str))
         interruption.join()
     assert not tracebacks
+
+
+def test_a_signal_that_another_thread_receives_while_a_process_starts_interrupts_after_the_start() -> None:
+    end, started = threading.Event(), []
+    # The only thread that does not block the signal.
+    other = threading.Thread(target=end.wait)
+    other.start()
+    try:
+        with pytest.raises(KeyboardInterrupt), _signals_blocked():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+            started.append(True)
+    finally:
+        end.set()
+        other.join()
+    assert started
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:

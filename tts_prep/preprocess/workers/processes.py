@@ -14,6 +14,7 @@ import multiprocessing.resource_tracker
 import os
 import pickle
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from tts_prep.preprocess.workers.worker import DONE, NOTE, READY, STEP, work
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SPAWN = multiprocessing.get_context("spawn")
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
 _ONE_THREAD: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
@@ -310,12 +312,37 @@ def _one_thread() -> Iterator[None]:
 def _signals_blocked() -> Iterator[None]:
     """Block SIGINT, SIGTERM and SIGHUP in processes started in this block, which the parent process ends.
 
-    A terminal sends SIGINT to all processes of a command, and each would print a traceback.
+    A terminal sends SIGINT to all processes of a command, and each would print a traceback. So would a process whose
+    parent is interrupted while it starts it, so the parent handles signals after the block.
     """
     # Start the resource tracker first, because starting it unblocks the signals.
     multiprocessing.resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    with _handlers_deferred():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _handlers_deferred() -> Iterator[None]:
+    """Call Python's handlers of signals after the block.
+
+    Blocking is not enough: another thread, such as one of OpenBLAS, can receive a signal that the main thread blocks.
+    Its handler is then called in the main thread.
+    """
+    received: list[int] = []
+    handlers: dict[int, Any] = {}
+    # Only the main thread handles signals.
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in _SIGNALS if callable(signal.getsignal(number))}
     try:
+        for number in handlers:
+            signal.signal(number, lambda number, _: received.append(number))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in received:
+            signal.raise_signal(number)
