@@ -94,6 +94,18 @@ def test_workers_of_a_dask_cluster_make_the_same_bytes(
     assert contents(made) == contents(store)
 
 
+def test_a_backend_of_joblib_without_generators_makes_the_same_bytes(tmp_path: Path) -> None:
+    # As Ray's. With 2 workers, the 12 shards are two rounds.
+    corpus = write_ljspeech(tmp_path / "corpus", (TEXTS * 12)[:12])
+    configuration = Configuration(store=StoreConfig(shard_utterances=1))
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "alone", configuration)
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "made")]
+    options = ["--shard-utterances", "1", "--backend", "multiprocessing", "--jobs", "2"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "made") == contents(tmp_path / "alone")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster: Cluster, tmp_path: Path) -> None:
     large = write_ljspeech(tmp_path / "large", TEXTS * 12)

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TtsPrepError, WorkerError
@@ -51,7 +52,7 @@ def run_on_cluster(
 
     Args:
         make: a picklable pure function; workers must be able to import this package.
-        jobs: the number of workers of a local Dask cluster; ignored for a running cluster.
+        jobs: the number of workers of a local Dask cluster or of another backend; ignored for a running Dask cluster.
         again: gets the jobs that raised MemoryError; None makes that an error of the run.
 
     Raises:
@@ -65,9 +66,9 @@ def run_on_cluster(
     with _options(backend, jobs) as options:
         try:
             with joblib.parallel_config(backend.name, **options):
-                # Bounded, because dispatched jobs occupy the memory of the scheduler.
-                parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4*n_jobs")
-                results = parallel(joblib.delayed(_caught)(make, number, job) for number, job in enumerate(todo))
+                parallel = _parallel()
+            tasks = (joblib.delayed(_caught)(make, number, job) for number, job in enumerate(todo))
+            results = _in_rounds(parallel, tasks, 4 * jobs) if parallel.return_as == "list" else parallel(tasks)
             for number, result, error in results:
                 if isinstance(error, MemoryError) and again is not None:
                     again.append(todo[number])
@@ -87,6 +88,25 @@ def run_on_cluster(
                 f"backend {backend.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}; "
                 "finished shards are kept, run again to resume"
             ) from error
+
+
+def _parallel() -> Any:
+    """Return a Parallel of the configured backend, whose results are a list if the backend has no generators."""
+    import joblib
+
+    # Bounded, because dispatched jobs occupy the memory of the scheduler.
+    options: dict[str, Any] = {"batch_size": 1, "pre_dispatch": "4*n_jobs"}
+    try:
+        return joblib.Parallel(return_as="generator_unordered", **options)
+    except ValueError:
+        return joblib.Parallel(**options)
+
+
+def _in_rounds(parallel: Any, tasks: Iterator[Any], size: int) -> Iterator[Any]:
+    """Yield the results of tasks, of which `size` at a time are run to the end."""
+    with parallel:
+        while some := list(islice(tasks, size)):
+            yield from parallel(some)
 
 
 def _caught(
