@@ -100,6 +100,16 @@ def test_hifigan_says_what_is_missing(store, files, tmp_path):
         hifigan.MelDataset([str(narrow / "LJ000-é.wav")], *SIZE)
 
 
+@pytest.mark.parametrize("n_base_frames", [39, 40])
+def test_bigvgan_fine_tunes_on_recordings_of_full_frames(store, files, tmp_path, n_base_frames):
+    # BigVGAN requires that the waveform has exactly hop_size samples for each frame of both mels.
+    np.save(tmp_path / "LJ000-é.npy", np.zeros((N_MELS, n_base_frames), np.float32))
+    settings = {"shuffle": False, "fine_tuning": True, "base_mels_path": str(tmp_path)}
+    mel, audio, _, mel_loss = bigvgan.MelDataset(files[:1], None, *SIZE, False, **settings)[0]
+    assert (mel.shape, audio.shape, mel_loss.shape) == ((N_MELS, 39), (39 * HOP_LENGTH,), (N_MELS, 39))
+    np.testing.assert_array_equal(audio * 32768, UtteranceDataset(store)[0].waveform[: 39 * HOP_LENGTH])
+
+
 def test_bigvgan_scales_each_segment_and_its_mel(tmp_path):
     rows = make_rows([30])
     rows[0].mel[:] = -3.0

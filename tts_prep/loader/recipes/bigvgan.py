@@ -56,11 +56,12 @@ class MelDataset(hifigan.MelDataset):
         sampling_rate: Hz.
         fmin: Hz.
         fmax: Hz.
-        split: cut segments; False truncates a recording to a multiple of the hop size.
+        split: cut segments; False truncates a recording to a multiple of the hop size. With `fine_tuning`, BigVGAN
+            fails instead.
         shuffle: put the files into random order.
         device: ignored.
         fmax_loss: Hz.
-        fine_tuning: read mels from `base_mels_path`, and do not scale.
+        fine_tuning: read mels from `base_mels_path`, and do not scale; see `tts_prep.loader.recipes.hifigan`.
         base_mels_path: the folder of ``ID.npy`` files.
         is_seen: how `name` is derived from the first path, as in BigVGAN.
         loss_store: see `tts_prep.loader.recipes.hifigan.MelDataset`.
@@ -116,11 +117,11 @@ class MelDataset(hifigan.MelDataset):
     def _scaled(
         self, audio: Float32Array, mel: Float32Array, mel_loss: Float32Array
     ) -> tuple[Float32Array, Float32Array, Float32Array]:
+        if not self.split:
+            n_frames = min(len(audio) // self.hop_size, len(mel))
+            audio, mel, mel_loss = audio[: n_frames * self.hop_size], mel[:n_frames], mel_loss[:n_frames]
         if self.fine_tuning:
             return audio, mel, mel_loss
-        if not self.split:
-            n_frames = len(audio) // self.hop_size
-            audio, mel, mel_loss = audio[: n_frames * self.hop_size], mel[:n_frames], mel_loss[:n_frames]
         peak = float(np.abs(audio).max(initial=0.0))
         gain = np.float32(_PEAK / peak if peak > np.finfo(np.float32).tiny else _PEAK)
         return audio * gain, _amplified(mel, gain), _amplified(mel_loss, gain)

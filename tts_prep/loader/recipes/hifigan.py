@@ -53,7 +53,9 @@ class MelDataset(RandomExamples):
 
     Segments start at frame boundaries, and their mels are slices of the stored mels. HiFi-GAN cuts at any sample and
     computes the mel of the segment, so that its first and last two frames depend on reflected padding instead of the
-    neighbouring samples. With `fine_tuning`, HiFi-GAN also cuts at frame boundaries.
+    neighbouring samples. With `fine_tuning`, HiFi-GAN also cuts at frame boundaries. Where a recording is shorter than
+    a segment, the mel is padded with silence, and differs in up to two frames before the end of the recording and
+    three behind it.
 
     Args:
         training_files: paths ``STORE/ID.wav``, see `get_dataset_filelist`.
@@ -71,7 +73,8 @@ class MelDataset(RandomExamples):
         device: ignored: tensors are in host memory.
         fmax_loss: ``fmax`` of `mel_loss`, Hz; None is half of the sample rate. If it is not the ``fmax`` of the store,
             these mels are read from `loss_store`.
-        fine_tuning: read mels from `base_mels_path` instead of the store.
+        fine_tuning: read mels from `base_mels_path` instead of the store. The waveform has the level of the store, and
+            HiFi-GAN's has that of the file, which a store made with ``peak = "none"`` keeps.
         base_mels_path: the folder of ``ID.npy`` files, [num_mels, n_frames] or [1, num_mels, n_frames].
         loss_store: a store of the same recordings with ``fmax_loss``; defaults to the folder ``STORE-loss``.
         seed: the seed of the segments.
