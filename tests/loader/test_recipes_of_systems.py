@@ -189,6 +189,16 @@ def test_vits_buckets_give_every_rank_as_many_full_batches(world_size):
         assert len(buckets) == 1
 
 
+def test_vits_batches_without_shuffling_are_those_of_vits():
+    dataset = SimpleNamespace(lengths=[40, 10, 25, 33, 51, 20, 31, 90, 45, 11, 22])
+    # Printed by VITS' own sampler; no length is above 36 up to 38.
+    expected = [[[2, 9], [3, 3], [0, 8]], [[5, 10], [6, 6], [4, 0]]]
+    for rank in range(2):
+        sampler = vits.DistributedBucketSampler(dataset, 2, [10, 30, 36, 38, 60], 2, rank, shuffle=False)
+        assert list(sampler) == expected[rank]
+        assert sampler.left_out == [1, 7]
+
+
 def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
     path = write_list(tmp_path / "list", store, speakers=True)
     statistics = {"mel_mean": 2.0, "mel_std": 4.0}

@@ -212,7 +212,9 @@ class DistributedBucketSampler(Sampler[list[int]]):
     """Batches of equal size within ranges of lengths, as VITS' ``DistributedBucketSampler``.
 
     A bucket holds the lengths above one boundary up to the next; examples outside of the boundaries are dropped. In
-    each bucket, examples are repeated until every rank has the same number of full batches.
+    each bucket, examples are repeated until every rank has the same number of full batches. Without `shuffle` the
+    batches are those of VITS, and with it they are from another generator. Empty buckets are left out; VITS fails if
+    the first one is empty.
 
     Args:
         dataset: a dataset with `lengths`.
