@@ -19,7 +19,10 @@ from tts_prep.loader.features import beta_binomial_prior, interpolated_prior
 
 
 class TTSCollate:
-    """Batch utterances of a store with pitch, the longest text first.
+    """Batch utterances of a store with pitch, the longest text first, in arrays.
+
+    FastPitch's ``batch_to_gpu`` needs the tensors of ``tts_prep.loader.DataLoader(…, output="torch")``. Texts of equal
+    length keep their order, which FastPitch leaves open.
 
     Args:
         pitch_mean, pitch_std: mean and standard deviation for normalizing voiced pitch, Hz; None does not normalize.
