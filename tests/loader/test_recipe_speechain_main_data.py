@@ -148,6 +148,17 @@ def test_random_speakers_are_other_ones_in_every_epoch_and_the_same_again(root, 
     assert len({tuple(names(epoch)) for epoch in range(6)}) > 1
 
 
+def test_averaged_embeddings_are_of_different_speakers(root):
+    text = EXPERIMENT.replace("use_aver_feat: True", "mixup_number: {number}")
+    for number, repeated in ((2, []), (3, []), (4, [1])):
+        (loader,) = build_iterators(text.format(root=root, number=number))["valid"].loaders.values()
+        for example in (loader.dataset[i] for i in range(5)):
+            names = example["spk_ids"].split("+")
+            assert [n - 1 for n in sorted(map(names.count, set(names))) if n > 1] == repeated
+            mean = np.mean([["ljspeech", "p225", "zoë"].index(name) for name in names])
+            np.testing.assert_allclose(example["spk_feat"], [mean] * 4, rtol=1e-6)
+
+
 def test_batches_end_where_their_sum_reaches_the_total():
     assert cut_by_sum(range(5), np.array([5, 4, 3, 2, 1]), 8) == [[0, 1], [2, 3, 4]]
     assert cut_by_sum(range(3), np.array([9, 9, 1]), 8) == [[0], [1], [2]]

@@ -39,7 +39,7 @@ class MainDataset(RandomExamples):
             is that of the store.
         spk_feat: files of speaker embeddings; each example gets that of a random speaker. None gives no embeddings.
         use_aver_feat: use the mean embedding of each speaker, from the file ``spk2aver_…_spk_feat`` beside `spk_feat`.
-        mixup_number: the number of random embeddings that are averaged.
+        mixup_number: the number of random embeddings that are averaged, of different speakers if there are enough.
         seed: the seed of the random speakers, which depend on seed, epoch and example.
 
     Attributes:
@@ -190,7 +190,7 @@ class _RandomSpeakers:
 
     def draw(self, draws: EpochDraws, i: int, epoch: int | None) -> dict[str, Any]:
         words = draws.words(2 * self._number, i, epoch).tolist()
-        chosen = [self._names[word % len(self._names)] for word in words[: self._number]]
+        chosen = _different(self._names, words[: self._number])
         ids = [
             sorted(self._places[name])[word % len(self._places[name])]
             for name, word in zip(chosen, words[self._number :], strict=True)
@@ -201,6 +201,16 @@ class _RandomSpeakers:
             "spk_feat_ids": "+".join(sorted(ids)),
             "spk_ids": "+".join(sorted(chosen)),
         }
+
+
+def _different(names: Sequence[str], words: Sequence[int]) -> list[str]:
+    """Return a name for each random word, all different as long as there are enough names."""
+    chosen: list[str] = []
+    left: list[str] = []
+    for word in words:
+        left = left or list(names)
+        chosen.append(left.pop(word % len(left)))
+    return chosen
 
 
 def collate_main_data(examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
