@@ -176,7 +176,7 @@ def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: 
 
 
 def test_a_store_without_features_is_refused(store: Path) -> None:
-    with pytest.raises(ConfigurationError, match="the store has no pitch, energy, durations; add them with 'tts-prep"):
+    with pytest.raises(ConfigurationError, match="no pitch, energy, durations; add durations with 'tts-prep add"):
         Dataset(UtteranceDataset(store))
     with pytest.raises(ConfigurationError, match="the store has no pitch; add it with 'tts-prep add"):
         TTSCollate()(UtteranceDataset(store))

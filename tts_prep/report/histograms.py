@@ -86,7 +86,7 @@ def histogram(
         lines=tuple(lines),
         paths=tuple(paths),
         labels=tuple(labels),
-        legend=(*keys, *([("limit", "limit")] if drawn else [])),
+        legend=(*keys, *([("limit", "threshold")] if drawn else [])),
     )
 
 

@@ -87,8 +87,8 @@ def make_policies(
     lengths = dataset.n_frames
     policies = []
     for size in batch_sizes:
-        policies.append(Policy(f"random, {size:,} a batch", partial(_random, dataset, size, seed)))
-        policies.append(Policy(f"buckets, {size:,} a batch", partial(_buckets, lengths, size, None, seed)))
+        policies.append(Policy(f"random, {size:,} per batch", partial(_random, dataset, size, seed)))
+        policies.append(Policy(f"buckets, {size:,} per batch", partial(_buckets, lengths, size, None, seed)))
     for budget in budgets:
         policy = Policy(f"buckets, {budget:,} frames", partial(_buckets, lengths, None, budget, seed))
         policy.make(0, 1)  # raises an error if an utterance exceeds the budget

@@ -66,7 +66,8 @@ class Dataset(DatasetMixin):
         missing = [name for name in _NEEDED if name not in store.arrays]
         if missing:
             raise ConfigurationError(
-                f"{store.path}: the store has no {', '.join(missing)}; add them with 'tts-prep add --feature'"
+                f"{store.path}: the store has no {', '.join(missing)}; add durations with 'tts-prep add --alignments', "
+                "and others with 'tts-prep add --feature'"
             )
         self.store = store
         self.batch_size, self.sort, self.drop_last = batch_size, sort, drop_last
