@@ -21,19 +21,19 @@ def is_available() -> bool:
 _ANY_ORDER = {"reassoc", "nnan", "nsz"}
 
 
-def jit(function: Callable[..., Any], *, any_order: bool = False, keeps_lock: bool = False) -> Callable[..., Any]:
+def jit(function: Callable[..., Any], *, any_order: bool = False, keeps_gil: bool = False) -> Callable[..., Any]:
     """Compile a function to machine code on its first call, or load it from the compiler's cache.
 
     Args:
         any_order: whether the compiler may add numbers in any order, and assume that none is NaN. Only then does it
             vectorize sums and maxima. Sums can differ in their last bits from one processor to another.
-        keeps_lock: whether the function keeps the global interpreter lock. For a function of a few microseconds,
+        keeps_gil: whether the function keeps the global interpreter lock. For a function of a few microseconds,
             releasing it costs more than other threads gain.
     """
     from numba import njit
 
     options: dict[str, Any] = {
-        "nogil": not keeps_lock,
+        "nogil": not keeps_gil,
         "boundscheck": False,
         "fastmath": _ANY_ORDER if any_order else False,
     }

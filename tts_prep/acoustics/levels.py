@@ -146,7 +146,7 @@ def silences(levels: npt.NDArray[np.float64], hop_seconds: float, seconds: float
     return Silences(first * hop_seconds, max(0.0, end), inside * hop_seconds)
 
 
-@partial(Compiled, keeps_lock=True)
+@partial(Compiled, keeps_gil=True)
 def _loud_frames(levels: Any, threshold: float) -> tuple[int, int, int]:
     """Return the first and the last frame above a threshold, or -1, and the longest run of others between them."""
     first, last, inside = -1, -1, 0

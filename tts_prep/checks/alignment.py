@@ -86,7 +86,7 @@ def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
     return Alignments(totals, unspoken)
 
 
-@partial(Compiled, keeps_lock=True)
+@partial(Compiled, keeps_gil=True)
 def _read_ends(best: Any, skips: Any, starts: Any, totals: Any, unspoken: Any) -> None:
     """Fill `Alignments.totals` and `Alignments.unspoken` from the result of `_best_paths`.
 

@@ -224,7 +224,7 @@ def _average_speech(values: Any, speech: Any, starts: Any, means: Any, n_speech:
         means[recording], n_speech[recording] = total / max(n, 1), n
 
 
-@partial(Compiled, keeps_lock=True)
+@partial(Compiled, keeps_gil=True)
 def _fill_transcript(ids: Any, kinds: Any, phone_classes: Any, classes: Any, optional: Any) -> int:
     """Fill the attributes of a `Transcript`, [len(ids) + 2] each, and return how many there are.
 

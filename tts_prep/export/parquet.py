@@ -57,8 +57,9 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
 
 def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
     fields = [(name, pa.string()) for name in ("id", "text", "phoneme_text", "speaker")]
+    meta = dataset[0].meta
     for column, name in corpus_columns(dataset, _ARRAYS).items():
-        fields.append((name, pa.float64() if isinstance(dataset[0].meta[column], float) else pa.string()))
+        fields.append((name, pa.float64() if isinstance(meta[column], float) else pa.string()))
     fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]
     if dataset.metadata.has_waveform:
         fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))

@@ -138,7 +138,7 @@ def _histograms(summary: Summary) -> Iterator[dict[str, Any]]:
                 "quantiles": _quantiles(finite),
                 "missing": int(np.isnan(column.values).sum()),
                 "infinite": int(np.isinf(column.values).sum()),
-                "limits": [(t.reason, limit_text(t), int(suspects.flagged[t.reason].sum())) for t in thresholds],
+                "limits": [(t.reason, limit_text(t), suspects.count(t.reason) or 0) for t in thresholds],
             }
 
 
