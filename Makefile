@@ -23,8 +23,8 @@ test: $(INSTALLED)
 soak: $(INSTALLED)
 	KILLS=$(or $(KILLS),200) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
 	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
-		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/test_full_disk.py
-	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/test_fuzzed_recordings.py
+		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/runs/test_full_disk.py
+	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/audio/test_fuzzed_recordings.py
 	EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest tests/cli/test_any_text.py
 
 check: $(INSTALLED)

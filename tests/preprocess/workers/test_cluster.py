@@ -55,7 +55,7 @@ class Cluster:
             text=True,
             cwd=self.folder,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
         )
         self.processes.append(process)
         return process

@@ -14,7 +14,7 @@ from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.typography import without_controls
 
-METADATA = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-metadata.csv"
+METADATA = Path(__file__).parents[4] / "shared" / "data" / "ljspeech-metadata.csv"
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tts_prep.preprocess.text.chinese.normalization import cardinal, normalize_c
 from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa
 from tts_prep.preprocess.text.symbols import get_table
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 # Readings by Xiandai Hanyu Cidian; tones as they are spoken, by the rules that Chao gives for 不, 一 and third tones.
 READINGS = {

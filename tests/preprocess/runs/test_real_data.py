@@ -15,7 +15,7 @@ from tts_prep.preprocess.corpora import Utterance, read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.text import get_frontend
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 MINI = DATA / "ljspeech-mini"
 METADATA = DATA / "ljspeech-metadata.csv"
 

@@ -17,7 +17,7 @@ from tts_prep.preprocess.audio.framing import aligned_waveform
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS, get_preset
 
-MINI = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-mini" / "wavs"
+MINI = Path(__file__).parents[4] / "shared" / "data" / "ljspeech-mini" / "wavs"
 
 
 def signals(rate: int, n_fft: int, hop: int) -> dict[str, np.ndarray]:

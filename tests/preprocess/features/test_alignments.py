@@ -20,7 +20,7 @@ from tts_prep.preprocess.features.alignments.ctm import read_ctm
 from tts_prep.preprocess.features.alignments.duration_files import read_durations
 from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "textgrids"
+REAL = Path(__file__).parents[4] / "shared" / "data" / "textgrids"
 PHONES = [
     (0.0, 0.21, "sil"),
     (0.21, 0.3, "HH"),

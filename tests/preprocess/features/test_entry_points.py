@@ -16,7 +16,7 @@ from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
 
-PAGE = Path(__file__).parents[2] / "docs" / "FEATURES.md"
+PAGE = Path(__file__).parents[3] / "docs" / "FEATURES.md"
 
 
 @pytest.fixture

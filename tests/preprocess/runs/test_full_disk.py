@@ -36,7 +36,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs a C compiler and Linux")
     library = tmp_path_factory.mktemp("faults") / "faults.so"
-    source = Path(__file__).parents[1] / "faults.c"
+    source = Path(__file__).parents[2] / "faults.c"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
     return library
 
@@ -49,7 +49,7 @@ def test_whichever_write_fails_the_error_names_the_file_and_the_store_can_be_fin
 ) -> None:
     done = subprocess.run(
         [
-            *(sys.executable, Path(__file__).parents[1] / "sweep_faults.py", faults, corpus, tmp_path),
+            *(sys.executable, Path(__file__).parents[2] / "sweep_faults.py", faults, corpus, tmp_path),
             *(str(code), str(int(stays)), os.environ.get("FAULT_STEP", str(step))),
         ],
         capture_output=True,

@@ -11,7 +11,7 @@ from tts_prep.errors import AlignmentError
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
 from tts_prep.preprocess.features.durations import ROUNDINGS, frames_of, settle
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 BOUNDS = [0.0, 0.21, 0.3, 0.47, 0.52, 0.9, 1.0]
 
 # What the systems' own functions gave for these phones: `get_alignment` of ming024/FastSpeech2 and of SpeechBrain's

@@ -103,7 +103,7 @@ def peak(process: int) -> int:
 @pytest.mark.soak
 @proc
 def test_hours_of_audio_take_no_more_memory_than_their_first_tenth(tmp_path: Path) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+    sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
     from synthesise import synthesise
 
     synthesise(tmp_path / "lj", HOURS)

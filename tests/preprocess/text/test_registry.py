@@ -23,7 +23,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "frontend_package"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "frontend_package"
 
 
 @pytest.mark.parametrize(
