@@ -3,7 +3,7 @@
     python benchmarks/frontends.py NAME… --texts FILE
 
 FILE has a text a line, or is LJ Speech's metadata.csv. Texts in Chinese, Japanese and Korean are three sentences each
-out of benchmarks/languages.txt. Each frontend runs in a process of its own.
+out of docs/languages.txt. Each frontend runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-SENTENCES: Final = Path(__file__).with_name("languages.txt")
+SENTENCES: Final = Path(__file__).resolve().parents[1] / "docs" / "languages.txt"
 LANGUAGES: Final = {"mandarin": "zh", "japanese": "ja", "korean": "ko"}
 WARM_UP, COUNT, STEP = 1000, 10_000, 2500
 STEPS: Final = ("normalize", "phoneticize", "numericalize", "count remarks")

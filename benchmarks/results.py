@@ -1,4 +1,4 @@
-"""Result files of the benchmarks: each table is one JSON file in ``benchmarks/results/``, which ``page.py`` reads.
+"""Result files of the benchmarks, which ``docs/make_benchmarks.py`` reads: each table is a JSON file in ``results/``.
 
 Only the standard library is imported here: some benchmarks measure memory, and a process starts with its parent's peak.
 """

@@ -179,7 +179,7 @@ def compared() -> str:
     rows = [
         "## Comparison with the original code",
         "",
-        f"`benchmarks/presets.py` compares presets with the original code in float64, on {comparison['clips']} clips",
+        f"`conformance/presets.py` compares presets with the original code in float64, on {comparison['clips']} clips",
         f"of LJ Speech, LibriTTS and AISHELL-3, {comparison['seconds']:g} seconds. It shows the maximum and the 99.9th",
         "percentile of the absolute difference. A store has float32 values, whose rounding error is up to 4.8e-7 for",
         "values between 8 and 16.",

@@ -71,7 +71,7 @@ Blanks are inserted when a batch is collated, `Collator(blanks="around")`, so th
 without blanks; or when the store is built, `--blanks around`. In a batch, `phoneme_lengths` includes them. In a store,
 ids and `n_phonemes` include ends and blanks; the text of the phonemes and the result of `Frontend.decode` do not.
 
-`benchmarks/symbols.py` runs the original code of each source and these tables on the same strings: 1,000 random ones
+`conformance/symbols.py` runs the original code of each source and these tables on the same strings: 1,000 random ones
 for each table, and 505 lines of phonemes. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
 FastSpeech2, both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, Kokoro's
 vocabulary, Parakeet's `English.numericalize` (whose `...` is `…` here) and ESPnet's `TokenIDConverter` return the same

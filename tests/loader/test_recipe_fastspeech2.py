@@ -77,7 +77,7 @@ def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: Utteranc
     assert (raw, speakers.tolist(), longest, n_frames) == (["Two.", "One."], [0, 0], 3, max(mel_lengths))
     assert texts.shape == pitches.shape == energies.shape == durations.shape == (2, 3)
     assert (lengths.tolist(), durations[1].tolist()[2], mels.shape) == ([3, 2], 0, (2, n_frames, 80))
-    # As in batches of ming024's Dataset, by benchmarks/compare_fastspeech2.py.
+    # As in batches of ming024's Dataset, by conformance/fastspeech2.py.
     dtypes = [array.dtype.name for array in (texts, mels, pitches, energies, durations)]
     assert dtypes == ["int64", "float32", "float64", "float32", "int64"]
     means = []

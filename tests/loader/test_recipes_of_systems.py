@@ -1,6 +1,6 @@
 """Datasets and collate functions of HiFi-GAN, BigVGAN, Vocos, VITS, Matcha-TTS and F5-TTS on stores.
 
-`benchmarks/recipes.py` compares with the systems' own code; here are shapes, dtypes, alignment and epochs.
+`conformance/recipes.py` compares with the systems' own code; here are shapes, dtypes, alignment and epochs.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Scripts that no test runs, because they need other systems or hours: benchmarks, examples and those of the pages."""
+"""Scripts that no test runs, because they need other systems or hours: benchmarks, comparisons, examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = [path for name in ("benchmarks", "docs", "examples") for path in sorted((ROOT / name).glob("*.py"))]
+SCRIPTS = [
+    path for name in ("benchmarks", "conformance", "docs", "examples") for path in sorted((ROOT / name).glob("*.py"))
+]
 
 
 def defined(path: Path) -> set[str]:
@@ -32,7 +34,7 @@ def missing(script: Path) -> Iterator[str]:
         if not isinstance(node, ast.ImportFrom) or not node.module:
             continue
         names = [alias.name for alias in node.names]
-        files = [folder / f"{node.module}.py" for folder in (script.parent, ROOT / "tests")]
+        files = [folder / f"{node.module}.py" for folder in (script.parent, ROOT / "benchmarks", ROOT / "tests")]
         if file := next((file for file in files if file.is_file()), None):
             yield from (f"{node.module}.{name}" for name in names if name not in defined(file))
         elif node.module.split(".")[0] == "tts_prep":

@@ -13,7 +13,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.text import Vocab, get_frontend
 from tts_prep.preprocess.text.symbols import TABLES, choose_symbols, get_table
 
-# Ids as their sources' own code gives them; benchmarks/symbols.py compares whole texts.
+# Ids as their sources' own code gives them; conformance/symbols.py compares whole texts.
 PUBLIC = {
     "styletts2": (178, {"$": 0, " ": 16, "A": 17, "ˈ": 156, "'": 176, "ᵻ": 177}),
     "vits": (178, {"_": 0, " ": 16, "a": 43, "ə": 83, "ː": 158}),

@@ -1,7 +1,7 @@
 """Presets: the mel settings of public vocoders and acoustic models.
 
 All presets are data for the same code, `tts_prep.preprocess.audio.mel`. ``tests/preprocess/audio/test_presets.py``
-compares each with an independent implementation, ``benchmarks/presets.py`` with the code of its source.
+compares each with an independent implementation, ``conformance/presets.py`` with the code of its source.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ _TABLES: Final = (
     SymbolTable(
         "espeak",
         "every language of espeak-ng; StyleTTS2's 178 symbols first",
-        "benchmarks/espeak_symbols.py, from espeak-ng's phoneme tables",
+        "conformance/espeak_symbols.py, from espeak-ng's phoneme tables",
         "Apache-2.0",
         pad="$",
     ),

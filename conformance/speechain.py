@@ -1,6 +1,6 @@
 """Run SpeeChain's published configurations through its own iterators and through ours, and compare all batches.
 
-    python benchmarks/speechain_recipes.py SPEECHAIN
+    python conformance/speechain.py SPEECHAIN
 
 SPEECHAIN is a clone of heli-qi/SpeeChain; it needs torch, torchaudio, g2p_en, pyworld, librosa and GPUtil. For every
 file in ``recipes/*/data_cfg``, and the data of every ``recipes/*/exp_cfg``, the files that it names are written: 23

@@ -4,10 +4,10 @@ r"""Compare alignments with five systems' own code, on TextGrids as they are and
     OLD/bin/pip install 'numpy<2' 'librosa<0.10' 'praatio<6' 'scipy<1.12' 'matplotlib<3.9' 'setuptools<81' GPUtil \
       g2p_en h5py humanfriendly inflect pyworld-prebuilt pyyaml scikit-learn soundfile textgrid tgt torch torchaudio \
       tqdm unidecode yacs
-    python benchmarks/compare_alignments.py --sources CHECKOUTS --python OLD/bin/python --textgrids FOLDER
+    python conformance/alignments.py --sources CHECKOUTS --python OLD/bin/python --textgrids FOLDER
 
 CHECKOUTS has checkouts of FastSpeech2 (ming024), speechbrain, PaddleSpeech, SpeeChain and espnet; none of them is
-changed, and benchmarks/alignment_sources.py says what of them runs. FOLDER has TextGrids: those with tiers ``words``
+changed, and conformance/alignments_source.py says what of them runs. FOLDER has TextGrids: those with tiers ``words``
 and ``phones`` are compared as they are; of others, each tier is copied as both, with the letters of its labels. The
 random files have boundaries in full precision, at multiples of 10 ms, or at half frames, and pauses as MFA 1 writes
 them (``sil`` at the ends, ``sp`` inside) or as MFA 2 does (intervals without labels). ESPnet reads MFA's JSON, which
@@ -157,7 +157,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cases = cases_of(Path(folder), options.textgrids, options.seeds)
         given = [{"path": str(c.path), "rate": c.rate, "hop": c.hop, "n_samples": c.n_samples} for c in cases]
-        sources = Path(__file__).with_name("alignment_sources.py")
+        sources = Path(__file__).with_name("alignments_source.py")
         command = [str(options.python.absolute()), str(sources), str(options.sources.absolute())]
         done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=False, cwd=folder)
         if done.returncode:

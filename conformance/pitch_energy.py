@@ -1,6 +1,6 @@
 """Compare PaddleSpeech's pitch and energy and ESPnet's pitch with the features here; print a markdown table.
 
-    python benchmarks/compare_pitch_energy.py --paddlespeech CHECKOUT --espnet CHECKOUT CLIP.wav…
+    python conformance/pitch_energy.py --paddlespeech CHECKOUT --espnet CHECKOUT CLIP.wav…
 
 The classes Pitch and Energy of paddlespeech/t2s/datasets/get_feats.py, and Dio of espnet2/tts/feats_extract/dio.py, are
 taken out of their files and run as they are, with ``np.float``, which numpy no longer has, as ``float``, and without
@@ -21,8 +21,8 @@ import numpy as np
 import pyworld
 import soundfile
 import torch
+from definitions import definitions
 from scipy.interpolate import interp1d
-from taken import taken
 
 from tts_prep.loader.features import average_by_duration
 from tts_prep.preprocess.audio.mel import MelExtractor
@@ -50,7 +50,7 @@ class PaddleSpeech:
     def __init__(self, root: Path) -> None:
         numpy = types.SimpleNamespace(**vars(np), float=float)
         libraries = {"np": numpy, "librosa": librosa, "pyworld": pyworld, "interp1d": interp1d}
-        code = taken(root / "paddlespeech/t2s/datasets/get_feats.py", "Pitch", "Energy", **libraries)
+        code = definitions(root / "paddlespeech/t2s/datasets/get_feats.py", "Pitch", "Energy", **libraries)
         self.pitch = code.Pitch(MEL.sample_rate, MEL.hop_length, f0min=80, f0max=7600)
         self.energy = code.Energy(MEL.n_fft, MEL.hop_length, MEL.win_length)
         self.extractor = MelExtractor(MEL)
@@ -69,7 +69,7 @@ class ESPnet:
     """ESPnet's values beside ours."""
 
     def __init__(self, root: Path) -> None:
-        self.code = taken(
+        self.code = definitions(
             root / "espnet2/tts/feats_extract/dio.py",
             "Dio",
             AbsFeatsExtract=torch.nn.Module,

@@ -1,6 +1,6 @@
 """Compare every preset with the code that it is named after, and print a markdown table.
 
-    python benchmarks/presets.py CHECKOUTS CLIPS... --write docs/presets-compared.json
+    python conformance/presets.py CHECKOUTS CLIPS... --write docs/presets-compared.json
 
 CHECKOUTS is a folder with a checkout of each source under the name of its repository; ``--list`` prints the sources.
 CLIPS are recordings. The environment needs torch, librosa, PyYAML and what tts-prep itself needs.

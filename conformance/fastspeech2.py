@@ -2,10 +2,10 @@ r"""Compare ming024/FastSpeech2's own preprocessing and batches with a store and
 
     git clone https://github.com/ming024/FastSpeech2
     sed -i 's/\.cuda()//' FastSpeech2/audio/stft.py                     # without a GPU; nothing else is changed
-    python benchmarks/compare_fastspeech2.py --source FastSpeech2 --python OLD/bin/python \
+    python conformance/fastspeech2.py --source FastSpeech2 --python OLD/bin/python \
       --lists LJSPEECH LIBRITTS AISHELL3 --textgrids FOLDER
 
-OLD is the environment of benchmarks/compare_alignments.py. Each of the lists is a folder with ``wavs/ID.wav`` at 22,050
+OLD is the environment of conformance/alignments.py. Each of the lists is a folder with ``wavs/ID.wav`` at 22,050
 Hz, and either ``list.txt``, with lines ``path|text|phones|speaker``, or LJ Speech's ``metadata.csv`` and, beside the
 folder, ``ljspeech-mfa-phones.txt``, with lines ``ID|phones|text``. The boundaries of these phones are random. FOLDER
 has recordings with their TextGrids by MFA; pauses without a label, which the source drops, become ``sp``.

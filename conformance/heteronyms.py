@@ -1,7 +1,7 @@
 """Count the heteronyms that the rules of `arpabet` read as annotators did, in Wikipedia Homograph Data.
 
     git clone https://github.com/google-research-datasets/WikipediaHomographData
-    python benchmarks/heteronyms.py WikipediaHomographData/data/eval
+    python conformance/heteronyms.py WikipediaHomographData/data/eval
 
 The data are by K. Gorman and others, under Apache-2.0: sentences of Wikipedia, in each of which the pronunciation of
 one word is marked. Counted are the words that the rules know. "First" is the first pronunciation of the dictionary.

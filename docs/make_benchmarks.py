@@ -1,6 +1,6 @@
 """Put the results of benchmarks into docs/BENCHMARKS.md, draw plots, and compare with the last committed results.
 
-    python benchmarks/page.py [--check PERCENT]
+    python docs/make_benchmarks.py [--check PERCENT]
 
 A table stands on the page between ``<!-- table NAME -->`` and ``<!-- end -->``; NAME is that of a file in
 ``benchmarks/results/``. Plots stand between ``<!-- plot NAME -->`` and ``<!-- end -->``: SVG files in docs/images/, of
@@ -12,12 +12,15 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from results import FOLDER, Result, read_result
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from results import FOLDER, Result, read_result  # noqa: E402
+
 PAGE = ROOT / "docs" / "BENCHMARKS.md"
 IMAGES = ROOT / "docs" / "images"
 _PLOT = re.compile(r"(<!-- plot ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -1,8 +1,8 @@
 """Run ming024/FastSpeech2's own preprocessing, dataset and collate function, and write one batch of all utterances.
 
-    python benchmarks/fastspeech2_source.py FASTSPEECH2 CONFIG FOLDER
+    python conformance/fastspeech2_source.py FASTSPEECH2 CONFIG FOLDER
 
-benchmarks/compare_fastspeech2.py calls this file with another Python, since the source passes arguments to librosa by
+conformance/fastspeech2.py calls this file with another Python, since the source passes arguments to librosa by
 position. FOLDER has ``raw/SPEAKER/ID.wav`` and ``.lab`` and ``CONFIG/TextGrid/SPEAKER/ID.TextGrid``; CONFIG is the name
 of a folder of the source's ``config``. Into ``FOLDER/CONFIG`` go what ``build_from_path`` writes, and ``batch.npz``.
 Nothing of tts-prep is imported.

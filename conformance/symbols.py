@@ -1,6 +1,6 @@
 """Compare the named symbol tables with their sources' own code, on the same strings, id by id.
 
-    python benchmarks/symbols.py --styletts2 DIR --vits DIR --matcha DIR --piper DIR --fastspeech2 DIR --coqui DIR
+    python conformance/symbols.py --styletts2 DIR --vits DIR --matcha DIR --piper DIR --fastspeech2 DIR --coqui DIR
                                  --kokoro CONFIG.json --parakeet DIR --espnet DIR
                                  --paddlespeech DIR --baker LIST [--texts FILE]
 

@@ -1,6 +1,6 @@
 """Write the symbol table ``espeak``: every character that espeak-ng gives for any phoneme of any of its voices.
 
-    python benchmarks/espeak_symbols.py [--words ESPEAK_NG_CHECKOUT] [--write]
+    python conformance/espeak_symbols.py [--words ESPEAK_NG_CHECKOUT] [--write]
 
 Each voice speaks every phoneme of espeak-ng's compiled phoneme tables, alone and before and after a vowel, and the IPA
 that it gives is collected. With a checkout of espeak-ng, every voice also speaks the words of its own word list. The

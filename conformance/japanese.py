@@ -1,9 +1,9 @@
 """Compare the frontend japanese-prosody with ESPnet's pyopenjtalk_g2p_prosody, on sentences and on random texts.
 
-    python benchmarks/compare_japanese.py ESPNET/espnet2/text/phoneme_tokenizer.py
+    python conformance/japanese.py ESPNET/espnet2/text/phoneme_tokenizer.py
 
 The function is taken out of the file, whose imports need other packages, and runs as it is, on the text that
-`normalize` returns. The texts are the Japanese ones of benchmarks/languages.txt, and 2,000 of random pieces: parts of
+`normalize` returns. The texts are the Japanese ones of docs/languages.txt, and 2,000 of random pieces: parts of
 these, kana, Chinese characters, numbers and marks.
 """
 
@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from definitions import definitions
 from packaging.version import parse
-from taken import taken
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text import get_frontend
@@ -25,7 +25,7 @@ from tts_prep.preprocess.text import get_frontend
 
 def texts() -> Iterator[str]:
     """Yield the texts."""
-    rows = (Path(__file__).parent / "languages.txt").read_text(encoding="utf-8").splitlines()
+    rows = (Path(__file__).resolve().parents[1] / "docs" / "languages.txt").read_text(encoding="utf-8").splitlines()
     sentences = [row.partition("|")[2] for row in rows if row.startswith("ja|")]
     yield from sentences
     source = random.Random(0)
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="phoneme_tokenizer.py of a checkout of ESPnet")
     options = parser.parse_args()
     names = ("pyopenjtalk_g2p_prosody", "_extract_fullcontext_label", "_numeric_feature_by_regex")
-    prosody = taken(options.file, *names, re=re, V=parse).pyopenjtalk_g2p_prosody
+    prosody = definitions(options.file, *names, re=re, V=parse).pyopenjtalk_g2p_prosody
     frontend = get_frontend("japanese-prosody")
     n_texts = n_symbols = 0
     refused: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """Compare the recipes with the datasets and collate functions that they stand for, on the same recordings.
 
     git clone https://github.com/jik876/hifi-gan …
-    python benchmarks/recipes.py --corpus LJSPEECH --sources FOLDER [--only hifigan,vits]
+    python conformance/recipes.py --corpus LJSPEECH --sources FOLDER [--only hifigan,vits]
 
 FOLDER has the checkouts ``hifi-gan``, ``BigVGAN``, ``vocos``, ``vits``, ``Matcha-TTS`` and ``F5-TTS``. Needed besides
 this project: torch, torchaudio with soundfile, what the checkouts import, and the program ``sox``, which does for Vocos

@@ -1,6 +1,6 @@
 """Speak five sentences in each of 32 languages with what a language has by default, and write a table of it.
 
-    python benchmarks/languages.py [--base CHECKOUT]
+    python docs/make_languages.py [--base CHECKOUT]
 
 With another checkout of tts-prep, its espeak frontend speaks the same sentences, and the table says how many rows
 passed there and how many of those differ now.
@@ -20,7 +20,7 @@ from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import OTHER_LANGUAGE, UNKNOWN_SYMBOLS, UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.frontends.registry import default_frontend
 
-SENTENCES = Path(__file__).with_suffix(".txt")
+SENTENCES = Path(__file__).with_name("languages.txt")
 
 BASE = """
 import json, sys

@@ -1,7 +1,7 @@
 """Compare FastPitch's own functions with a store, on the same recordings, and print a markdown table.
 
     git clone --depth 1 https://github.com/NVIDIA/DeepLearningExamples
-    python benchmarks/compare_fastpitch.py --corpus LJSPEECH --durations FOLDER --source DeepLearningExamples
+    python conformance/nvidia_fastpitch.py --corpus LJSPEECH --durations FOLDER --source DeepLearningExamples
 
 LJSPEECH has the layout of LJ Speech, FOLDER one ID.npy of frames for each character of the normalized text. The
 source's TTSDataset reads mel, pitch, energy and prior, its TTSCollate makes the batch, and its average_pitch the

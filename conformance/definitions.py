@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-def taken(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
+def definitions(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
     """Return the named functions, classes and assigned names of a file, as they are.
 
     Args:

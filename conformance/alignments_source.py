@@ -1,6 +1,6 @@
 """Run five systems' own code on TextGrids, and write the phones and durations that it gives as JSON.
 
-benchmarks/compare_alignments.py calls this file with another Python, since PaddleSpeech needs praatio before 6 and a
+conformance/alignments.py calls this file with another Python, since PaddleSpeech needs praatio before 6 and a
 librosa before 0.10. It reads a list of cases from standard input, and imports nothing of tts-prep.
 
 What runs of each source, in a folder named after its repository:
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from taken import taken
+from definitions import definitions
 
 
 def module(path: Path) -> Any:
@@ -79,7 +79,7 @@ class SpeechBrain:
 
     def __init__(self, root: Path) -> None:
         path = root / "recipes/LJSpeech/ljspeech_prepare.py"
-        self.code = taken(path, "get_alignment", "get_last_phoneme_info", np=np)
+        self.code = definitions(path, "get_alignment", "get_last_phoneme_info", np=np)
 
     def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
         import tgt
@@ -101,7 +101,7 @@ class PaddleSpeech:
         self.cut = cut
         self.durations = module(root / "utils/gen_duration_from_textgrid.py")
         self.utils = module(root / "paddlespeech/t2s/datasets/preprocess_utils.py")
-        self.preprocess = taken(
+        self.preprocess = definitions(
             root / "paddlespeech/t2s/exps/fastspeech2/preprocess.py",
             "process_sentence",
             librosa=librosa,
@@ -145,7 +145,7 @@ class ESPnet:
 
     def __init__(self, root: Path) -> None:
         path = root / "egs2/TEMPLATE/asr1/pyscripts/utils/mfa_format.py"
-        self.code = taken(path, "get_phoneme_durations", "punctuation", Decimal=decimal.Decimal)
+        self.code = definitions(path, "get_phoneme_durations", "punctuation", Decimal=decimal.Decimal)
 
     def __call__(self, case: dict[str, Any], _: Path) -> dict[str, Any]:
         from praatio import textgrid

@@ -1,6 +1,6 @@
 """How much of public test tables for English text normalization comes out as expected, by class.
 
-    python benchmarks/normalization.py TABLES [--failures]
+    python conformance/normalization.py TABLES [--failures]
 
 TABLES is the folder tests/nemo_text_processing/en/data_text_normalization of the repository
 https://github.com/NVIDIA/NeMo-text-processing; none of its data is kept here. A case counts where the words are the
