@@ -22,18 +22,18 @@ import numpy as np
 import soundfile
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import Utterance
+from tts_prep.preprocess.corpora import SourceUtterance
 from tts_prep.preprocess.runs.prepare import Progress, prepare
 
 TEXTS = ("Yes.", "Why not?", "He left.", "It was cold.", "Come in, please.")
 AUDIO = "noise.flac"
 
 
-def utterances(count: int) -> Iterator[Utterance]:
+def utterances(count: int) -> Iterator[SourceUtterance]:
     for number in range(count):
         name = f"{number // 100_000:03d}_{number:08d}"
         where = f"{name[:3]}.trans.txt:{number + 1}"
-        yield Utterance(name, TEXTS[number % len(TEXTS)], AUDIO, where, f"speaker-{number // 400:04d}")
+        yield SourceUtterance(name, TEXTS[number % len(TEXTS)], AUDIO, where, f"speaker-{number // 400:04d}")
 
 
 def open_and_read(store: Path) -> tuple[float, float]:

@@ -16,12 +16,12 @@ from tts_prep.preprocess.corpora import import_reader, read_corpus
 from tts_prep.preprocess.runs.prepare import prepare
 
 MODULE = """
-from tts_prep.preprocess.corpora import Utterance
+from tts_prep.preprocess.corpora import SourceUtterance
 
 def read_mine(root):
     for line in (root / "metadata.csv").read_text("utf-8").splitlines():
         name, _, text = line.split("|")
-        yield Utterance(name, text, f"wavs/{name}.wav", "metadata.csv:1", "me")
+        yield SourceUtterance(name, text, f"wavs/{name}.wav", "metadata.csv:1", "me")
 """
 
 

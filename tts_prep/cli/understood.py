@@ -11,7 +11,7 @@ from tts_prep.cli.verbosity import say
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import Failure, Utterance
+from tts_prep.preprocess.corpora import Failure, SourceUtterance
 from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.quantities import values_text
 
@@ -46,8 +46,8 @@ def notes(corpus: Path, store: Path, mel: MelConfig) -> list[str]:
 
 
 def noting_rate(
-    items: Iterator[Utterance | Failure], folder: Path, sample_rate: int, report: Callable[[str], None]
-) -> Iterator[Utterance | Failure]:
+    items: Iterator[SourceUtterance | Failure], folder: Path, sample_rate: int, report: Callable[[str], None]
+) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows of a corpus, and report if the sample rate of the first recording is lower than that of the mels.
 
     Args:
@@ -56,7 +56,7 @@ def noting_rate(
     """
     is_first = True
     for item in items:
-        if is_first and isinstance(item, Utterance) and not item.inside:
+        if is_first and isinstance(item, SourceUtterance) and not item.inside:
             is_first = False
             rate = _rate(folder / item.audio)
             if rate and rate < sample_rate:
@@ -68,13 +68,13 @@ def noting_rate(
 
 
 def noting_texts(
-    items: Iterator[Utterance | Failure], text: TextConfig, report: Callable[[str], None]
-) -> Iterator[Utterance | Failure]:
+    items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None]
+) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows of a corpus, and report if the frontend expects texts and gets phonemes, or the reverse."""
     frontend = text.frontend_name
     n_texts = n_phonetic = 0
     for item in items:
-        if isinstance(item, Utterance) and n_texts < _MAX_TEXTS:
+        if isinstance(item, SourceUtterance) and n_texts < _MAX_TEXTS:
             n_texts += 1
             n_phonetic += bool(_PHONETIC.intersection(item.text))
         yield item

@@ -13,7 +13,7 @@ from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio import excerpt
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
-from tts_prep.preprocess.corpora import Utterance
+from tts_prep.preprocess.corpora import SourceUtterance
 
 RATE = 24_000  # one that Opus has
 SOUGHT = [
@@ -39,8 +39,8 @@ def write(folder: Path, suffix: str, subtype: str) -> Path:
     return path
 
 
-def part_of(path: Path, start: float, end: float | None) -> Utterance:
-    return Utterance("a", "Text.", path.name, "segments:1", "0", start=start, end=end)
+def part_of(path: Path, start: float, end: float | None) -> SourceUtterance:
+    return SourceUtterance("a", "Text.", path.name, "segments:1", "0", start=start, end=end)
 
 
 @pytest.mark.parametrize("channel", ["first", "mean"])

@@ -11,7 +11,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.corpora import (
     Failure,
-    Utterance,
+    SourceUtterance,
     corpus_languages,
     read_aishell3,
     read_baker,
@@ -24,8 +24,8 @@ from tts_prep.preprocess.features.alignments.alignment import read_alignment
 JOBS = ("--jobs", 1)
 
 
-def good(items) -> list[Utterance]:
-    return [item for item in items if isinstance(item, Utterance)]
+def good(items) -> list[SourceUtterance]:
+    return [item for item in items if isinstance(item, SourceUtterance)]
 
 
 def bad(items) -> list[tuple[str, str]]:
@@ -37,7 +37,7 @@ def bad(items) -> list[tuple[str, str]]:
 
 def test_baker_speaks_its_pinyin_with_the_marks_and_punctuation_of_the_characters(tmp_path: Path) -> None:
     items = list(read_baker(write_baker(tmp_path)))
-    assert items[0] == Utterance(
+    assert items[0] == SourceUtterance(
         "000001",
         "ka2 er2 pu3 #2 pei2 wai4 sun1 #1 wan2 hua2 ti1 #4 。",
         "Wave/000001.wav",
@@ -58,7 +58,7 @@ def test_baker_speaks_its_pinyin_with_the_marks_and_punctuation_of_the_character
 
 def test_baker_speaks_its_characters_where_asked_to(tmp_path: Path) -> None:
     first, *_ = read_baker(write_baker(tmp_path), text="characters")
-    assert isinstance(first, Utterance)
+    assert isinstance(first, SourceUtterance)
     assert (first.text, first.normalized) == ("卡尔普#2陪外孙#1玩滑梯#4。", False)
     assert first.meta == {"pinyin": "ka2 er2 pu3 pei2 wai4 sun1 wan2 hua2 ti1"}
     with pytest.raises(ConfigurationError, match="text: expected one of pinyin, characters, found 'hanzi'"):
@@ -103,7 +103,7 @@ def test_the_phone_labels_of_baker_are_alignments(tmp_path: Path) -> None:
 def test_aishell3_has_pinyin_split_and_what_is_known_of_its_speakers(tmp_path: Path) -> None:
     items = good(read_aishell3(write_aishell3(tmp_path)))
     known = {"age_group": "B", "gender": "female", "accent": "north"}
-    assert items[0] == Utterance(
+    assert items[0] == SourceUtterance(
         "SSB00050001",
         "guang3 zhou1 nv3",
         "train/wav/SSB0005/SSB00050001.wav",
@@ -211,7 +211,7 @@ def test_the_first_version_of_kss_has_four_fields_and_others_fail(tmp_path: Path
 
 def test_css10_tells_its_languages_by_their_books(tmp_path: Path) -> None:
     german, chinese = good(read_css10(write_css10(tmp_path)))
-    assert german == Utterance(
+    assert german == SourceUtterance(
         "meisterfloh_0000",
         "Es war am dritten Mai.",
         "de/meisterfloh/meisterfloh_0000.wav",

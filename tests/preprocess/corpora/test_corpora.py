@@ -10,7 +10,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.preprocess.corpora import (
     READERS,
     Failure,
-    Utterance,
+    SourceUtterance,
     get_reader,
     read_filelist,
     read_kaldi,
@@ -22,8 +22,8 @@ from tts_prep.preprocess.corpora import registry as registry_module
 from tts_prep.preprocess.corpora.list_columns import guess_columns
 
 
-def good(items) -> list[Utterance]:
-    return [item for item in items if isinstance(item, Utterance)]
+def good(items) -> list[SourceUtterance]:
+    return [item for item in items if isinstance(item, SourceUtterance)]
 
 
 def bad(items) -> list[tuple[str, str, str]]:
@@ -36,7 +36,7 @@ def bad(items) -> list[tuple[str, str, str]]:
 def test_vctk_has_one_utterance_a_sentence_with_what_is_known_of_its_speaker(tmp_path: Path) -> None:
     items = list(read_vctk(write_vctk(tmp_path)))
     assert [item.id for item in items] == ["p225_001", "p225_002", "p280_001", "p315_001", "p362_001", "s5_001"]
-    assert items[0] == Utterance(
+    assert items[0] == SourceUtterance(
         "p225_001",
         "Please call Stella 8 times.",
         "wav48_silence_trimmed/p225/p225_001_mic1.flac",
@@ -170,7 +170,9 @@ def test_columns_can_be_named_and_others_become_meta_information(tmp_path: Path)
     write_text(tmp_path / "list.txt", "u1|Hello.|de|x|a/1.wav|zoë|happy\n")
     columns = "id|text|language|-|path|speaker|emotion"
     (item,) = good(read_filelist(tmp_path / "list.txt", columns=columns))
-    assert item == Utterance("u1", "Hello.", "a/1.wav", "list.txt:1", "zoë", {"language": "de", "emotion": "happy"})
+    assert item == SourceUtterance(
+        "u1", "Hello.", "a/1.wav", "list.txt:1", "zoë", {"language": "de", "emotion": "happy"}
+    )
     assert item.language == "de"
 
 
@@ -278,7 +280,7 @@ def test_numbers_in_further_columns_become_number_columns(tmp_path: Path) -> Non
 def test_a_kaldi_folder_has_its_tables_as_columns(tmp_path: Path) -> None:
     items = good(read_kaldi(write_kaldi(tmp_path, KALDI)))
     assert items == [
-        Utterance(
+        SourceUtterance(
             "u1",
             "One two.",
             "audio/a.wav",
@@ -286,7 +288,9 @@ def test_a_kaldi_folder_has_its_tables_as_columns(tmp_path: Path) -> None:
             "anna",
             {"gender": "f", "language": "en-us", "emotion": "calm"},
         ),
-        Utterance("u2", "Drei vier.", "audio/b.wav", "text:2", "001", {"gender": "m", "language": "de", "emotion": ""}),
+        SourceUtterance(
+            "u2", "Drei vier.", "audio/b.wav", "text:2", "001", {"gender": "m", "language": "de", "emotion": ""}
+        ),
     ]
 
 
@@ -355,7 +359,7 @@ def test_a_folder_without_the_files_of_kaldi_is_an_error(tmp_path: Path) -> None
 
 
 def test_lists_of_ids_become_the_column_split(tmp_path: Path) -> None:
-    items = [Utterance(f"u{n}", "t", "a.wav", f"x:{n}", "s", {"gender": "f"}) for n in range(3)]
+    items = [SourceUtterance(f"u{n}", "t", "a.wav", f"x:{n}", "s", {"gender": "f"}) for n in range(3)]
     write_text(tmp_path / "valid.txt", "u1\n")
     write_text(tmp_path / "test.txt", "u2|whatever\n")
     lists = {"valid": tmp_path / "valid.txt", "test": tmp_path / "test.txt"}

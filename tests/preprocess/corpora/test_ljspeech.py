@@ -6,10 +6,10 @@ import pytest
 from corpora import TEXTS
 
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.corpora import Failure, Utterance, read_ljspeech
+from tts_prep.preprocess.corpora import Failure, SourceUtterance, read_ljspeech
 
 
-def read(root: Path, metadata: bytes) -> list[Utterance | Failure]:
+def read(root: Path, metadata: bytes) -> list[SourceUtterance | Failure]:
     (root / "wavs").mkdir(exist_ok=True)
     (root / "metadata.csv").write_bytes(metadata)
     return list(read_ljspeech(root))
@@ -17,25 +17,25 @@ def read(root: Path, metadata: bytes) -> list[Utterance | Failure]:
 
 def test_the_third_column_is_spoken(corpus: Path) -> None:
     items = list(read_ljspeech(corpus))
-    assert [item.text for item in items if isinstance(item, Utterance)] == list(TEXTS)
-    assert items[2] == Utterance("S-0002", TEXTS[2], "wavs/S-0002.wav", "metadata.csv:3", "ljspeech")
+    assert [item.text for item in items if isinstance(item, SourceUtterance)] == list(TEXTS)
+    assert items[2] == SourceUtterance("S-0002", TEXTS[2], "wavs/S-0002.wav", "metadata.csv:3", "ljspeech")
 
 
 @pytest.mark.parametrize("row", [b"a|second|\n", b"a|second\n", b"a|second|  \n"])
 def test_the_second_column_is_spoken_where_the_third_is_empty_or_missing(tmp_path: Path, row: bytes) -> None:
     (item,) = read(tmp_path, row)
-    assert isinstance(item, Utterance)
+    assert isinstance(item, SourceUtterance)
     assert (item.text, item.normalized) == ("second", False)
 
 
 def test_quotes_are_text_and_merge_nothing(tmp_path: Path) -> None:
     items = read(tmp_path, b'a|"|"open\nb|x|close" and "\nc|x|"whole"\n')
-    assert [item.text for item in items if isinstance(item, Utterance)] == ['"open', 'close" and "', '"whole"']
+    assert [item.text for item in items if isinstance(item, SourceUtterance)] == ['"open', 'close" and "', '"whole"']
 
 
 def test_crlf_a_byte_order_mark_blank_lines_and_unicode_separators_are_understood(tmp_path: Path) -> None:
     items = read(tmp_path, "\ufeffa|x|one\r\n\r\nb|x|two\u2028still two\x85\r\n".encode())
-    assert [(item.id, item.text) for item in items if isinstance(item, Utterance)] == [
+    assert [(item.id, item.text) for item in items if isinstance(item, SourceUtterance)] == [
         ("a", "one"),
         ("b", "two\u2028still two"),
     ]
@@ -54,7 +54,7 @@ def test_crlf_a_byte_order_mark_blank_lines_and_unicode_separators_are_understoo
 def test_a_bad_row_is_a_failure_in_its_place(tmp_path: Path, row: bytes, identifier: str, reason: str) -> None:
     bad, good = read(tmp_path, row + b"z|x|fine\n")
     assert bad == Failure(identifier, "metadata.csv:1", "corpus", reason)
-    assert isinstance(good, Utterance)
+    assert isinstance(good, SourceUtterance)
 
 
 def test_no_folder_no_metadata_no_rows_no_recordings_are_errors(tmp_path: Path) -> None:

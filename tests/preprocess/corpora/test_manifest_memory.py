@@ -25,9 +25,9 @@ MAX_GROWTH = 32 << 20
 PROGRAM = """
 import re, sys
 from pathlib import Path
-from tts_prep.preprocess.corpora import Utterance, read_corpus
+from tts_prep.preprocess.corpora import SourceUtterance, read_corpus
 items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options={"files": [Path(sys.argv[1]).name]})
-found = sum(isinstance(item, Utterance) for item in items)
+found = sum(isinstance(item, SourceUtterance) for item in items)
 print(found, re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
 """
 

@@ -26,14 +26,14 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.corpora.manifests import read_manifest
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.recording_locations import open_recording, size_inside
 
 
-def read(*files: Path, **options: Any) -> tuple[list[Utterance], list[Failure]]:
+def read(*files: Path, **options: Any) -> tuple[list[SourceUtterance], list[Failure]]:
     folder = files[0] if files[0].is_dir() else files[0].parent
     items = list(read_manifest(folder, [str(file.relative_to(folder)) for file in files], **options))
-    return [i for i in items if isinstance(i, Utterance)], [i for i in items if isinstance(i, Failure)]
+    return [i for i in items if isinstance(i, SourceUtterance)], [i for i in items if isinstance(i, Failure)]
 
 
 def write_jsonl(path: Path, rows: Sequence[object]) -> Path:
@@ -401,7 +401,7 @@ def test_a_store_of_a_manifest_has_the_bytes_of_the_same_audio_as_files(
 def test_a_channel_of_a_recording_is_read_alone(tmp_path: Path) -> None:
     left, right = speech_like(0.2, 1), speech_like(0.2, 2)
     soundfile.write(tmp_path / "a.wav", np.stack([left, right], axis=1), 22050, subtype="FLOAT")
-    utterance = Utterance("u", "One.", "a.wav", "m:1", "0", channel=1)
+    utterance = SourceUtterance("u", "One.", "a.wav", "m:1", "0", channel=1)
     read_right = read_utterance(tmp_path, utterance, 22050, ReadingConfig())
     np.testing.assert_array_equal(read_right, right.astype(np.float32))
     with pytest.raises(AudioError, match="has 2 channels, expected a channel 2, counted from 0"):

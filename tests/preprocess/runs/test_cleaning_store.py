@@ -21,7 +21,7 @@ from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.registry import alignment_config, make_feature
@@ -216,6 +216,6 @@ def test_phones_that_trimming_cuts_off_and_two_ways_of_trimming_are_named(tones:
 
 
 def test_a_corpus_may_not_name_the_columns_of_cleaning(tones: Path, tmp_path: Path) -> None:
-    rows = [Utterance("T0", "a b", "wavs/T0.wav", "list:1", "s", {"trimmed_start": 1.0})]
+    rows = [SourceUtterance("T0", "a b", "wavs/T0.wav", "list:1", "s", {"trimmed_start": 1.0})]
     with pytest.raises(CorpusError, match="a corpus may not name a column 'trimmed_start' where cleaning does"):
         prepare(rows, tones, tmp_path / "store", config(trim_db=40.0))

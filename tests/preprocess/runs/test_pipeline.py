@@ -21,7 +21,7 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.audio import PRESETS, MelConfig
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import Utterance, read_ljspeech
+from tts_prep.preprocess.corpora import SourceUtterance, read_ljspeech
 from tts_prep.preprocess.runs.prepare import FailureLimit, Progress, Result, prepare
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
@@ -368,7 +368,7 @@ def test_every_speaker_has_statistics_of_its_own(corpus: Path, tmp_path: Path) -
     items = [
         replace(item, speaker="ab"[number % 2])
         for number, item in enumerate(read_ljspeech(corpus))
-        if isinstance(item, Utterance)
+        if isinstance(item, SourceUtterance)
     ]
     prepare(items, corpus, tmp_path / "store", SMALL)
     mels: dict[str, list[np.ndarray]] = {"a": [], "b": []}

@@ -11,7 +11,7 @@ import soundfile
 from reference_mel import reference_mel
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import Utterance, read_ljspeech
+from tts_prep.preprocess.corpora import SourceUtterance, read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.text import get_frontend
 
@@ -25,7 +25,7 @@ def test_twenty_real_clips_become_librosas_mels_and_decodable_phonemes(tmp_path:
     manifest = prepare(read_ljspeech(MINI), MINI, tmp_path / "store", Configuration()).manifest
     assert manifest.totals["utterances"] == 20
     assert manifest.totals["failures"] == 0
-    utterances = [item for item in read_ljspeech(MINI) if isinstance(item, Utterance)]
+    utterances = [item for item in read_ljspeech(MINI) if isinstance(item, SourceUtterance)]
     frontend = get_frontend("espeak", language="en-us")
     with h5py.File(tmp_path / "store/shards/00000.h5") as shard:
         columns = {
@@ -48,7 +48,7 @@ def test_twenty_real_clips_become_librosas_mels_and_decodable_phonemes(tmp_path:
 def test_all_13100_real_texts_are_read_whole(tmp_path: Path) -> None:
     (tmp_path / "metadata.csv").symlink_to(METADATA)
     (tmp_path / "wavs").mkdir()
-    utterances = [item for item in read_ljspeech(tmp_path) if isinstance(item, Utterance)]
+    utterances = [item for item in read_ljspeech(tmp_path) if isinstance(item, SourceUtterance)]
     assert len({utterance.id for utterance in utterances}) == 13100
     # The third column holds abbreviations.
     assert not any(utterance.normalized for utterance in utterances)

@@ -13,10 +13,10 @@ from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.missing import missing_recording
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 
-def read_utterance(root: Path, utterance: Utterance, sample_rate: int, config: ReadingConfig) -> Waveform:
+def read_utterance(root: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig) -> Waveform:
     """Read the recording of an utterance, or its excerpt.
 
     Start and end are rounded to the nearest samples. If an excerpt cannot be read separately (see `read_excerpt`), it

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import Failure, Reader, Utterance, read_corpus
+from tts_prep.preprocess.corpora import Failure, Reader, SourceUtterance, read_corpus
 
 
 def corpus_rows(
@@ -17,7 +17,7 @@ def corpus_rows(
     splits: Mapping[str, Path] | None = None,
     report: Callable[[str], None] = lambda _: None,
     own: Reader | None = None,
-) -> tuple[Iterator[Utterance | Failure], Path]:
+) -> tuple[Iterator[SourceUtterance | Failure], Path]:
     """Return the rows of a corpus and the folder of relative audio paths.
 
     Args:

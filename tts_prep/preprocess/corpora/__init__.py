@@ -20,8 +20,8 @@ from tts_prep.preprocess.corpora.registry import (
     import_reader,
     read_corpus,
 )
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "READERS",
     "Failure",
     "Reader",
-    "Utterance",
+    "SourceUtterance",
     "corpus_languages",
     "get_reader",
     "import_reader",

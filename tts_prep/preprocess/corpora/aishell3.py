@@ -10,8 +10,8 @@ from typing import Final
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.subsets import chosen_subsets
-from tts_prep.preprocess.corpora.utterance import Utterance
 
 TEXTS: Final = ("pinyin", "characters")
 """Values of the option ``text``: the corpus's pinyin, or its characters."""
@@ -21,7 +21,7 @@ _SPEAKER_LENGTH: Final = len("SSB0005")
 _PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
 
 
-def read_aishell3(root: Path, subsets: Sequence[str] = (), text: str = "pinyin") -> Iterator[Utterance | Failure]:
+def read_aishell3(root: Path, subsets: Sequence[str] = (), text: str = "pinyin") -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``train/content.txt`` and ``test/content.txt``.
 
     A line is ``SSB00050001.wav<tab>广 guang3 州 zhou1``. Recordings are ``<subset>/wav/<speaker>/<id>.wav``;
@@ -50,7 +50,9 @@ def read_aishell3(root: Path, subsets: Sequence[str] = (), text: str = "pinyin")
             yield line if isinstance(line, Failure) else _parse(where, subset, line, text, speakers)
 
 
-def _parse(where: str, subset: str, line: str, text: str, speakers: dict[str, dict[str, str]]) -> Utterance | Failure:
+def _parse(
+    where: str, subset: str, line: str, text: str, speakers: dict[str, dict[str, str]]
+) -> SourceUtterance | Failure:
     name, tab, content = line.strip().partition("\t")
     identifier = name.removesuffix(".wav")
     tokens = content.split()
@@ -66,7 +68,7 @@ def _parse(where: str, subset: str, line: str, text: str, speakers: dict[str, di
     chosen, column, other = (pinyin, "characters", characters) if text == "pinyin" else (characters, "pinyin", pinyin)
     meta = {"split": subset, **speakers.get(speaker, {}), column: other}
     audio = f"{subset}/wav/{speaker}/{identifier}.wav"
-    return Utterance(identifier, chosen, audio, where, speaker, meta, normalized=text == "pinyin")
+    return SourceUtterance(identifier, chosen, audio, where, speaker, meta, normalized=text == "pinyin")
 
 
 def _read_speakers(path: Path) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Final
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.quantities import count_text
 
 SPEAKER: Final = "baker"
@@ -25,7 +25,7 @@ _ERHUA: Final = re.compile(r"(?!er)[a-zü:]+r[1-5]")
 _PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
 
 
-def read_baker(root: Path, text: str = "pinyin") -> Iterator[Utterance | Failure]:
+def read_baker(root: Path, text: str = "pinyin") -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``ProsodyLabeling/000001-010000.txt`` with their ``Wave/<id>.wav``.
 
     Each utterance has two lines: ``000001<tab>卡尔普#2陪外孙#1玩滑梯#4。``, and a tab with the pinyin as spoken,
@@ -66,7 +66,7 @@ def read_baker(root: Path, text: str = "pinyin") -> Iterator[Utterance | Failure
         first = second
 
 
-def _parse(where: str, line: str, pinyin: list[str], text: str) -> Utterance | Failure:
+def _parse(where: str, line: str, pinyin: list[str], text: str) -> SourceUtterance | Failure:
     identifier, _, written = line.strip().partition("\t")
     written = written.strip()
     if not written:
@@ -74,12 +74,12 @@ def _parse(where: str, line: str, pinyin: list[str], text: str) -> Utterance | F
     audio = f"Wave/{identifier}.wav"
     characters = _PROSODY.sub("", written)
     if text == "characters":
-        return Utterance(identifier, written, audio, where, SPEAKER, {"pinyin": " ".join(pinyin)})
+        return SourceUtterance(identifier, written, audio, where, SPEAKER, {"pinyin": " ".join(pinyin)})
     try:
         marked = with_marks(written, pinyin)
     except ValueError as error:
         return Failure(identifier, where, "corpus", f"{where}: {error}")
-    return Utterance(identifier, marked, audio, where, SPEAKER, {"characters": characters}, normalized=True)
+    return SourceUtterance(identifier, marked, audio, where, SPEAKER, {"characters": characters}, normalized=True)
 
 
 def with_marks(written: str, pinyin: list[str]) -> str:

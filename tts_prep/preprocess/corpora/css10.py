@@ -9,9 +9,9 @@ from typing import Final
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.subsets import chosen_subsets
 from tts_prep.preprocess.corpora.transcripts import subfolders
-from tts_prep.preprocess.corpora.utterance import Utterance
 
 _TRANSCRIPT: Final = "transcript.txt"
 _BOOKS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -30,7 +30,7 @@ _ROMANIZED: Final = frozenset({"ja", "zh"})
 """Languages whose third field is a romanization instead of the normalized text."""
 
 
-def read_css10(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
+def read_css10(root: Path, subsets: Sequence[str] = ()) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``transcript.txt``: ``lesmis/lesmis_0000.wav|text|normalized text|seconds``.
 
     The root is the folder of one language, or a folder of such folders. The language is recognized by the names of its
@@ -75,7 +75,7 @@ def css10_languages(root: Path) -> dict[str, str]:
     return languages
 
 
-def _parse(where: str, folder: str, line: str, language: str) -> Utterance | Failure:
+def _parse(where: str, folder: str, line: str, language: str) -> SourceUtterance | Failure:
     fields = [field.strip() for field in line.split("|")]
     name = PurePosixPath(fields[0])
     if len(fields) != 4 or not name.name:
@@ -84,4 +84,4 @@ def _parse(where: str, folder: str, line: str, language: str) -> Utterance | Fai
     has_spoken = language not in _ROMANIZED and bool(fields[2])
     meta = {"language": language, "book": name.parent.name}
     text = fields[2] if has_spoken else fields[1]
-    return Utterance(name.stem, text, f"{folder}{name}", where, f"css10-{language}", meta, normalized=has_spoken)
+    return SourceUtterance(name.stem, text, f"{folder}{name}", where, f"css10-{language}", meta, normalized=has_spoken)

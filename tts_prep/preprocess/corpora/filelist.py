@@ -12,7 +12,7 @@ from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.list_columns import MAX_ROWS, guess_columns, number_columns
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
+from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 
 _KNOWN = ("path", "text", "speaker", "id", "-")
 
@@ -23,7 +23,7 @@ def read_filelist(
     columns: str | None = None,
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
-) -> Iterator[Utterance | Failure]:
+) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of a file list.
 
     Args:
@@ -89,7 +89,9 @@ def _fields(line: str) -> list[str]:
     return [field.strip() for field in line.split("|")]
 
 
-def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str], root: Path) -> Utterance | Failure:
+def _parse(
+    where: str, line: str, names: tuple[str, ...], numbers: frozenset[str], root: Path
+) -> SourceUtterance | Failure:
     fields = _fields(line)
     row = dict(zip(names, fields, strict=False))
     path = _without_placeholder(row.get("path", ""), root)
@@ -106,7 +108,7 @@ def _parse(where: str, line: str, names: tuple[str, ...], numbers: frozenset[str
             meta.update({name: float(value)} if value else {})
         elif name not in _KNOWN:
             meta[name] = value
-    return Utterance(identifier, row.get("text", ""), path, where, row.get("speaker") or ANONYMOUS, meta)
+    return SourceUtterance(identifier, row.get("text", ""), path, where, row.get("speaker") or ANONYMOUS, meta)
 
 
 def _without_placeholder(path: str, root: Path) -> str:

@@ -9,16 +9,16 @@ from typing import Final
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.subsets import chosen_subsets
 from tts_prep.preprocess.corpora.transcripts import subfolders
-from tts_prep.preprocess.corpora.utterance import Utterance
 
 SPEAKER: Final = "jsut"
 
 _TRANSCRIPT: Final = "transcript_utf8.txt"
 
 
-def read_jsut(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
+def read_jsut(root: Path, subsets: Sequence[str] = ()) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``<subset>/transcript_utf8.txt`` with ``<subset>/wav/<id>.wav``.
 
     A line is ``BASIC5000_0001:text``. The subset, such as ``basic5000``, becomes the column ``subset``.
@@ -47,4 +47,6 @@ def read_jsut(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | F
             if not (identifier and colon and text):
                 yield Failure(identifier, where, "corpus", f"{where}: expected 'id:text', found {line[:60]!r}")
                 continue
-            yield Utterance(identifier, text, f"{subset}/wav/{identifier}.wav", where, SPEAKER, {"subset": subset})
+            yield SourceUtterance(
+                identifier, text, f"{subset}/wav/{identifier}.wav", where, SPEAKER, {"subset": subset}
+            )

@@ -11,7 +11,7 @@ from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
+from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 
 _RECORDINGS = ("wav.scp", "idx2wav")
 # SpeeChain names texts after their format; those with punctuation are preferred.
@@ -26,7 +26,7 @@ _SPEAKER_COLUMNS = {"gender": ("spk2gender", "spk2gen"), "language": ("spk2lang"
 _NOT_COLUMNS = ("spk", "uniq", "dur", "num_frames", "wav_len", "feat", "feat_len", "wav", "text", "category")
 
 
-def read_kaldi(root: Path) -> Iterator[Utterance | Failure]:
+def read_kaldi(root: Path) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of a Kaldi data folder, in the order of ``segments`` or of ``wav.scp``.
 
     Required files are ``wav.scp`` and ``text``. Optional files are ``segments``, ``utt2spk``, ``spk2gender`` or
@@ -118,7 +118,7 @@ class _Columns:
         return {**meta}
 
 
-def _utterance(segment: _Segment, texts: _Table, columns: _Columns) -> Utterance | Failure:
+def _utterance(segment: _Segment, texts: _Table, columns: _Columns) -> SourceUtterance | Failure:
     identifier = segment.id
     text = texts.rows.get(identifier)
     if text is None:
@@ -132,7 +132,7 @@ def _utterance(segment: _Segment, texts: _Table, columns: _Columns) -> Utterance
             return Failure(identifier, text.where, "corpus", reason)
         speaker = row.value
     meta = columns.of(identifier, speaker)
-    return Utterance(
+    return SourceUtterance(
         identifier, text.value, segment.audio, text.where, speaker, meta, False, segment.start, segment.end
     )
 

@@ -9,14 +9,14 @@ from typing import Final
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 SPEAKER: Final = "kss"
 
 _TRANSCRIPTS: Final = "transcript*.txt"
 
 
-def read_kss(root: Path) -> Iterator[Utterance | Failure]:
+def read_kss(root: Path) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``transcript.v.1.4.txt`` with their recordings, such as ``1/1_0000.wav``.
 
     The fields are the recording, the original text, the normalized text, the normalized text decomposed into jamo, the
@@ -36,7 +36,7 @@ def read_kss(root: Path) -> Iterator[Utterance | Failure]:
         yield line if isinstance(line, Failure) else _parse(where, line, folder)
 
 
-def _parse(where: str, line: str, folder: str) -> Utterance | Failure:
+def _parse(where: str, line: str, folder: str) -> SourceUtterance | Failure:
     fields = [field.strip() for field in line.split("|")]
     name = PurePosixPath(fields[0])
     if len(fields) not in (4, 5, 6) or not name.name:
@@ -46,4 +46,4 @@ def _parse(where: str, line: str, folder: str) -> Utterance | Failure:
     has_spoken = len(fields) > 4 and bool(fields[2])
     meta = {"translation": fields[5]} if len(fields) == 6 else {}
     text = fields[2] if has_spoken else fields[1]
-    return Utterance(name.stem, text, f"{folder}{name}", where, SPEAKER, meta, normalized=has_spoken)
+    return SourceUtterance(name.stem, text, f"{folder}{name}", where, SPEAKER, meta, normalized=has_spoken)

@@ -8,15 +8,15 @@ from pathlib import Path
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.subsets import chosen_subsets
 from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
-from tts_prep.preprocess.corpora.utterance import Utterance
 
 _NORMALIZED = ".normalized.txt"
 _ORIGINAL = ".original.txt"
 
 
-def read_libritts(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance | Failure]:
+def read_libritts(root: Path, subsets: Sequence[str] = ()) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``<subset>/<speaker>/<chapter>/<id>.wav`` with their normalized texts.
 
     The subset becomes the column ``split``, the chapter ``chapter``; ``gender`` is from ``speakers.tsv``. A recording
@@ -48,7 +48,7 @@ def read_libritts(root: Path, subsets: Sequence[str] = ()) -> Iterator[Utterance
         raise CorpusError(f"{root}: no recordings, expected <subset>/<speaker>/<chapter>/<id>.wav")
 
 
-def _utterance(root: Path, audio: str, speaker: str, meta: dict[str, str]) -> Utterance | Failure:
+def _utterance(root: Path, audio: str, speaker: str, meta: dict[str, str]) -> SourceUtterance | Failure:
     stem = audio.rpartition(".")[0]
     identifier = stem.rpartition("/")[2]
     normalized = (root / (stem + _NORMALIZED)).exists() or not (root / (stem + _ORIGINAL)).exists()
@@ -56,7 +56,7 @@ def _utterance(root: Path, audio: str, speaker: str, meta: dict[str, str]) -> Ut
     text = read_transcript(root, file, identifier)
     if isinstance(text, Failure):
         return text
-    return Utterance(identifier, text, audio, f"{file}:1", speaker, {**meta}, normalized=normalized)
+    return SourceUtterance(identifier, text, audio, f"{file}:1", speaker, {**meta}, normalized=normalized)
 
 
 def _read_genders(path: Path) -> dict[str, str]:

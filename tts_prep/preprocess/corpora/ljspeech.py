@@ -9,7 +9,7 @@ from pathlib import Path
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 SPEAKER = "ljspeech"
 _OTHER_SEPARATOR = re.compile(r"[\w./-]+[,;\t]\S")
@@ -22,7 +22,7 @@ _HEADER = frozenset(
 )
 
 
-def read_ljspeech(root: Path) -> Iterator[Utterance | Failure]:
+def read_ljspeech(root: Path) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``metadata.csv`` (``id|text|normalized text``) with their ``wavs/<id>.wav``.
 
     Double quotes are part of the text. The text is the third column, or the second if the third is empty or missing.
@@ -43,7 +43,7 @@ def read_ljspeech(root: Path) -> Iterator[Utterance | Failure]:
         yield _parse(where, line)
 
 
-def _parse(where: str, line: str | Failure) -> Utterance | Failure:
+def _parse(where: str, line: str | Failure) -> SourceUtterance | Failure:
     if isinstance(line, Failure):
         return line
     fields = line.split("|")
@@ -60,4 +60,4 @@ def _parse(where: str, line: str | Failure) -> Utterance | Failure:
             identifier, where, "corpus", f"{where}: the names of columns, expected a recording; remove the line"
         )
     text = fields[2] if len(fields) == 3 and fields[2].strip() else fields[1]
-    return Utterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)
+    return SourceUtterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)

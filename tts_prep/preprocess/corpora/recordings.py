@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
 
 
-def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
+def read_recordings(root: Path) -> Iterator[SourceUtterance | Failure]:
     """Yield the recordings below a folder, sorted by path, with empty texts.
 
     The id is the path without its suffix; the folder, relative to the root, becomes the column ``folder``. Files and
@@ -29,7 +29,7 @@ def read_recordings(root: Path) -> Iterator[Utterance | Failure]:
     for name in names:
         path = PurePosixPath(name)
         folder = "" if str(path.parent) == "." else str(path.parent)
-        yield Utterance(str(path.with_suffix("")), "", name, name, ANONYMOUS, {"folder": folder})
+        yield SourceUtterance(str(path.with_suffix("")), "", name, name, ANONYMOUS, {"folder": folder})
 
 
 def _names(root: Path) -> Iterator[str]:

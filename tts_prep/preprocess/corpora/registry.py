@@ -21,15 +21,15 @@ from tts_prep.preprocess.corpora.kss import read_kss
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.corpora.recordings import read_recordings
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
-Reader: TypeAlias = Callable[..., Iterator[Utterance | Failure]]
+Reader: TypeAlias = Callable[..., Iterator[SourceUtterance | Failure]]
 """A function from the root of a corpus (a `pathlib.Path`) and options to its utterances, in a deterministic order."""
 
 
-def _read_manifest(corpus: Path, **options: Any) -> Iterator[Utterance | Failure]:
+def _read_manifest(corpus: Path, **options: Any) -> Iterator[SourceUtterance | Failure]:
     # Imported late, because worker processes import this module but do not read manifests.
     from tts_prep.preprocess.corpora.manifests import read_manifest
 
@@ -122,7 +122,7 @@ def read_corpus(
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
     own: Reader | None = None,
-) -> tuple[Iterator[Utterance | Failure], Path]:
+) -> tuple[Iterator[SourceUtterance | Failure], Path]:
     """Read a corpus; return its rows and the folder of relative audio paths.
 
     Args:

@@ -10,7 +10,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 REST = "rest"
 """The split of an utterance that is in no list."""
@@ -28,7 +28,9 @@ def split_checksums(lists: Mapping[str, Path]) -> dict[str, str]:
         raise ConfigurationError(f"split: {error.filename}: cannot be read ({error.strerror})") from error
 
 
-def with_splits(items: Iterable[Utterance | Failure], lists: Mapping[str, Path]) -> Iterator[Utterance | Failure]:
+def with_splits(
+    items: Iterable[SourceUtterance | Failure], lists: Mapping[str, Path]
+) -> Iterator[SourceUtterance | Failure]:
     """Add the column ``split`` to the utterances of a corpus: the name of the list that has the id, or ``"rest"``.
 
     Args:
@@ -51,7 +53,7 @@ def with_splits(items: Iterable[Utterance | Failure], lists: Mapping[str, Path])
     missing = dict(splits)
     for item in items:
         missing.pop(item.id, None)
-        if isinstance(item, Utterance):
+        if isinstance(item, SourceUtterance):
             yield replace(item, meta={**item.meta, "split": splits.get(item.id, (REST, ""))[0]})
         else:
             yield item

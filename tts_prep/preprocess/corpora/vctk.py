@@ -9,8 +9,8 @@ from pathlib import Path
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
-from tts_prep.preprocess.corpora.utterance import Utterance
 from tts_prep.quantities import count_text
 
 _MICROPHONES = ("mic1", "mic2")
@@ -21,7 +21,7 @@ _RECORDING = re.compile(r"(?P<id>.+?)(?:_mic[12])?\.(?:flac|wav)", re.IGNORECASE
 
 def read_vctk(
     root: Path, mic: str = "mic1", report: Callable[[str], None] = lambda _: None
-) -> Iterator[Utterance | Failure]:
+) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``wav48_silence_trimmed`` or ``wav48``, with their ``txt/<speaker>/<id>.txt``.
 
     The columns ``age``, ``gender``, ``accent`` and ``region`` are from ``speaker-info.txt``; they are empty for
@@ -78,7 +78,7 @@ def _recordings(folder: Path) -> dict[str, list[str]]:
 
 def _utterance(
     root: Path, folder: str, identifier: str, names: list[str], mic: str, meta: dict[str, str | float]
-) -> Utterance | Failure:
+) -> SourceUtterance | Failure:
     speaker = folder.rpartition("/")[2]
     where = f"txt/{speaker}/{identifier}.txt:1"
     chosen = [name for name in names if _of_microphone(name, mic)]
@@ -88,7 +88,7 @@ def _utterance(
     text = read_transcript(root, where.removesuffix(":1"), identifier)
     if isinstance(text, Failure):
         return text
-    return Utterance(identifier, text, f"{folder}/{chosen[0]}", where, speaker, meta)
+    return SourceUtterance(identifier, text, f"{folder}/{chosen[0]}", where, speaker, meta)
 
 
 def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:

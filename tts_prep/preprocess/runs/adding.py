@@ -25,7 +25,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import (
@@ -52,7 +52,7 @@ class Corpus:
         root: the folder of relative audio paths.
     """
 
-    items: Iterable[Utterance | Failure] = field(repr=False)
+    items: Iterable[SourceUtterance | Failure] = field(repr=False)
     root: Path
 
 

@@ -14,7 +14,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.applying import AlignedUtterance
 
 
@@ -39,7 +39,7 @@ class CleanedRecording:
 
 def read_cleaned(
     root: Path,
-    utterance: Utterance,
+    utterance: SourceUtterance,
     config: MelConfig,
     reading: ReadingConfig,
     cleaning: CleaningConfig,

@@ -11,7 +11,7 @@ from functools import partial
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.phonemizing import frontend_of, phoneticize
 from tts_prep.preprocess.runs.plan import first_rows
 from tts_prep.preprocess.text.symbols import AUTO
@@ -25,7 +25,7 @@ _CHUNK = 1000
 
 
 def with_collected_symbols(
-    config: Configuration, items: Iterable[Utterance | Failure], *, jobs: int = 1, backend: Backend = Backend()
+    config: Configuration, items: Iterable[SourceUtterance | Failure], *, jobs: int = 1, backend: Backend = Backend()
 ) -> Configuration:
     """Return the configuration with the symbols of the corpus, if its symbols are ``"auto"``; else unchanged.
 
@@ -45,7 +45,7 @@ def with_collected_symbols(
     texts = [
         (row.text, row.language, row.normalized)
         for row in first_rows(items, config.limit)
-        if isinstance(row, Utterance)
+        if isinstance(row, SourceUtterance)
     ]
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
     with worker_pool(jobs, backend) as pool:

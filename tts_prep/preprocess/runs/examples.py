@@ -16,7 +16,7 @@ from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import computed
@@ -37,7 +37,7 @@ class Example:
     features: tuple[FeatureValues, ...] = ()
 
 
-def make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) -> Example:
+def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remarks) -> Example:
     """Read an utterance, and compute everything that the store has of it.
 
     Args:
@@ -99,7 +99,7 @@ def make_example(utterance: Utterance, recipe: ShardRecipe, remarks: Remarks) ->
     return Example(arrays, row, MelStatistics(len(mel), *moments), values)
 
 
-def read_recording(recipe: ShardRecipe, utterance: Utterance) -> CleanedRecording:
+def read_recording(recipe: ShardRecipe, utterance: SourceUtterance) -> CleanedRecording:
     """Read the recording of an utterance, cleaned, and cut by its alignment if alignments change shards."""
     aligned = recipe.alignments.read(utterance) if recipe.alignments else None
     config = recipe.extractor.config

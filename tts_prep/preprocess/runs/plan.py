@@ -15,7 +15,7 @@ from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.recording_locations import size_inside
 
 
@@ -23,7 +23,7 @@ from tts_prep.preprocess.recording_locations import size_inside
 class PlannedUtterance:
     """An utterance with the size of its recording at planning time in bytes; −1 if it does not exist."""
 
-    utterance: Utterance
+    utterance: SourceUtterance
     size: int
 
 
@@ -53,7 +53,7 @@ class ShardPlan:
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """The rows, decompressed."""
         return tuple(
-            Failure(**row) if size is None else PlannedUtterance(Utterance(**row), size)
+            Failure(**row) if size is None else PlannedUtterance(SourceUtterance(**row), size)
             for row, size in json.loads(zlib.decompress(self.packed))
         )
 
@@ -74,7 +74,7 @@ class ShardPlan:
         return replace(self, packed=_pack(rows)[0])
 
 
-def plan_shards(items: Iterable[Utterance | Failure], root: Path, config: StoreConfig) -> Iterator[ShardPlan]:
+def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: StoreConfig) -> Iterator[ShardPlan]:
     """Distribute the rows of a corpus over shards, and yield the plan of each.
 
     A row whose id is repeated becomes a failure that names both rows.
@@ -103,13 +103,13 @@ def _pack(rows: Sequence[PlannedUtterance | Failure]) -> tuple[bytes, str]:
     return zlib.compress(text, 1), hashlib.sha256(text).hexdigest()
 
 
-def _unique(items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failure]:
+def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
     first: dict[str, str] = {}
     for item in items:
         if not _is_text(item):
             yield Failure("", _escaped(item.where), "corpus", f"{_escaped(item.where)}: contains a lone surrogate")
             continue
-        if isinstance(item, Utterance):
+        if isinstance(item, SourceUtterance):
             earlier = first.setdefault(item.id, item.where)
             if earlier is not item.where:
                 reason = f"{item.where}: the id '{item.id}' is already used in {earlier}; only that row is used"
@@ -118,7 +118,7 @@ def _unique(items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failur
         yield item
 
 
-def _is_text(item: Utterance | Failure) -> bool:
+def _is_text(item: SourceUtterance | Failure) -> bool:
     """Return whether all texts of a row can be written as UTF-8."""
     values = [*vars(item).values(), *getattr(item, "meta", {}).items()]
     try:
@@ -132,10 +132,12 @@ def _escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _with_kinds(rows: Iterable[Utterance | Failure], kinds: dict[str, str]) -> Iterator[Utterance | Failure]:
+def _with_kinds(
+    rows: Iterable[SourceUtterance | Failure], kinds: dict[str, str]
+) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows, and collect the kinds of the corpus's own columns."""
     for row in rows:
-        if isinstance(row, Utterance):
+        if isinstance(row, SourceUtterance):
             for name, value in row.meta.items():
                 kind = NUMBER if isinstance(value, (int, float)) else CATEGORY
                 if name in FIXED_COLUMNS:
@@ -146,7 +148,7 @@ def _with_kinds(rows: Iterable[Utterance | Failure], kinds: dict[str, str]) -> I
 
 
 def _groups(
-    rows: Iterable[Utterance | Failure], root: Path, config: StoreConfig
+    rows: Iterable[SourceUtterance | Failure], root: Path, config: StoreConfig
 ) -> Iterator[list[PlannedUtterance | Failure]]:
     group: list[PlannedUtterance | Failure] = []
     size = 0
@@ -176,6 +178,6 @@ def recording_size(path: Path) -> int:
         return -1
 
 
-def first_rows(items: Iterable[Utterance | Failure], limit: int | None) -> Iterator[Utterance | Failure]:
+def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:
     """Yield the first ``limit`` rows, or all of them."""
     return itertools.islice(items, limit)

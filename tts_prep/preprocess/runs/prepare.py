@@ -24,7 +24,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
@@ -109,7 +109,7 @@ class Repair:
 
 
 def prepare(
-    items: Iterable[Utterance | Failure],
+    items: Iterable[SourceUtterance | Failure],
     root: Path,
     store: Path,
     config: Configuration,

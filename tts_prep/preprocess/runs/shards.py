@@ -56,7 +56,7 @@ from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.mel import compile_kernels
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.feature import FeatureInput
 from tts_prep.preprocess.runs.array_files import (
     ShardRows,
@@ -199,7 +199,7 @@ class RecordedInputs:
             )
 
 
-def _read_again(recipe: ShardRecipe, utterance: Utterance, n_frames: int) -> Waveform:
+def _read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
     waveform = read_recording(recipe, utterance).waveform
     config = recipe.extractor.config

@@ -16,7 +16,7 @@ from tts_prep.preprocess.corpora.language_names import language_code
 from tts_prep.preprocess.corpora.manifests.columns import choose_columns, parse_columns
 from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
 from tts_prep.preprocess.corpora.manifests.row import Container, Row
-from tts_prep.preprocess.corpora.utterance import ANONYMOUS, Utterance
+from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 
 _FOLDERS = ("", "clips", "wavs", "wav", "audio")
 """Folders of recordings, relative to the manifest's folder. Common Voice uses clips/."""
@@ -29,7 +29,7 @@ def read_manifest(
     columns: str | None = None,
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
-) -> Iterator[Utterance | Failure]:
+) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of manifests, file by file.
 
     Manifests are read twice, first for the types of their columns. Memory does not depend on the number of rows.
@@ -77,7 +77,7 @@ def _utterances(
     is_numeric: Mapping[str, bool],
     corpus: Path,
     root: Path | None,
-) -> Iterator[Utterance | Failure]:
+) -> Iterator[SourceUtterance | Failure]:
     folder: Path | None = None
     for row in container.rows():
         if isinstance(row, Failure):
@@ -107,7 +107,7 @@ def _utterance(
     folder: Path | None,
     roles: Mapping[str, str],
     is_numeric: Mapping[str, bool],
-) -> Utterance | Failure:
+) -> SourceUtterance | Failure:
     values = {role: row.values.get(name) for role, name in roles.items()}
     try:
         start, end = _span(values)
@@ -128,7 +128,7 @@ def _utterance(
         meta["language"] = language_code(language)
     text = normalized or _text(values.get("text"))
     speaker = _text(values.get("speaker")) or ANONYMOUS
-    return Utterance(
+    return SourceUtterance(
         identifier,
         text,
         location,

@@ -9,7 +9,7 @@ from tts_prep.errors import AlignmentError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.corpora.utterance import Utterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig, AlignmentFolder
 
 
@@ -20,7 +20,7 @@ class Alignments:
     folder: AlignmentFolder
     settings: AlignmentConfig
 
-    def read(self, utterance: Utterance) -> AlignedUtterance:
+    def read(self, utterance: SourceUtterance) -> AlignedUtterance:
         """Read the alignment of an utterance.
 
         Raises:
@@ -28,10 +28,10 @@ class Alignments:
         """
         return AlignedUtterance(self.folder.read(utterance.id, utterance.speaker, self.settings.tier), self.settings)
 
-    def marked(self, items: Iterable[Utterance | Failure]) -> Iterator[Utterance | Failure]:
+    def marked(self, items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
         """Yield the rows of a corpus with the checksums of their alignments, which become part of shard keys."""
         for item in items:
-            if isinstance(item, Utterance):
+            if isinstance(item, SourceUtterance):
                 yield replace(item, alignment=self.folder.sha256(item.id, item.speaker) or "")
             else:
                 yield item

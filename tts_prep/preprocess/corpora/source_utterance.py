@@ -11,7 +11,7 @@ ANONYMOUS: Final = "0"
 
 
 @dataclass(frozen=True)
-class Utterance:
+class SourceUtterance:
     """A recording, or a segment of one, and its transcript.
 
     Attributes:
