@@ -19,7 +19,7 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Takes hours, one of them for epochs: 200 kills, a fault at every write, thousands of fuzzed stores, every text of LJ
-# Speech, a long corpus. docs/RELIABILITY.md has the times of the long ones. `make test` has a short form of most.
+# Speech, a long corpus. docs/reliability.md has the times of the long ones. `make test` has a short form of most.
 soak: $(INSTALLED)
 	KILLS=$(or $(KILLS),200) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
 	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \

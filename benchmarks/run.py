@@ -1,4 +1,4 @@
-"""Run the benchmarks of docs/BENCHMARKS.md one after the other, and write the page.
+"""Run the benchmarks of docs/benchmarks.md one after the other, and write the page.
 
     python benchmarks/run.py [--peer-python PYTHON ...] [--only NAME ...] [--list]
 
@@ -49,7 +49,7 @@ def commands(peers: list[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Run the benchmarks, and write docs/BENCHMARKS.md.")
+    parser = argparse.ArgumentParser(description="Run the benchmarks, and write docs/benchmarks.md.")
     parser.add_argument("--peer-python", nargs="+", default=[], metavar="PYTHON", help="environments with the peers")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=commands([]))
     parser.add_argument("--list", action="store_true", help="print the commands")

@@ -11,7 +11,7 @@ folder, ``ljspeech-mfa-phones.txt``, with lines ``ID|phones|text``. The boundari
 has recordings with their TextGrids by MFA; pauses without a label, which the source drops, become ``sp``.
 
 The source runs ``Preprocessor.build_from_path``, ``Dataset`` and ``collate_fn`` with two of its configurations: means
-by phone, normalized, and values by frame. The store is made by the command of docs/FEATURES.md.
+by phone, normalized, and values by frame. The store is made by the command of docs/features.md.
 """
 
 from __future__ import annotations

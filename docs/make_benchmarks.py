@@ -1,4 +1,4 @@
-"""Put the results of benchmarks into docs/BENCHMARKS.md, draw plots, and compare with the last committed results.
+"""Put the results of benchmarks into docs/benchmarks.md, draw plots, and compare with the last committed results.
 
     python docs/make_benchmarks.py [--check PERCENT]
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from results import FOLDER, Result, read_result  # noqa: E402
 
-PAGE = ROOT / "docs" / "BENCHMARKS.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
 IMAGES = ROOT / "docs" / "images"
 _PLOT = re.compile(r"(<!-- plot ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -136,7 +136,7 @@ def plots(results: Mapping[str, Result]) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write docs/BENCHMARKS.md from benchmarks/results.")
+    parser = argparse.ArgumentParser(description="Write docs/benchmarks.md from benchmarks/results.")
     parser.add_argument("--check", type=float, default=5.0, metavar="PERCENT", help="what counts as slower")
     options = parser.parse_args()
     results = read_results()

@@ -202,7 +202,7 @@ def test_every_threshold_names_a_measure_and_its_source() -> None:
 
 
 def test_the_documentation_has_every_measure_and_every_reason_with_its_limit() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "CHECK.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
     assert [name for name, unit in UNITS.items() if f"| `{name}` | {unit} |" not in page] == []
     for threshold in THRESHOLDS:
         assert f"| `{threshold.reason}` | `{threshold.measure}` {'>' if threshold.above else '<'} " in page

@@ -1,4 +1,4 @@
-"""Every invalid input has the status and the message of docs/ERRORS.md."""
+"""Every invalid input has the status and the message of docs/errors.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bad_inputs import Case, cases, outcome, page
 
-ERRORS = Path(__file__).parents[2] / "docs" / "ERRORS.md"
+ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
 CASES = list(cases())
 
 

@@ -111,6 +111,11 @@ def test_the_languages_of_all_blocks_are_known() -> None:
     assert found <= {"sh", "python", "text", "json", "toml", "mermaid"}
 
 
+def test_pages_are_named_in_lower_case_with_hyphens() -> None:
+    names = [path.name for path in (ROOT / "docs").glob("*") if path.suffix in (".md", ".rst")]
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*\.(md|rst)", name)] == []
+
+
 def test_links_lead_somewhere() -> None:
     broken = []
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:

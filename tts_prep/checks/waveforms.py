@@ -38,7 +38,7 @@ _EDGE = 0.01
 
 
 def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, float]:
-    """Return the measures of a waveform by name; see ``docs/CHECK.md``.
+    """Return the measures of a waveform by name; see ``docs/check.md``.
 
     Args:
         samples: [n_samples] int16, or float from -1 to 1.

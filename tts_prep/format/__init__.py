@@ -1,1 +1,1 @@
-"""The store format, which is the interface between preprocess and loader; see ``docs/FORMAT.md``."""
+"""The store format, which is the interface between preprocess and loader; see ``docs/format.md``."""

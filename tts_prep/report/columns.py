@@ -53,7 +53,7 @@ _MEANINGS = {
     "text_fit": "How much better the recording fits its text than other texts: 1 is usual, 0 is no better.",
     "unspoken": "Phones at the end of the text that are not heard in the recording.",
 }
-"""What measures are, in one line; docs/CHECK.md defines them."""
+"""What measures are, in one line; docs/check.md defines them."""
 
 _FIRST = ("seconds", "phone_rate", "pitch", "loudness", "snr", "energy", "symbol_length")
 

@@ -1,4 +1,4 @@
-"""The feature of another package in docs/FEATURES.md."""
+"""The feature of another package in docs/features.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
 
-PAGE = Path(__file__).parents[3] / "docs" / "FEATURES.md"
+PAGE = Path(__file__).parents[3] / "docs" / "features.md"
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ FindLocations: TypeAlias = Callable[[Path], Locations]
 
 @dataclass(frozen=True)
 class ShardHeader:
-    """The JSON object in a shard's dataset ``header``; the keys are described in ``docs/FORMAT.md``."""
+    """The JSON object in a shard's dataset ``header``; the keys are described in ``docs/format.md``."""
 
     number: int
     key: str

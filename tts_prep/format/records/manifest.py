@@ -56,7 +56,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The contents of ``manifest.json``; the keys are described in ``docs/FORMAT.md``.
+    """The contents of ``manifest.json``; the keys are described in ``docs/format.md``.
 
     Attributes:
         arrays: the entries of arrays by name, as in the file; ``specs`` has them as `ArraySpec`.
@@ -169,7 +169,7 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
-        CorruptStoreError: the manifest violates ``docs/FORMAT.md``.
+        CorruptStoreError: the manifest violates ``docs/format.md``.
     """
     path = store / MANIFEST
     if not _exists(path) and not recover_store(store):

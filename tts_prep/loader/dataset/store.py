@@ -38,7 +38,7 @@ class Store:
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
-        CorruptStoreError: the manifest or the index violates ``docs/FORMAT.md``.
+        CorruptStoreError: the manifest or the index violates ``docs/format.md``.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:

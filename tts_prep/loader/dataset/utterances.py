@@ -51,7 +51,7 @@ class UtteranceDataset:
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
-        CorruptStoreError: the manifest, the index or, with `verify`, any file violates ``docs/FORMAT.md``.
+        CorruptStoreError: the manifest, the index or, with `verify`, any file violates ``docs/format.md``.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:

@@ -36,7 +36,7 @@ def read_manifest(
 
     Args:
         corpus: the folder of the manifests.
-        files: manifests in ``corpus``, or folders of manifests; see ``docs/CORPORA.md``.
+        files: manifests in ``corpus``, or folders of manifests; see ``docs/corpora.md``.
         root: folder of relative audio paths. Default: the folder of each manifest, or ``clips/`` or ``wavs/`` in it.
         columns: roles of columns, such as ``"audio=path,text=sentence"``; the other roles are guessed.
         texts: whether a column for the text is required.
