@@ -37,8 +37,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from textgrids import long_form
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.recipes.fastspeech2 import Dataset
 from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
+from tts_prep.recipes import FastSpeech2Dataset
 
 RATE: Final = 22_050
 SILENCES: Final = ("sil", "sp", "spn")
@@ -130,7 +130,7 @@ def write_corpus(clips: list[Clip], folder: Path) -> None:
     (folder / "list.txt").write_text("".join(lines), encoding="utf-8")
 
 
-def our_batch(folder: Path, name: str, theirs: dict[str, Any]) -> tuple[dict[str, Any], Dataset]:
+def our_batch(folder: Path, name: str, theirs: dict[str, Any]) -> tuple[dict[str, Any], FastSpeech2Dataset]:
     """Return the batch of the store, whose utterances are in the order of the source's."""
     level, pitch = CONFIGS[name]
     store = folder / f"{name}-store"
@@ -138,7 +138,7 @@ def our_batch(folder: Path, name: str, theirs: dict[str, Any]) -> tuple[dict[str
     subprocess.run([*command, "--alignments", str(folder / name / "TextGrid")], check=True)
     dataset = UtteranceDataset(store)
     places = {uid: i for i, uid in enumerate(dataset.id)}
-    examples = Dataset(
+    examples = FastSpeech2Dataset(
         dataset.select([places[uid] for uid in theirs["ids"]]),
         batch_size=1000,
         pitch_feature=level,

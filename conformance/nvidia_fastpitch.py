@@ -22,12 +22,12 @@ import torch
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.features import average_by_duration
-from tts_prep.loader.recipes.fastpitch import TTSCollate
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.recipes import TTSCollate
 
 FIELDS = ("text", "input_lengths", "mel", "output_lengths", "len_x", "pitch", "energy", "speaker", "attn_prior")
 

@@ -30,6 +30,7 @@ from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.recipes import collate_hifigan
 
 ROWS: list[tuple[str, ...]] = []
 
@@ -142,7 +143,7 @@ def names(corpus):
     return [line.split("|")[0] for line in (corpus / "metadata.csv").read_text(encoding="utf-8").splitlines()]
 
 
-def vocoder(recipe, folder, corpus, scratch, preset, ours_module, extra):
+def vocoder(recipe, folder, corpus, scratch, preset, our_dataset, extra):
     mel = get_preset(preset).config
     store = make_store(corpus, scratch / preset, mel)
     nyquist = mel.sample_rate / 2
@@ -158,7 +159,7 @@ def vocoder(recipe, folder, corpus, scratch, preset, ours_module, extra):
     for split in (True, False):
         files = [str(store / f"{name}.wav") for name in names(corpus)]
         wavs = [str(corpus / "wavs" / f"{name}.wav") for name in names(corpus)]
-        ours = ours_module.MelDataset(files, *extra, *size, split, **settings)
+        ours = our_dataset(files, *extra, *size, split, **settings)
         theirs = theirs_module.MelDataset(
             list(wavs), *extra, *size, split, **settings, **({"n_cache_reuse": 0} if not extra else {})
         )
@@ -173,7 +174,7 @@ def vocoder(recipe, folder, corpus, scratch, preset, ours_module, extra):
         what = "segment" if split else "validation"
         if split:
             batches = [torch.utils.data.default_collate([pair[side] for pair in pairs]) for side in (0, 1)]
-            batches[1] = ours_module.collate([pair[1] for pair in pairs])
+            batches[1] = collate_hifigan([pair[1] for pair in pairs])
             batches[0][2] = batches[1][2]
             for field, a, b in zip(("mel", "audio", "filename", "mel_loss"), *batches, strict=True):
                 compare(recipe, f"{what} {field}", a, b, slice(2, -2) if "mel" in field else None)
@@ -188,19 +189,19 @@ def vocoder(recipe, folder, corpus, scratch, preset, ours_module, extra):
 
 
 def hifigan(sources, corpus, scratch):
-    from tts_prep.loader.recipes import hifigan as ours
+    from tts_prep.recipes import HiFiGANDataset
 
-    vocoder("HiFi-GAN", sources / "hifi-gan", corpus, scratch, "hifigan", ours, ())
+    vocoder("HiFi-GAN", sources / "hifi-gan", corpus, scratch, "hifigan", HiFiGANDataset, ())
 
 
 def bigvgan(sources, corpus, scratch):
-    from tts_prep.loader.recipes import bigvgan as ours
+    from tts_prep.recipes import BigVGANDataset
 
-    vocoder("BigVGAN", sources / "BigVGAN", corpus, scratch, "bigvgan-22k-80", ours, (None,))
+    vocoder("BigVGAN", sources / "BigVGAN", corpus, scratch, "bigvgan-22k-80", BigVGANDataset, (None,))
 
 
 def vocos(sources, corpus, scratch):
-    from tts_prep.loader.recipes.vocos import VocosDataset
+    from tts_prep.recipes import VocosDataset
 
     mel = replace(get_preset("vocos").config, sample_rate=22050, fmax=11025.0)
     store = make_store(corpus, scratch / "vocos", mel)
@@ -239,8 +240,8 @@ def vocos(sources, corpus, scratch):
 
 
 def vits(sources, corpus, scratch):
+    from tts_prep import recipes as ours_module
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.loader.recipes import vits as ours_module
 
     mel = replace(get_preset("hifigan").config, peak=None)
     store = make_store(corpus, scratch / "vits", mel)
@@ -302,8 +303,8 @@ def vits(sources, corpus, scratch):
 
 
 def matcha(sources, corpus, scratch):
+    from tts_prep import recipes as ours_module
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.loader.recipes import matcha as ours_module
 
     store = make_store(corpus, scratch / "matcha", get_preset("matcha").config)
     dataset = UtteranceDataset(store)
@@ -339,7 +340,7 @@ def matcha(sources, corpus, scratch):
 
 def f5tts(sources, corpus, scratch):
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.loader.recipes import f5tts as ours_module
+    from tts_prep.recipes import DynamicBatchSampler, F5TTSDataset, collate_f5tts
 
     mel = replace(get_preset("vocos").config, sample_rate=22050, fmax=11025.0)
     store = make_store(corpus, scratch / "vocos", mel)
@@ -350,17 +351,17 @@ def f5tts(sources, corpus, scratch):
         for uid, text, seconds in zip(dataset.id, dataset.text, dataset.seconds, strict=True)
     ]
     theirs = theirs_module.CustomDataset(rows, target_sample_rate=22050)
-    ours = ours_module.CustomDataset(store, target_sample_rate=22050)
+    ours = F5TTSDataset(store, target_sample_rate=22050)
     batches = [
-        module.collate_fn([side[i] for i in range(len(side))])
-        for module, side in ((theirs_module, theirs), (ours_module, ours))
+        collate([side[i] for i in range(len(side))])
+        for collate, side in ((theirs_module.collate_fn, theirs), (collate_f5tts, ours))
     ]
     assert list(batches[0]) == list(batches[1]), "names"
     for field in batches[0]:
         compare("F5-TTS", field, batches[0][field], batches[1][field])
     sampler = [
-        module.DynamicBatchSampler(torch.utils.data.SequentialSampler(side), 2000, max_samples=4, random_seed=1)
-        for module, side in ((theirs_module, theirs), (ours_module, ours))
+        make(torch.utils.data.SequentialSampler(side), 2000, max_samples=4, random_seed=1)
+        for make, side in ((theirs_module.DynamicBatchSampler, theirs), (DynamicBatchSampler, ours))
     ]
     compare("F5-TTS DynamicBatchSampler", "batches", sampler[0].batches, sampler[1].batches)
 

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import stores
 
-from tts_prep.loader.recipes import build_iterators, read_config
+from tts_prep.recipes import build_iterators, read_config
 
 N = 23
 PHONES = ["HH", "AH0", "L", "OW1", "<space>", "W"]

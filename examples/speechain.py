@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tts_prep.loader.recipes import build_iterators
-from tts_prep.loader.recipes.kaldi_files import export_scp
+from tts_prep.recipes import build_iterators, export_scp
 
 DATA_CFG = """
 data_root: {folder}

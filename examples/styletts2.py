@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.recipes import build_dataloader
+from tts_prep.recipes import build_dataloader
 
 NAMES = ("waves", "texts", "input_lengths", "ref_texts", "ref_lengths", "mels", "output_lengths", "ref_mels")
 

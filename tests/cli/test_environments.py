@@ -14,11 +14,11 @@ from commands import run
 
 from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.recipes.ref_yaml import read_yaml
 from tts_prep.preprocess.audio import mel
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.simd import cache
 from tts_prep.preprocess.configuration.software import fused_multiply_add
+from tts_prep.recipes.ref_yaml import read_yaml
 
 DROPPED = """
 import os, signal, sys, time

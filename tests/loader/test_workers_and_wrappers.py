@@ -27,8 +27,8 @@ from tts_prep.loader import (
     split,
 )
 from tts_prep.loader.dataset.splitting import split_positions
-from tts_prep.loader.recipes import DataCollector
-from tts_prep.loader.recipes.styletts2 import Collater, FilePathDataset
+from tts_prep.recipes import DataCollector
+from tts_prep.recipes.styletts2 import Collater, FilePathDataset
 
 N_FRAMES = [7, 3, 9, 4, 5, 11, 20, 6, 8, 12]
 

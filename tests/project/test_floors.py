@@ -38,6 +38,7 @@ FLOORS = (
     "loader",
     "checks",
     "report",
+    "recipes",
     "export",
     "demo",
     "cli",
@@ -53,11 +54,12 @@ ABOVE = {
     "loader": {"errors", "pictures", "format"},
     "checks": {"errors", "compiler", "acoustics", "format", "loader"},
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "loader", "checks"},
-    "export": {"errors", "format", "loader"},
+    "recipes": {"errors", "format", "loader"},
+    "export": {"errors", "format", "loader", "recipes"},
     "demo": {"errors", "format", "preprocess"},
     "cli": {
         *("errors", "quantities", "compiler", "pictures", "format", "preprocess"),
-        *("loader", "checks", "report", "export", "demo"),
+        *("loader", "checks", "report", "recipes", "export", "demo"),
     },
 }
 FORMAT_PACKAGES = (

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.rows import export_rows, unique_names
 from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.recipes.fastspeech2 import Dataset
+from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
 
 _SPLIT = "split"
 _VALIDATION = re.compile(r"val|dev|test", re.IGNORECASE)
@@ -35,7 +35,7 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
     Raises:
         ConfigurationError: the store lacks pitch, energy or durations, or a symbol is not allowed in braces.
     """
-    examples = Dataset(dataset)
+    examples = FastSpeech2Dataset(dataset)
     phones = _phones(dataset)
     names = dict(zip(dataset.speakers, unique_names(dataset.speakers, max_bytes=40), strict=True))
     is_validation = _validation(dataset)

@@ -26,7 +26,7 @@ def export_scp(store: Path, folder: Path, speechain: bool) -> None:
     Example:
       tts-prep export-scp store data/train
     """
-    from tts_prep.loader.recipes.kaldi_files import export_scp as write_files
+    from tts_prep.recipes.kaldi_files import export_scp as write_files
 
     for path in write_files(store, folder, speechain):
         say(str(path))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.recipes.ref_yaml import read_yaml
+from tts_prep.recipes.ref_yaml import read_yaml
 
 GROUPS = ({"train", "valid", "test"}, {"train", "valid"}, {"test"})
 

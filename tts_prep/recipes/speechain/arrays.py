@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.recipes.kaldi_files import WAVEFORM, parse_store_entry, read_table
+from tts_prep.recipes.kaldi_files import WAVEFORM, parse_store_entry, read_table
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.recipes.kaldi_files import read_tables
-from tts_prep.loader.recipes.speechain.batches import FixedBatches, select_positions
-from tts_prep.loader.recipes.speechain.configuration import check_keys, check_paths, check_types
-from tts_prep.loader.recipes.speechain.main_data import FIELDS, MainDataset, collate_main_data
 from tts_prep.loader.samplers.base import check_batch_size
+from tts_prep.recipes.kaldi_files import read_tables
+from tts_prep.recipes.speechain.batches import FixedBatches, select_positions
+from tts_prep.recipes.speechain.configuration import check_keys, check_paths, check_types
+from tts_prep.recipes.speechain.main_data import FIELDS, MainDataset, collate_main_data
 
 DATASET_TYPES = ("speech_text.SpeechTextDataset", "speech_text.RandomSpkFeatDataset")
 ITERATOR_TYPES = {"abs.Iterator": "batch_size", "block.BlockIterator": "batch_len"}

@@ -12,11 +12,11 @@ from stores import make_rows, write_store
 from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.loader.recipes import build_iterators, read_config
-from tts_prep.loader.recipes.kaldi_files import export_scp, read_table, read_tables
-from tts_prep.loader.recipes.ref_yaml import read_yaml
-from tts_prep.loader.recipes.speechain import FixedBatches, SpeechTextDataset, cut_blocks, select_positions
 from tts_prep.preprocess.runs.adding_columns import add_columns
+from tts_prep.recipes import build_iterators, read_config
+from tts_prep.recipes.kaldi_files import export_scp, read_table, read_tables
+from tts_prep.recipes.ref_yaml import read_yaml
+from tts_prep.recipes.speechain import FixedBatches, SpeechTextDataset, cut_blocks, select_positions
 
 PARTS = {"train_clean_100": [7, 3, 9, 4], "train_clean_360": [5, 11], "train_other_500": [2, 6, 8]}
 

@@ -14,10 +14,10 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import batch_spec, batch_wav
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.epochs import EpochDraws
-from tts_prep.loader.recipes.kaldi_files import read_tables
-from tts_prep.loader.recipes.random_examples import RandomExamples
-from tts_prep.loader.recipes.speechain.arrays import ArrayPlaces, Place
-from tts_prep.loader.recipes.speechain.configuration import check_paths
+from tts_prep.recipes.kaldi_files import read_tables
+from tts_prep.recipes.random_examples import RandomExamples
+from tts_prep.recipes.speechain.arrays import ArrayPlaces, Place
+from tts_prep.recipes.speechain.configuration import check_paths
 
 FIELDS = ("feat", "text", "duration", "spk_ids", "spk_feat")
 SPACE = "<space>"

@@ -12,7 +12,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
-from tts_prep.loader.recipes.lines import read_lines
+from tts_prep.recipes.lines import read_lines
 
 
 class ListedUtterances(Sequence[Utterance]):

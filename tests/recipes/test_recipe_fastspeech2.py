@@ -16,8 +16,6 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import export_store
 from tts_prep.loader import Utterance, UtteranceDataset
 from tts_prep.loader.features import beta_binomial_prior
-from tts_prep.loader.recipes.fastpitch import TTSCollate
-from tts_prep.loader.recipes.fastspeech2 import Dataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -25,6 +23,8 @@ from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, A
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.recipes.fastpitch import TTSCollate
+from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
 
 N_FRAMES = (5, 7)
 KINDS = ("mel", "pitch", "energy", "duration")
@@ -70,7 +70,7 @@ def test_phones_of_the_alignment_replace_those_of_the_text_and_silences_are_cut(
 
 
 def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: UtteranceDataset) -> None:
-    examples = Dataset(dataset, batch_size=2, sort=True)
+    examples = FastSpeech2Dataset(dataset, batch_size=2, sort=True)
     batches = examples.collate_fn([examples[i] for i in range(3)])
     assert [batch[0] for batch in batches] == [["S-0001", "S-0000"], ["S-0002"]]
     _, raw, speakers, texts, lengths, longest, mels, mel_lengths, n_frames, pitches, energies, durations = batches[0]
@@ -123,7 +123,7 @@ def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDat
 
 def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDataset) -> None:
     given = {"pitch": [0, 0, 100.0, 10.0], "energy": [0, 0, 0.0, 1.0]}
-    example = Dataset(dataset, statistics=given, pitch_feature="frame_level")[0]
+    example = FastSpeech2Dataset(dataset, statistics=given, pitch_feature="frame_level")[0]
     np.testing.assert_allclose(example["pitch"], (dataset[0].arrays["pitch"] - 100.0) / 10)
 
 
@@ -142,7 +142,7 @@ class _WithPitch(list[Utterance]):
 def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> None:
     # ming024's remove_outlier removes 0 and all of [50, 50, 50]; scale_ of scikit-learn's StandardScaler is then 1.
     store: Any = _WithPitch(dataset, [[0, 0.1, 0.1, 0.1], [50, 50, 50]][:n])
-    examples = Dataset(store)
+    examples = FastSpeech2Dataset(store)
     np.testing.assert_allclose(examples[0]["pitch"], [-0.1, 0, 0, 0], atol=1e-15)
     np.testing.assert_allclose(examples.statistics["pitch"], [-0.1, [0, 49.9][n - 1], 0.1, 1], atol=1e-15)
 
@@ -153,13 +153,17 @@ def test_values_that_the_outlier_rule_removes_without_exception_are_an_error(dat
     with pytest.raises(
         ConfigurationError, match="store: pitch cannot be normalized: .* pass pitch_normalization=False"
     ):
-        Dataset(store)[0]
-    assert Dataset(store, pitch_normalization=False)[0]["pitch"].tolist() == [120, 120, 120]
+        FastSpeech2Dataset(store)[0]
+    assert FastSpeech2Dataset(store, pitch_normalization=False)[0]["pitch"].tolist() == [120, 120, 120]
 
 
 def test_a_dataset_has_the_columns_of_its_store_and_is_told_from_others(dataset: UtteranceDataset) -> None:
-    assert Dataset(dataset).n_frames.tolist() == dataset.n_frames.tolist()
-    assert Dataset(dataset[:2]).fingerprint == Dataset(dataset[:2]).fingerprint != Dataset(dataset[1:3]).fingerprint
+    assert FastSpeech2Dataset(dataset).n_frames.tolist() == dataset.n_frames.tolist()
+    assert (
+        FastSpeech2Dataset(dataset[:2]).fingerprint
+        == FastSpeech2Dataset(dataset[:2]).fingerprint
+        != FastSpeech2Dataset(dataset[1:3]).fingerprint
+    )
 
 
 def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: UtteranceDataset) -> None:
@@ -177,6 +181,6 @@ def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: 
 
 def test_a_store_without_features_is_refused(store: Path) -> None:
     with pytest.raises(ConfigurationError, match="no pitch, energy, durations; add durations with 'tts-prep add"):
-        Dataset(UtteranceDataset(store))
+        FastSpeech2Dataset(UtteranceDataset(store))
     with pytest.raises(ConfigurationError, match="the store has no pitch; add it with 'tts-prep add"):
         TTSCollate()(UtteranceDataset(store))

@@ -4,11 +4,11 @@ Two kinds of configuration are read. The published recipes name their data in ``
 first documents had ``src_data`` and ``tgt_label`` (`SpeechTextDataset`).
 """
 
-from tts_prep.loader.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
-from tts_prep.loader.recipes.speechain.configuration import read_config
-from tts_prep.loader.recipes.speechain.features_and_labels import SpeechTextDataset, collate
-from tts_prep.loader.recipes.speechain.groups import IteratorGroup, build_iterators
-from tts_prep.loader.recipes.speechain.main_data import MainDataset
+from tts_prep.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
+from tts_prep.recipes.speechain.configuration import read_config
+from tts_prep.recipes.speechain.features_and_labels import SpeechTextDataset, collate
+from tts_prep.recipes.speechain.groups import IteratorGroup, build_iterators
+from tts_prep.recipes.speechain.main_data import MainDataset
 
 __all__ = [
     "FixedBatches",

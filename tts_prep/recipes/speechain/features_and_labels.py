@@ -17,10 +17,10 @@ from tts_prep.loader.batching.padding import batch_spec, batch_text_id
 from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.recipes.kaldi_files import parse_store_entry, read_tables, store_entry
-from tts_prep.loader.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
-from tts_prep.loader.recipes.speechain.configuration import check_keys, check_paths, check_types
 from tts_prep.loader.samplers.base import check_batch_size
+from tts_prep.recipes.kaldi_files import parse_store_entry, read_tables, store_entry
+from tts_prep.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
+from tts_prep.recipes.speechain.configuration import check_keys, check_paths, check_types
 
 DATASET_TYPE = "speech.speech_text.SpeechTextDataset"
 ITERATOR_TYPES = {"block.BlockIterator": "batch_len", "piece.PieceIterator": "batch_size"}

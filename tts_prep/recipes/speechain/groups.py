@@ -8,10 +8,10 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.recipes.speechain.configuration import read_config
-from tts_prep.loader.recipes.speechain.features_and_labels import Tokenizer, build_loader
-from tts_prep.loader.recipes.speechain.iterators import build_main_data_loader
 from tts_prep.loader.samplers.ranks import check_rank
+from tts_prep.recipes.speechain.configuration import read_config
+from tts_prep.recipes.speechain.features_and_labels import Tokenizer, build_loader
+from tts_prep.recipes.speechain.iterators import build_main_data_loader
 
 
 def build_iterators(

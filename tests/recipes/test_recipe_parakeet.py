@@ -6,7 +6,7 @@ from stores import HOP_LENGTH, SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import DataLoader, UtteranceDataset
-from tts_prep.loader.recipes import DataCollector, LJSpeechCollector, stop_probabilities
+from tts_prep.recipes import DataCollector, LJSpeechCollector, stop_probabilities
 
 N_FRAMES = [7, 3, 9, 4, 5, 11]
 

@@ -12,12 +12,12 @@ from stores import HOP_LENGTH, N_MELS, SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.loader.recipes import bigvgan, f5tts, hifigan, matcha, vits, vocos
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.recipes import bigvgan, f5tts, hifigan, matcha, vits, vocos
 
 torch = pytest.importorskip("torch")
 
@@ -48,27 +48,27 @@ def write_list(path, store, *, speakers=False):
 
 
 def test_hifigan_cuts_mel_and_waveform_at_the_same_frame(store, files):
-    dataset = hifigan.MelDataset(files, *SIZE, shuffle=False)
-    mels, audios, names, losses = hifigan.collate(dataset.__getitems__([0, 1, 2, 3]))
+    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False)
+    mels, audios, names, losses = hifigan.collate_hifigan(dataset.__getitems__([0, 1, 2, 3]))
     assert (mels.shape, audios.shape, losses.shape) == ((4, N_MELS, 8), (4, 8 * HOP_LENGTH), (4, N_MELS, 8))
     assert {mels.dtype, audios.dtype, losses.dtype} == {torch.float32}
     assert list(names) == files
     said = np.rint(audios.numpy() * 32768).reshape(4, 8, HOP_LENGTH) - 1
     np.testing.assert_array_equal(said[:, :, 0], mels[:, 0].numpy())
     np.testing.assert_array_equal(said[:, :, -1], mels[:, 0].numpy())
-    whole = hifigan.MelDataset(files, *SIZE, split=False)
+    whole = hifigan.HiFiGANDataset(files, *SIZE, split=False)
     assert sorted(mel.shape[1] for mel, *_ in whole) == sorted(N_FRAMES)
 
 
 def test_hifigan_draws_anew_every_epoch_in_persistent_workers(files):
-    dataset = hifigan.MelDataset(files, *SIZE, shuffle=False)
+    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False)
     lengths = [1, 1, 1, 1]
 
     def drawn(make):
         loader = make(LengthBucketBatchSampler(lengths, 2, shuffle=False))
         return [[batch[0][:, 0, 0].tolist() for batch in loader] for _ in range(3)]
 
-    ours = drawn(lambda sampler: DataLoader(dataset, batch_sampler=sampler, collate_fn=hifigan.collate))
+    ours = drawn(lambda sampler: DataLoader(dataset, batch_sampler=sampler, collate_fn=hifigan.collate_hifigan))
     assert ours[0] != ours[1] != ours[2]
     theirs = drawn(
         lambda sampler: torch.utils.data.DataLoader(
@@ -81,7 +81,7 @@ def test_hifigan_draws_anew_every_epoch_in_persistent_workers(files):
 def test_hifigan_fine_tunes_on_mels_of_another_model(store, files, tmp_path):
     for uid, n in zip(UtteranceDataset(store).id, N_FRAMES, strict=True):
         np.save(tmp_path / f"{uid}.npy", np.tile(np.arange(n, dtype=np.float32) + 100, (1, N_MELS, 1)))
-    dataset = hifigan.MelDataset(files, *SIZE, shuffle=False, fine_tuning=True, base_mels_path=str(tmp_path))
+    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False, fine_tuning=True, base_mels_path=str(tmp_path))
     for mel, audio, _, mel_loss in dataset:
         np.testing.assert_array_equal(mel - 100, mel_loss)
         assert int(audio[0] * 32768) - 1 == int(mel_loss[0, 0])
@@ -89,15 +89,15 @@ def test_hifigan_fine_tunes_on_mels_of_another_model(store, files, tmp_path):
 
 def test_hifigan_says_what_is_missing(store, files, tmp_path):
     with pytest.raises(ConfigurationError, match="expected hop_length = 300, found 256"):
-        hifigan.MelDataset(files, 8 * 300, 1024, N_MELS, 300, 1024, SAMPLE_RATE, 0, None)
+        hifigan.HiFiGANDataset(files, 8 * 300, 1024, N_MELS, 300, 1024, SAMPLE_RATE, 0, None)
     with pytest.raises(ConfigurationError, match="no utterance 'nobody'"):
-        hifigan.MelDataset([str(store / "nobody.wav")], *SIZE)
+        hifigan.HiFiGANDataset([str(store / "nobody.wav")], *SIZE)
     settings = {"audio": {"fmax": 8000.0, "fmin": 0.0, "n_fft": 1024, "win_length": 1024}}
     narrow = write_store(tmp_path / "narrow", make_rows([9]), n_shards=1, waveform=True, configuration=settings)
     with pytest.raises(ConfigurationError, match="mels end at 8000 Hz, the loss needs 11025"):
-        hifigan.MelDataset([str(narrow / "LJ000-é.wav")], *SIZE[:-1], 8000)
+        hifigan.HiFiGANDataset([str(narrow / "LJ000-é.wav")], *SIZE[:-1], 8000)
     with pytest.raises(ConfigurationError, match="expected fmax = 11025, found 8000"):
-        hifigan.MelDataset([str(narrow / "LJ000-é.wav")], *SIZE)
+        hifigan.HiFiGANDataset([str(narrow / "LJ000-é.wav")], *SIZE)
 
 
 @pytest.mark.parametrize("n_base_frames", [39, 40])
@@ -105,7 +105,7 @@ def test_bigvgan_fine_tunes_on_recordings_of_full_frames(store, files, tmp_path,
     # BigVGAN requires that the waveform has exactly hop_size samples for each frame of both mels.
     np.save(tmp_path / "LJ000-é.npy", np.zeros((N_MELS, n_base_frames), np.float32))
     settings = {"shuffle": False, "fine_tuning": True, "base_mels_path": str(tmp_path)}
-    mel, audio, _, mel_loss = bigvgan.MelDataset(files[:1], None, *SIZE, False, **settings)[0]
+    mel, audio, _, mel_loss = bigvgan.BigVGANDataset(files[:1], None, *SIZE, False, **settings)[0]
     assert (mel.shape, audio.shape, mel_loss.shape) == ((N_MELS, 39), (39 * HOP_LENGTH,), (N_MELS, 39))
     np.testing.assert_array_equal(audio * 32768, UtteranceDataset(store)[0].waveform[: 39 * HOP_LENGTH])
 
@@ -114,14 +114,14 @@ def test_bigvgan_scales_each_segment_and_its_mel(tmp_path):
     rows = make_rows([30])
     rows[0].mel[:] = -3.0
     path = write_store(tmp_path / "s", rows, n_shards=1, waveform=True)
-    dataset = bigvgan.MelDataset([str(path / "LJ000-é.wav")], None, *SIZE, shuffle=False)
+    dataset = bigvgan.BigVGANDataset([str(path / "LJ000-é.wav")], None, *SIZE, shuffle=False)
     mel, audio, _, mel_loss = dataset[0]
     assert float(audio.abs().max()) == pytest.approx(0.95)
     start = dataset._start(dataset.utterances[0], rows[0].mel, None, 0) * HOP_LENGTH
     gain = 0.95 / np.abs(rows[0].waveform[start : start + 8 * HOP_LENGTH] / 32768).max()
     np.testing.assert_allclose(mel, -3 + np.log(gain), atol=1e-5)
     np.testing.assert_array_equal(mel, mel_loss)
-    whole = bigvgan.MelDataset([str(path / "LJ000-é.wav")], None, *SIZE, split=False)[0]
+    whole = bigvgan.BigVGANDataset([str(path / "LJ000-é.wav")], None, *SIZE, split=False)[0]
     assert whole[1].shape[0] == whole[0].shape[1] * HOP_LENGTH
 
 
@@ -235,7 +235,7 @@ def vits_settings():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda path: hifigan.MelDataset([line.partition("|")[0] for line in path.read_text().split()], *SIZE),
+        lambda path: hifigan.HiFiGANDataset([line.partition("|")[0] for line in path.read_text().split()], *SIZE),
         lambda path: matcha.TextMelDataset(path, 1, None, n_mels=N_MELS, sample_rate=SAMPLE_RATE, seed=1),
         lambda path: vits.TextAudioLoader(path, vits_settings()),
         lambda path: vocos.VocosDataset(
@@ -271,10 +271,12 @@ def test_a_state_belongs_to_its_file_list(store, tmp_path, make):
 def test_f5tts_gives_mels_and_texts(tmp_path):
     rows = make_rows([40, 9, 300, 120])
     path = write_store(tmp_path / "s", rows)
-    dataset = f5tts.load_dataset(path, mel_spec_kwargs={"target_sample_rate": SAMPLE_RATE, "n_mel_channels": N_MELS})
+    dataset = f5tts.load_f5tts_dataset(
+        path, mel_spec_kwargs={"target_sample_rate": SAMPLE_RATE, "n_mel_channels": N_MELS}
+    )
     # 9 frames are 0.09 seconds, under the 0.3 that are trained on: the next utterance comes instead.
     assert dataset.replaced == [1]
-    batch = f5tts.collate_fn([dataset[i] for i in range(4)])
+    batch = f5tts.collate_f5tts([dataset[i] for i in range(4)])
     assert list(batch) == ["mel", "mel_lengths", "text", "text_lengths"]
     assert batch["mel_lengths"].tolist() == [40, 300, 300, 120]
     assert batch["text"] == [rows[i].text for i in (0, 2, 2, 3)]
@@ -284,7 +286,7 @@ def test_f5tts_gives_mels_and_texts(tmp_path):
     assert sampler.batches == [[1, 0, 3], [2]]
     assert sorted(map(tuple, sampler)) == [(1, 0, 3), (2,)]
     with pytest.raises(ConfigurationError, match="expected sample_rate = 24000, found 22050"):
-        f5tts.CustomDataset(path)
+        f5tts.F5TTSDataset(path)
 
 
 def test_vits_takes_the_spectrogram_of_the_store_where_it_is_the_one_that_is_computed(corpus, tmp_path):

@@ -8,9 +8,9 @@ from stores import make_rows, write_store
 
 from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.loader.recipes import build_iterators
-from tts_prep.loader.recipes.speechain import MainDataset
-from tts_prep.loader.recipes.speechain.iterators import cut_by_sum, split_batches
+from tts_prep.recipes import build_iterators
+from tts_prep.recipes.speechain import MainDataset
+from tts_prep.recipes.speechain.iterators import cut_by_sum, split_batches
 
 # As recipes/tts/libritts/train-clean-100/data_cfg has it: anchors, elements of lists, several iterators.
 TEACHER_FORCING = """

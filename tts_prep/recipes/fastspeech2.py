@@ -1,0 +1,169 @@
+r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeech2, from a store.
+
+Prepare the store with the preset ``tacotron2``, and with pitch, energy and durations::
+
+    tts-prep filelist … --preset tacotron2 --frontend phonemes --symbols fastspeech2 --alignments TextGrid \
+      --feature durations:phonemes=alignment,silences=cut,surplus=cut \
+      --feature pitch:unvoiced=interpolated --feature energy
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.features import average_by_duration, without_outliers
+
+Level = Literal["phoneme_level", "frame_level"]
+_NEEDED = ("pitch", "energy", "durations")
+
+
+class FastSpeech2Dataset(DatasetMixin):
+    """Utterances as dictionaries.
+
+    The keys are ``id``, ``speaker``, ``text``, ``raw_text``, ``mel``, ``pitch``, ``energy`` and ``duration``.
+
+    Pitch and energy are means per phoneme, or values per frame, normalized by the mean and standard deviation over the
+    dataset. These statistics exclude values more than 1.5 interquartile ranges beyond the quartiles of their utterance,
+    and, as in ming024's code, all values of an utterance whose quartiles are equal. If the remaining values are equal,
+    the standard deviation is 1, as in scikit-learn's ``StandardScaler``.
+
+    Args:
+        store: a store, or a selection of one.
+        batch_size: utterances per batch.
+        sort: sort the utterances of a group of batches by text length, the longest first.
+        drop_last: drop the utterances of a group that do not fill a batch.
+        pitch_feature, energy_feature: ``"phoneme_level"`` or ``"frame_level"``.
+        pitch_normalization, energy_normalization: False keeps Hz and norms.
+        statistics: ``{"pitch": [min, max, mean, std], "energy": […]}``, as in ming024's ``stats.json``; for validation,
+            those of the training set. None computes them from this dataset.
+
+    Raises:
+        ConfigurationError: the store lacks an array; or, on first use, no values remain for the statistics.
+    """
+
+    def __init__(
+        self,
+        store: UtteranceDataset,
+        batch_size: int = 16,
+        sort: bool = False,
+        drop_last: bool = False,
+        *,
+        pitch_feature: Level = "phoneme_level",
+        energy_feature: Level = "phoneme_level",
+        pitch_normalization: bool = True,
+        energy_normalization: bool = True,
+        statistics: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        missing = [name for name in _NEEDED if name not in store.arrays]
+        if missing:
+            raise ConfigurationError(
+                f"{store.path}: the store has no {', '.join(missing)}; add durations with 'tts-prep add --alignments', "
+                "and others with 'tts-prep add --feature'"
+            )
+        self.store = store
+        self.batch_size, self.sort, self.drop_last = batch_size, sort, drop_last
+        self._levels = {"pitch": pitch_feature, "energy": energy_feature}
+        self._normalized = {"pitch": pitch_normalization, "energy": energy_normalization}
+        self._statistics = statistics
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.store,)
+
+    def get_example(self, position: int) -> dict[str, Any]:
+        """Return the example at a position."""
+        utterance = self.store[position]
+        assert isinstance(utterance, Utterance)
+        values: dict[str, npt.NDArray[Any]] = {name: self._values(utterance, name) for name in ("pitch", "energy")}
+        for name in values:
+            _, _, mean, std = self.statistics[name]
+            values[name] = (values[name] - mean) / std
+        # ming024's to_device converts pitch to float32, but not energy, which preprocess.py saves as float32.
+        values["energy"] = values["energy"].astype(np.float32)
+        return {
+            "id": utterance.id,
+            "speaker": utterance.speaker_code,
+            "text": utterance.phonemes.astype(np.int64),
+            "raw_text": utterance.text,
+            "mel": utterance.mel,
+            **values,
+            "duration": utterance.arrays["durations"].astype(np.int64),
+        }
+
+    @cached_property
+    def statistics(self) -> Mapping[str, Sequence[float]]:
+        """For ``pitch`` and ``energy``: minimum and maximum after normalization, mean and standard deviation before."""
+        if self._statistics is not None:
+            return self._statistics
+        return {name: self._statistics_of(name) for name in ("pitch", "energy")}
+
+    def collate_fn(self, data: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        """Return the batches of a group of examples, each with twelve fields.
+
+        A batch is ``(ids, raw_texts, speakers [B], texts [B, L], text_lens [B], L, mels [B, T, n_mels], mel_lens [B],
+        T, pitches, energies, durations [B, L])``. Mels and energies are float32, pitches float64, texts and durations
+        int64. Padding is 0.
+        """
+        size = len(data)
+        lengths = np.array([len(example["text"]) for example in data])
+        order = np.argsort(-lengths) if self.sort else np.arange(size)
+        full = size - size % self.batch_size
+        groups = order[:full].reshape(-1, self.batch_size).tolist()
+        if not self.drop_last and full < size:
+            groups.append(order[full:].tolist())
+        return [_batch([data[position] for position in group]) for group in groups]
+
+    def _values(self, utterance: Utterance, name: str) -> npt.NDArray[np.float64]:
+        if self._levels[name] == "phoneme_level":
+            return average_by_duration(utterance.arrays[name], utterance.arrays["durations"])
+        return np.asarray(utterance.arrays[name], np.float64)
+
+    def _statistics_of(self, name: str) -> list[float]:
+        values = [self._values(utterance, name) for utterance in self.store]
+        mean, std = 0.0, 1.0
+        if self._normalized[name]:
+            kept = np.concatenate([without_outliers(of_utterance) for of_utterance in values])
+            if not len(kept):
+                raise ConfigurationError(
+                    f"{self.store.path}: {name} cannot be normalized: in every utterance, the quartiles of its values "
+                    f"are equal; pass {name}_normalization=False or statistics"
+                )
+            mean, std = float(kept.mean()), float(kept.std()) if kept.min() < kept.max() else 1.0
+        low, high = min(row.min() for row in values), max(row.max() for row in values)
+        return [(low - mean) / std, (high - mean) / std, mean, std]
+
+
+def _batch(examples: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
+    columns = {name: [example[name] for example in examples] for name in examples[0]}
+    text_lengths = np.array([len(text) for text in columns["text"]])
+    mel_lengths = np.array([len(mel) for mel in columns["mel"]])
+    return (
+        columns["id"],
+        columns["raw_text"],
+        np.array(columns["speaker"]),
+        _padded(columns["text"]),
+        text_lengths,
+        max(text_lengths),
+        _padded(columns["mel"]),
+        mel_lengths,
+        max(mel_lengths),
+        *(_padded(columns[name]) for name in ("pitch", "energy", "duration")),
+    )
+
+
+def _padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    batch = np.zeros((len(rows), max(len(row) for row in rows), *rows[0].shape[1:]), rows[0].dtype)
+    for target, row in zip(batch, rows, strict=True):
+        target[: len(row)] = row
+    return batch

@@ -1,0 +1,229 @@
+"""HiFi-GAN's dataset, reading a store instead of wav files.
+
+In its ``train.py``, import `HiFiGANDataset` as ``MelDataset`` and `hifigan_filelists` as ``get_dataset_filelist``, and
+pass the store as ``--input_wavs_dir``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
+from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.random_examples import RandomExamples
+
+_SHUFFLE_SEED = 1234
+"""HiFi-GAN, BigVGAN and VITS shuffle their file lists with this seed of Python's ``random``."""
+
+Float32Array = npt.NDArray[np.float32]
+
+
+def hifigan_filelists(a: Any) -> tuple[list[str], list[str]]:
+    """Return the training and the validation files of HiFi-GAN's options.
+
+    Args:
+        a: options with `input_wavs_dir` (here the store), `input_training_file` and `input_validation_file`.
+
+    Raises:
+        ConfigurationError: a file list cannot be read.
+    """
+    lists = [read_list(path) for path in (a.input_training_file, a.input_validation_file)]
+    training, validation = ([os.path.join(a.input_wavs_dir, f"{line[0]}.wav") for line in lines] for lines in lists)  # noqa: PTH118
+    return training, validation
+
+
+class HiFiGANDataset(RandomExamples):
+    """Segments of waveforms with their mels, as HiFi-GAN's ``MelDataset``.
+
+    An example is ``(mel [num_mels, F], audio [samples], filename, mel_loss [num_mels, F])``, float32 tensors. With
+    `split` the waveform has `segment_size` samples; without, for validation, it is the full recording.
+
+    Segments start at frame boundaries, and their mels are slices of the stored mels. HiFi-GAN cuts at any sample and
+    computes the mel of the segment, so that its first and last two frames depend on reflected padding instead of the
+    neighbouring samples. With `fine_tuning`, HiFi-GAN also cuts at frame boundaries. Where a recording is shorter than
+    a segment, the mel is padded with silence, and differs in up to two frames before the end of the recording and
+    three behind it.
+
+    Args:
+        training_files: paths ``STORE/ID.wav``, see `hifigan_filelists`.
+        segment_size: samples, a multiple of `hop_size`.
+        n_fft: samples. This and the following settings up to `fmax` must equal those of the store.
+        num_mels: mel bins.
+        hop_size: samples per frame.
+        win_size: samples.
+        sampling_rate: Hz.
+        fmin: Hz.
+        fmax: Hz.
+        split: cut segments.
+        shuffle: shuffle the files once, as HiFi-GAN does.
+        n_cache_reuse: ignored: no audio is decoded.
+        device: ignored: tensors are in host memory.
+        fmax_loss: ``fmax`` of `mel_loss`, Hz; None is half of the sample rate. If it is not the ``fmax`` of the store,
+            these mels are read from `loss_store`.
+        fine_tuning: read mels from `base_mels_path` instead of the store. The waveform has the level of the store, and
+            HiFi-GAN's has that of the file, which a store made with ``peak = "none"`` keeps.
+        base_mels_path: the folder of ``ID.npy`` files, [num_mels, n_frames] or [1, num_mels, n_frames].
+        loss_store: a store of the same recordings with ``fmax_loss``; defaults to the folder ``STORE-loss``.
+        seed: the seed of the segments.
+
+    Raises:
+        ConfigurationError: the store has other settings or no waveforms, or the mels of the loss are missing.
+    """
+
+    def __init__(
+        self,
+        training_files: Iterable[str],
+        segment_size: int,
+        n_fft: int,
+        num_mels: int,
+        hop_size: int,
+        win_size: int,
+        sampling_rate: int,
+        fmin: float,
+        fmax: float | None,
+        split: bool = True,
+        shuffle: bool = True,
+        n_cache_reuse: int = 1,  # noqa: ARG002
+        device: Any = None,  # noqa: ARG002
+        fmax_loss: float | None = None,
+        fine_tuning: bool = False,
+        base_mels_path: str | None = None,
+        *,
+        loss_store: str | Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.audio_files = list(training_files)
+        if shuffle:
+            random.Random(_SHUFFLE_SEED).shuffle(self.audio_files)
+        self.utterances = ListedUtterances(self.audio_files)
+        self.utterances.check(sample_rate=sampling_rate, hop_length=hop_size, n_mels=num_mels)
+        self.frames = math.ceil(segment_size / hop_size)
+        self.segment_size = segment_size
+        self.hop_size = hop_size
+        self.split = split
+        self.fine_tuning = fine_tuning
+        self.base_mels_path = base_mels_path
+        self._draws = EpochDraws(check_seed(seed))
+        if fine_tuning and base_mels_path is None:
+            raise ConfigurationError("fine_tuning: expected base_mels_path, found None")
+        if split and segment_size % hop_size:
+            raise ConfigurationError(
+                f"segment_size: expected a multiple of hop_size = {hop_size}, found {segment_size}"
+            )
+        self._check_settings(n_fft=n_fft, win_length=win_size, fmin=fmin, fmax=fmax or sampling_rate / 2)
+        self._loss = self._find_loss(fmax_loss or sampling_rate / 2, loss_store)
+
+    def _check_settings(self, **expected: float) -> None:
+        for dataset in {id(dataset): dataset for dataset, _ in self.utterances.places}.values():
+            settings = dataset.metadata.audio_settings
+            for name, value in expected.items():
+                if name in settings and settings[name] != value:
+                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value:g}, found {settings[name]:g}")
+            if not dataset.has_waveform:
+                raise ConfigurationError(
+                    f"{dataset.path}: the store has no waveforms; prepare it with --waveform int16"
+                )
+
+    def _find_loss(self, fmax: float, loss_store: str | Path | None) -> UtteranceDataset | None:
+        store = self.utterances.places[0][0]
+        if store.metadata.audio_settings.get("fmax", fmax) == fmax and loss_store is None:
+            return None
+        path = Path(loss_store) if loss_store is not None else store.path.with_name(store.path.name + "-loss")
+        if not path.exists():
+            raise ConfigurationError(
+                f"fmax_loss: the store's mels end at {store.metadata.audio_settings['fmax']:g} Hz, the loss needs "
+                f"{fmax:g}; make a store of the same recordings with that fmax as {path}, or pass loss_store"
+            )
+        loss = UtteranceDataset(path)
+        rows = {uid: row for row, uid in enumerate(loss.id)}
+        missing = [uid for uid in (dataset.id[row] for dataset, row in self.utterances.places) if uid not in rows]
+        if missing:
+            raise ConfigurationError(f"{path}: the utterance '{missing[0]}' and {len(missing) - 1:,} more are missing")
+        return loss.select([rows[dataset.id[row]] for dataset, row in self.utterances.places])
+
+    def __len__(self) -> int:
+        return len(self.audio_files)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
+        utterance = self.utterances[i]
+        mel = self._base_mel(utterance) if self.fine_tuning else utterance.mel
+        mel_loss = mel if self._loss is None else self._loss[i].mel
+        if self._loss is None and self.fine_tuning:
+            mel_loss = utterance.mel
+        assert utterance.waveform is not None
+        if not self.split:
+            audio = self._audio(utterance, slice(None))
+        else:
+            hop = self.hop_size
+            start = self._start(utterance, mel, epoch, i)
+            audio = self._audio(utterance, slice(start * hop, (start + self.frames) * hop))
+            fill = 0.0 if self.fine_tuning else utterance.store.silence
+            mel = _padded(mel[start : start + self.frames], self.frames, fill)
+            mel_loss = _padded(mel_loss[start : start + self.frames], self.frames, utterance.store.silence)
+            audio = np.pad(audio, (0, self.segment_size - len(audio)))
+        audio, mel, mel_loss = self._scaled(audio, mel, mel_loss)
+        return to_tensors((_transposed(mel), audio, self.audio_files[i], _transposed(mel_loss)))  # type: ignore[no-any-return]
+
+    def _start(self, utterance: Utterance, mel: Float32Array, epoch: int | None, i: int) -> int:
+        assert utterance.waveform is not None
+        last = min(len(mel), len(utterance.waveform) // self.hop_size) - self.frames
+        return int(self._draws.words(1, i, epoch)[0]) % (max(0, last) + 1)
+
+    def _audio(self, utterance: Utterance, interval: slice) -> Float32Array:
+        assert utterance.waveform is not None
+        samples = utterance.waveform[interval]
+        floats = samples.astype(np.float32)
+        return floats / np.float32(32768) if samples.dtype == np.int16 else floats
+
+    def _scaled(
+        self, audio: Float32Array, mel: Float32Array, mel_loss: Float32Array
+    ) -> tuple[Float32Array, Float32Array, Float32Array]:
+        """Return waveform and mels at their level in training. Here it is that of the store, scaled by its preset."""
+        return audio, mel, mel_loss
+
+    def _base_mel(self, utterance: Utterance) -> Float32Array:
+        path = Path(str(self.base_mels_path)) / f"{utterance.id}.npy"
+        try:
+            mel = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{path}: cannot be read as a mel spectrogram ({error})") from error
+        return np.asarray(mel.reshape(mel.shape[-2:]).T, np.float32)
+
+
+def _padded(frames: Float32Array, n: int, fill: Any) -> Float32Array:
+    if len(frames) == n:
+        return frames
+    padded = np.empty((n, *frames.shape[1:]), np.float32)
+    padded[: len(frames)] = frames
+    padded[len(frames) :] = fill
+    return padded
+
+
+def _transposed(mel: Float32Array) -> Float32Array:
+    return np.array(mel.T, np.float32, order="C")
+
+
+def collate_hifigan(examples: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Stack examples of segments with torch's default collate function, as HiFi-GAN does.
+
+    Returns ``[mels [B, num_mels, F], audios [B, samples], filenames, mel_losses [B, num_mels, F]]``.
+    """
+    from torch.utils.data import default_collate
+
+    return default_collate(list(examples))  # type: ignore[no-any-return]

@@ -1,0 +1,163 @@
+"""Matcha-TTS' dataset and collate function, reading a store instead of wav files.
+
+In its ``data/text_mel_datamodule.py`` or your own module, import `TextMelDataset` and `TextMelBatchCollate` from
+`tts_prep.recipes` instead of ``matcha.data.text_mel_datamodule``. The lines of the file lists are
+``STORE/ID.wav|text`` or ``STORE/ID.wav|speaker|text``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.padding import batch_spec, batch_text_id
+from tts_prep.loader.batching.tensors import import_torch, to_tensors
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.vits import intersperse
+
+_MULTIPLE = 4
+"""The U-Net halves the number of frames twice."""
+
+
+class TextMelDataset(DatasetMixin):
+    """Phoneme ids and normalized mels, as Matcha-TTS' ``TextMelDataset``.
+
+    An example is a dict: ``x`` [L] int32 and ``y`` [n_mels, T] float32, tensors; ``spk``, an integer or None;
+    ``filepath``; ``x_text``, the text form of the phonemes; ``durations`` [L] int64 or None.
+
+    Args:
+        filelist_path: ``STORE/ID.wav|text``, or with `n_spks` above 1 ``STORE/ID.wav|speaker|text``.
+        n_spks: the number of speakers.
+        cleaners: ignored: the store has the phonemes.
+        add_blank: insert a 0 between all symbols and at both ends.
+        n_fft: samples. This and the following settings up to `f_max` must equal those of the store.
+        n_mels: mel bins.
+        sample_rate: Hz.
+        hop_length: samples.
+        win_length: samples.
+        f_min: Hz.
+        f_max: Hz.
+        data_parameters: ``mel_mean`` and ``mel_std``, numbers, for normalizing log-mels. A normalization by the preset
+            of the store is reverted first.
+        seed: the seed of the order, which is shuffled once; None shuffles differently every time, as in Matcha-TTS.
+        load_durations: read durations from ``durations/ID.npy`` beside the store, as Matcha-TTS does beside the folder
+            of recordings.
+
+    Raises:
+        ConfigurationError: the list cannot be read, a speaker is not a number, the store has other settings, or
+            durations are missing or differ in number from symbols.
+    """
+
+    def __init__(
+        self,
+        filelist_path: str | Path,
+        n_spks: int,
+        cleaners: Any,  # noqa: ARG002
+        add_blank: bool = True,
+        n_fft: int = 1024,
+        n_mels: int = 80,
+        sample_rate: int = 22050,
+        hop_length: int = 256,
+        win_length: int = 1024,
+        f_min: float = 0.0,
+        f_max: float = 8000,
+        data_parameters: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        load_durations: bool = False,
+    ) -> None:
+        lines = read_list(filelist_path)
+        n_fields = 3 if n_spks > 1 else 2
+        for number, line in enumerate(lines, 1):
+            if len(line) < n_fields:
+                raise ConfigurationError(f"{filelist_path}:{number}: expected {n_fields} fields, found {len(line)}")
+            if n_spks > 1 and not (line[1].isascii() and line[1].isdecimal()):
+                raise ConfigurationError(f"{filelist_path}:{number}: expected a speaker number, found {line[1]!r}")
+        random.Random(seed).shuffle(lines)
+        self.filepaths_and_text = lines
+        self.n_spks = n_spks
+        self.add_blank = add_blank
+        self.load_durations = load_durations
+        self.data_parameters = dict(data_parameters or {"mel_mean": 0, "mel_std": 1})
+        self.utterances = ListedUtterances(line[0] for line in lines)
+        self.utterances.check(sample_rate=sample_rate, hop_length=hop_length, n_mels=n_mels)
+        expected = {"n_fft": n_fft, "win_length": win_length, "fmin": f_min, "fmax": f_max}
+        for dataset in {id(dataset): dataset for dataset, _ in self.utterances.places}.values():
+            settings = dataset.metadata.audio_settings
+            for name, value in expected.items():
+                if settings.get(name, value) != value:
+                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value:g}, found {settings[name]:g}")
+
+    def __len__(self) -> int:
+        return len(self.filepaths_and_text)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def get_example(self, i: int) -> dict[str, Any]:
+        """Return the example at a position."""
+        line = self.filepaths_and_text[i]
+        utterance = self.utterances[i]
+        ids = intersperse(utterance.phonemes) if self.add_blank else utterance.phonemes
+        compression = utterance.store.audio_settings.get("compression", {})
+        # mel = scale · log + offset in the store; y = (log − mean) / std.
+        scale, offset = float(compression.get("scale", 1)), float(compression.get("offset", 0))
+        mean, std = float(self.data_parameters["mel_mean"]), float(self.data_parameters["mel_std"])
+        mel = utterance.mel.T
+        if (scale, offset, mean, std) != (1, 0, 0, 1):
+            mel = (mel - np.float32(offset + scale * mean)) * np.float32(1 / (scale * std))
+        return {
+            "x": to_tensors(ids.astype(np.int32)),
+            "y": to_tensors(np.array(mel, np.float32, order="C")),
+            "spk": int(line[1]) if self.n_spks > 1 else None,
+            "filepath": line[0],
+            "x_text": utterance.phoneme_text,
+            "durations": self._durations(Path(line[0]), len(ids)) if self.load_durations else None,
+        }
+
+    def _durations(self, path: Path, n: int) -> Any:
+        place = path.parent.parent / "durations" / f"{path.stem}.npy"
+        try:
+            durations = np.load(place, allow_pickle=False).astype(np.int64)
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{place}: cannot be read as durations ({error})") from error
+        if durations.shape != (n,):
+            raise ConfigurationError(f"{place}: expected {n} durations, found the shape {list(durations.shape)}")
+        return to_tensors(durations)
+
+
+class TextMelBatchCollate:
+    """Pad examples of `TextMelDataset` with zeros, mels to a multiple of four frames.
+
+    Returns a dict: ``x`` [B, L] int64, ``x_lengths`` [B] int64, ``y`` [B, n_mels, T] float32, ``y_lengths`` [B] int64,
+    ``spks`` [B] int64 or None, ``filepaths``, ``x_texts``, and ``durations`` [B, L] int64, or None if all are 0 or
+    missing.
+
+    Args:
+        n_spks: the number of speakers; if it is 1, ``spks`` is None.
+    """
+
+    def __init__(self, n_spks: int) -> None:
+        self.n_spks = n_spks
+
+    def __call__(self, batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the batch."""
+        x, x_lengths = batch_text_id([example["x"] for example in batch], return_lengths=True)
+        y, y_lengths = batch_spec([example["y"] for example in batch], return_lengths=True, pad_to_multiple=_MULTIPLE)
+        durations = np.zeros_like(x)
+        for row, example in zip(durations, batch, strict=True):
+            if example["durations"] is not None:
+                row[: len(example["durations"])] = example["durations"]
+        torch = import_torch()
+        return {
+            **to_tensors({"x": x, "x_lengths": x_lengths, "y": y, "y_lengths": y_lengths}),
+            "spks": torch.tensor([example["spk"] for example in batch]) if self.n_spks > 1 else None,
+            "filepaths": [example["filepath"] for example in batch],
+            "x_texts": [example["x_text"] for example in batch],
+            "durations": to_tensors(durations) if durations.any() else None,
+        }

@@ -1,0 +1,275 @@
+"""StyleTTS2's loader, with its signature and its batches of eight fields, reading a store instead of wav files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.padding import batch_text_id
+from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataloader import DataLoader
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
+from tts_prep.recipes.lines import read_lines
+from tts_prep.recipes.random_examples import RandomExamples
+
+_REFERENCE, _CROP, _TEXT = range(3)
+MAX_MEL_LENGTH = 192
+"""The maximum number of frames of a reference mel."""
+
+OOD_FILE = "Data/OOD_texts.txt"
+"""The path of StyleTTS2's out-of-domain texts."""
+
+
+class FilePathDataset(RandomExamples):
+    """The utterances of a file list, each with a random reference utterance of its speaker and an out-of-domain text.
+
+    An example is ``(speaker, mel [80, T], text [L], ref_text [M], ref_mel [80, up to 192], ref_speaker, path,
+    wave [samples])``. Random choices are a pure function of seed, epoch and position.
+
+    Args:
+        data_list: lines ``wav|phonemes|speaker``; the speaker is optional and defaults to 0. The file name without
+            extension is the id in the store. If the phoneme field is empty, the phonemes of the store are used. None
+            uses all utterances of the store.
+        root_path: the store.
+        OOD_data: out-of-domain texts: a text file, a list of texts, or a list of arrays of ids. If the first field of
+            the file's first line names a .wav file, the text is field 1 of every line, else field 0. None uses the
+            texts of the store, and so does the default if the file does not exist.
+        min_length: the minimum length of an out-of-domain text, in characters or ids.
+        validation: has no effect on the examples, as in StyleTTS2.
+        waveform: False returns None for every wave, for a store without waveforms.
+        seed: a non-negative integer.
+        sr: ignored, as in StyleTTS2, which always resamples to 24,000 Hz.
+        data_augmentation: ignored, as in StyleTTS2, which does not augment.
+
+    Raises:
+        ConfigurationError: a line is malformed, names an utterance that is not in the store, or has a symbol that is
+            not in the vocabulary; no out-of-domain text is long enough; the store has no waveforms.
+    """
+
+    def __init__(
+        self,
+        data_list: Iterable[str] | None,
+        root_path: Any,
+        OOD_data: Any = OOD_FILE,  # noqa: N803
+        min_length: int = 50,
+        validation: bool = False,
+        waveform: bool = True,
+        seed: int = 0,
+        sr: int = 24_000,
+        data_augmentation: bool = False,
+    ) -> None:
+        del data_augmentation
+        self.store = root_path if isinstance(root_path, UtteranceDataset) else UtteranceDataset(root_path)
+        self.validation = validation
+        self.waveform = waveform
+        self.sr = sr
+        self._draws = EpochDraws(check_seed(seed))
+        if waveform and not self.store.has_waveform:
+            raise ConfigurationError(
+                f"{self.store.path}: the store has no waveforms; prepare it with --waveform int16, or "
+                "pass dataset_config={'waveform': False} to get None instead"
+            )
+        self._code = {symbol: code for code, symbol in enumerate(self.store.symbols)}
+        self._read_list(data_list)
+        self.ptexts = self._read_texts(OOD_data, min_length)
+
+    def _read_list(self, data_list: Iterable[str] | None) -> None:
+        self.data_list: list[tuple[str, str, str]] = []
+        rows: list[int] = []
+        if data_list is None:
+            self.data_list += [(uid, "", name) for uid, name in zip(self.store.id, self.store.speaker, strict=True)]
+            rows += range(len(self.store))
+        row_of = {uid: row for row, uid in enumerate(self.store.id)}
+        for number, line in enumerate(data_list or (), 1):
+            if not line.strip():
+                continue
+            fields = line.strip().split("|")
+            if len(fields) not in (2, 3):
+                raise ConfigurationError(
+                    f"file list, line {number}: expected wav|phonemes|speaker, found {len(fields)} fields"
+                )
+            path, text, speaker = (*fields, "0")[:3]
+            name = PurePath(path)
+            row = next((row_of[uid] for uid in (path, name.name, name.stem) if uid in row_of), None)
+            if row is None:
+                raise ConfigurationError(f"file list, line {number}: '{path}' is not in {self.store.path}")
+            self.data_list.append((path, text, speaker.strip()))
+            rows.append(row)
+        self.utterances = self.store.select(rows)
+        if not self.data_list:
+            raise ConfigurationError("the file list is empty")
+        speakers = sorted({speaker for _, _, speaker in self.data_list})
+        labels = {speaker: label for label, speaker in enumerate(speakers)}
+        if all(speaker.isdecimal() and speaker.isascii() for speaker in speakers):
+            labels = {speaker: int(speaker) for speaker in speakers}
+        self._label = labels
+        self._same_speaker: dict[str, list[int]] = {}
+        for position, (_, _, speaker) in enumerate(self.data_list):
+            self._same_speaker.setdefault(speaker, []).append(position)
+
+    def _read_texts(self, source: Any, min_length: int) -> list[npt.NDArray[np.int64]]:
+        where = "out-of-domain texts"
+        texts: Sequence[Any] = source
+        stored = self.store.ood_texts
+        if source is None or (source == OOD_FILE and stored is not None and not Path(source).exists()):
+            where = f"{self.store.path}: out-of-domain texts"
+            if stored is None:
+                raise ConfigurationError(f"{where}: the store has none; prepare it with --ood-texts, or pass OOD_data")
+            texts = [text.phonemes for text in stored]
+        elif isinstance(source, str | Path):
+            lines = read_lines(source, where)
+            field = 1 if lines and ".wav" in lines[0].split("|")[0] else 0
+            for number, line in enumerate(lines, 1):
+                if line.count("|") < field:
+                    raise ConfigurationError(f"{source}:{number}: expected a text after '|', found none")
+            texts = [line.split("|")[field] for line in lines]
+            where = str(source)
+        encoded = [
+            self.encode(text, f"{where}, line {number}") if isinstance(text, str) else self._framed(np.asarray(text))
+            for number, text in enumerate(texts, 1)
+            if len(text) >= min_length
+        ]
+        if not encoded:
+            raise ConfigurationError(
+                f"{where}: all texts are shorter than min_length = {min_length}; decrease it, or add longer texts"
+            )
+        return encoded
+
+    def encode(self, text: str, where: str) -> npt.NDArray[np.int64]:
+        """Return the ids of a text, with the pad id at both ends.
+
+        Raises:
+            ConfigurationError: a symbol is not in the store's vocabulary.
+        """
+        unknown = sorted({symbol for symbol in text if symbol not in self._code})
+        if unknown:
+            raise ConfigurationError(f"{where}: {unknown} are not in the vocabulary of {self.store.path}")
+        return self._framed(np.array([self._code[symbol] for symbol in text], np.int64))
+
+    def _framed(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        pad = self.store.pad_id
+        inner = ids[1:-1] if len(ids) > 1 and ids[0] == ids[-1] == pad else ids
+        return np.concatenate([[pad], inner, [pad]]).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.data_list)
+
+    def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
+        path, text, speaker = self.data_list[i]
+        utterance = self.utterances[i]
+        mel = np.transpose(utterance.mel[: len(utterance.mel) - len(utterance.mel) % 2])
+        ids = self.encode(text, f"file list, line {i + 1}") if text else self._framed(utterance.phonemes)
+        words = self._draws.words(3, i, epoch)
+        others = self._same_speaker[speaker]
+        ref_mel = self.utterances[others[int(words[_REFERENCE]) % len(others)]].mel
+        if len(ref_mel) > MAX_MEL_LENGTH:
+            start = int(words[_CROP]) % (len(ref_mel) - MAX_MEL_LENGTH + 1)
+            ref_mel = ref_mel[start : start + MAX_MEL_LENGTH]
+        ref_text = self.ptexts[int(words[_TEXT]) % len(self.ptexts)]
+        label = self._label[speaker]
+        return label, mel, ids, ref_text, np.transpose(ref_mel), label, path, self._wave(utterance)
+
+    def _wave(self, utterance: Utterance) -> npt.NDArray[np.float32] | None:
+        return utterance.audio if self.waveform else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A string that identifies the dataset in a loader's state."""
+        return f"{self.utterances.fingerprint} {self._draws.seed}"
+
+
+class Collater:
+    """Pad examples of `FilePathDataset`, the longest mel first.
+
+    Args:
+        return_wave: ignored, as in StyleTTS2: waves are always returned.
+        output: ``"torch"`` tensors, or ``"numpy"`` arrays.
+    """
+
+    def __init__(self, return_wave: bool = False, output: str = "torch") -> None:
+        self.text_pad_index = 0
+        self.return_wave = return_wave
+        if output not in ("torch", "numpy"):
+            raise ConfigurationError(f"output: expected 'torch' or 'numpy', found {output!r}")
+        self.output = output
+
+    def __call__(self, batch: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return the batch of eight fields.
+
+        ``(waves list, texts [B, L], input_lengths [B], ref_texts [B, M], ref_lengths [B], mels [B, 80, T],
+        output_lengths [B], ref_mels [B, 80, 192])``
+        """
+        examples = sorted(batch, key=lambda example: -example[1].shape[1])
+        texts, input_lengths = batch_text_id(
+            [example[2] for example in examples], self.text_pad_index, return_lengths=True
+        )
+        ref_texts, ref_lengths = batch_text_id(
+            [example[3] for example in examples], self.text_pad_index, return_lengths=True
+        )
+        n_mels = examples[0][1].shape[0]
+        output_lengths = np.array([example[1].shape[1] for example in examples], np.int64)
+        mels = np.zeros((len(examples), n_mels, int(output_lengths[0])), np.float32)
+        ref_mels = np.zeros((len(examples), n_mels, MAX_MEL_LENGTH), np.float32)
+        for row, ref_row, example in zip(mels, ref_mels, examples, strict=True):
+            row[:, : example[1].shape[1]] = example[1]
+            ref_row[:, : example[4].shape[1]] = example[4]
+        waves = [example[7] for example in examples]
+        arrays = texts, input_lengths, ref_texts, ref_lengths, mels, output_lengths, ref_mels
+        return (waves, *(to_tensors(arrays) if self.output == "torch" else arrays))
+
+
+def build_dataloader(
+    path_list: Iterable[str] | None,
+    root_path: Any,
+    validation: bool = False,
+    OOD_data: Any = OOD_FILE,  # noqa: N803
+    min_length: int = 50,
+    batch_size: int = 4,
+    num_workers: int = 1,
+    device: str = "cpu",
+    collate_config: Mapping[str, Any] | None = None,
+    dataset_config: Mapping[str, Any] | None = None,
+) -> DataLoader[Any]:
+    """Return StyleTTS2's loader. In training, it shuffles and drops a last, smaller batch.
+
+    If a process group of ``torch.distributed`` is running, the batches are sharded among its ranks, so that nothing
+    else must shard them: ``accelerator.prepare`` leaves this loader unchanged.
+
+    Args:
+        path_list: lines ``wav|phonemes|speaker``; None uses all utterances of the store.
+        root_path: the store.
+        validation: keep the order, and the last batch.
+        OOD_data: out-of-domain texts, see `FilePathDataset`.
+        min_length: the minimum length of an out-of-domain text.
+        batch_size: utterances per batch.
+        num_workers: the number of threads that make batches; 0 makes each batch on request.
+        device: ignored: batches are in host memory.
+        collate_config: settings of `Collater`.
+        dataset_config: settings of `FilePathDataset`.
+
+    Raises:
+        ConfigurationError: see `FilePathDataset`.
+    """
+    del device
+    dataset = FilePathDataset(
+        path_list, root_path, OOD_data=OOD_data, min_length=min_length, validation=validation, **(dataset_config or {})
+    )
+    return DataLoader(
+        dataset,
+        batch_size,
+        shuffle=not validation,
+        drop_last=not validation,
+        collate_fn=Collater(**(collate_config or {})),
+        prefetch=2 * num_workers,
+        threads=max(1, num_workers),
+        rank="auto",
+    )

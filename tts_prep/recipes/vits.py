@@ -1,0 +1,334 @@
+"""VITS' datasets, collate functions and bucket sampler, reading a store instead of wav files.
+
+In its ``train.py``, import `TextAudioLoader`, `TextAudioCollate` and `DistributedBucketSampler` from `tts_prep.recipes`
+instead of ``data_utils``, and make the folder in the file lists (``DUMMY1``) the store, or a link to it.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
+from tts_prep.loader.batching.tensors import import_torch, to_tensors
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.randomness import check_seed, digest, permutation
+from tts_prep.loader.samplers.base import Sampler, check_batch_size
+from tts_prep.loader.samplers.ranks import Rank, process_group
+from tts_prep.loader.samplers.shapes import BatchPositions
+from tts_prep.recipes.file_list import ListedUtterances, read_list
+
+_SHUFFLE_SEED = 1234
+_WAV_HEADER = 44
+_POWER_OFFSET = 1e-6
+
+Float32Array = npt.NDArray[np.float32]
+
+
+def intersperse(ids: npt.ArrayLike, item: int = 0) -> npt.NDArray[np.int64]:
+    """Insert an item between all ids and at both ends, [2 · n + 1]. Ids that already have it are unchanged."""
+    inner = np.asarray(ids, np.int64)
+    if len(inner) % 2 and (inner[::2] == item).all():
+        return inner
+    result = np.full(2 * len(inner) + 1, item, np.int64)
+    result[1::2] = inner
+    return result
+
+
+def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
+    """Return the magnitude spectrogram of VITS, sqrt(|X|² + 1e-6), [n_fft / 2 + 1, ⌊N / hop⌋].
+
+    The waveform is padded by (n_fft − hop) / 2 reflected samples at both ends. The window is a periodic Hann window of
+    `win_length` samples, centred in `n_fft`.
+
+    Args:
+        audio: [N] samples, -1 to 1.
+        n_fft: samples.
+        hop_length: samples between successive frames.
+        win_length: samples, at most `n_fft`.
+    """
+    side = (n_fft - hop_length) // 2
+    padded = np.pad(audio.astype(np.float64), side, mode="reflect")
+    frames = np.lib.stride_tricks.sliding_window_view(padded, n_fft)[::hop_length]
+    window = np.zeros(n_fft)
+    left = (n_fft - win_length) // 2
+    window[left : left + win_length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(win_length) / win_length)
+    spectrum = np.fft.rfft(frames * window, axis=1)
+    power = spectrum.real**2 + spectrum.imag**2
+    return np.ascontiguousarray(np.sqrt(power + _POWER_OFFSET).T, np.float32)
+
+
+class _Loader(DatasetMixin):
+    """Base class of the datasets with and without speakers.
+
+    Args:
+        path: the path of the file list.
+        n_fields: the number of fields of a line.
+        hparams: VITS' ``hps.data``.
+    """
+
+    def __init__(self, path: str | Path, n_fields: int, hparams: Any) -> None:
+        lines = read_list(path)
+        for number, line in enumerate(lines, 1):
+            if len(line) != n_fields:
+                raise ConfigurationError(f"{path}:{number}: expected {n_fields} fields, found {len(line)}")
+        random.Random(_SHUFFLE_SEED).shuffle(lines)
+        shortest, longest = getattr(hparams, "min_text_len", 1), getattr(hparams, "max_text_len", 190)
+        self.left_out = [line[0] for line in lines if not shortest <= len(line[-1]) <= longest]
+        self.lines = [line for line in lines if shortest <= len(line[-1]) <= longest]
+        self.utterances = ListedUtterances(line[0] for line in self.lines)
+        self.utterances.check(sample_rate=hparams.sampling_rate, hop_length=hparams.hop_length, has_waveform=True)
+        self.add_blank = hparams.add_blank
+        self.filter_length, self.hop_length = hparams.filter_length, hparams.hop_length
+        self.win_length = hparams.win_length
+        samples = np.array([int(dataset.n_samples[row]) for dataset, row in self.utterances.places])
+        # VITS uses the size of the wav file, including its header.
+        self.lengths = ((2 * samples + _WAV_HEADER) // (2 * self.hop_length)).tolist()
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def _arrays(self, i: int) -> tuple[npt.NDArray[np.int64], Float32Array, Float32Array]:
+        """Return ids [L], spectrogram [F, T] and waveform [1, N]."""
+        utterance = self.utterances[i]
+        ids = intersperse(utterance.phonemes) if self.add_blank else utterance.phonemes.astype(np.int64)
+        audio = utterance.audio
+        return ids, self._spectrogram(i, audio), audio[np.newaxis]
+
+    def _spectrogram(self, i: int, audio: Float32Array) -> Float32Array:
+        """Return the spectrogram of the store if it is equal to that of VITS, else compute it."""
+        dataset, row = self.utterances.places[i]
+        stored = dataset.arrays.get("spectrogram")
+        recipe = dataset.metadata.audio_settings
+        needed = {"framing": "hifigan", "n_fft": self.filter_length, "win_length": self.win_length}
+        same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
+        if same and all(recipe.get(name) == value for name, value in needed.items()):
+            return np.array(dataset[row].arrays["spectrogram"].T, np.float32, order="C")
+        return linear_spectrogram(audio, self.filter_length, self.hop_length, self.win_length)
+
+
+class TextAudioLoader(_Loader):
+    """Phoneme ids, linear spectrogram and waveform, as VITS' ``TextAudioLoader``.
+
+    An example is ``(text [L] int64, spec [filter_length / 2 + 1, T] float32, wav [1, N] float32)``, tensors. The text
+    consists of the store's phonemes, without a cleaner; `add_blank` inserts a 0 between all symbols and at both ends.
+
+    Args:
+        audiopaths_and_text: a file list of ``STORE/ID.wav|text``. As in VITS, its order is shuffled once, and texts
+            whose length is not within ``min_text_len`` to ``max_text_len`` are dropped.
+        hparams: VITS' ``hps.data``: ``sampling_rate``, ``filter_length``, ``hop_length``, ``win_length`` and
+            ``add_blank``.
+
+    Attributes:
+        lengths: the lengths of spectrograms in frames, as VITS estimates them for `DistributedBucketSampler`.
+        left_out: the paths of dropped lines.
+
+    Raises:
+        ConfigurationError: the list cannot be read, or the store has other settings or no waveforms.
+    """
+
+    def __init__(self, audiopaths_and_text: str | Path, hparams: Any) -> None:
+        super().__init__(audiopaths_and_text, 2, hparams)
+
+    def get_example(self, i: int) -> Any:
+        """Return the example at a position."""
+        return to_tensors(self._arrays(i))
+
+
+class TextAudioSpeakerLoader(_Loader):
+    """`TextAudioLoader` with a speaker, as VITS' ``TextAudioSpeakerLoader``: ``(text, spec, wav, sid [1] int64)``.
+
+    Args:
+        audiopaths_sid_text: a file list of ``STORE/ID.wav|sid|text``.
+        hparams: see `TextAudioLoader`.
+
+    Raises:
+        ConfigurationError: see `TextAudioLoader`; or a speaker is not a number.
+    """
+
+    def __init__(self, audiopaths_sid_text: str | Path, hparams: Any) -> None:
+        super().__init__(audiopaths_sid_text, 3, hparams)
+        for line in self.lines:
+            if not (line[1].isascii() and line[1].isdecimal()):
+                raise ConfigurationError(
+                    f"{audiopaths_sid_text}: {line[0]}: expected a speaker number, found {line[1]!r}"
+                )
+
+    def get_example(self, i: int) -> Any:
+        """Return the example at a position."""
+        return to_tensors((*self._arrays(i), np.array([int(self.lines[i][1])], np.int64)))
+
+
+class TextAudioCollate:
+    """Pad examples of `TextAudioLoader` with zeros, the longest spectrogram first.
+
+    Returns ``(text [B, L] int64, text_lengths [B] int64, spec [B, F, T] float32, spec_lengths [B],
+    wav [B, 1, N] float32, wav_lengths [B])``, tensors.
+
+    Args:
+        return_ids: append the position of each row's example, [B] int64.
+    """
+
+    def __init__(self, return_ids: bool = False) -> None:
+        self.return_ids = return_ids
+
+    def __call__(self, batch: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return the batch."""
+        torch = import_torch()
+        # The order of equal lengths is that of torch's sort, as in VITS.
+        frames = torch.tensor([example[1].shape[1] for example in batch])
+        order = torch.sort(frames, dim=0, descending=True)[1]
+        rows = [batch[i] for i in order.tolist()]
+        arrays: tuple[Any, ...] = (
+            *batch_text_id([row[0] for row in rows], return_lengths=True),
+            *batch_spec([row[1] for row in rows], return_lengths=True),
+            *batch_wav([row[2] for row in rows], return_lengths=True),
+            *self._speakers(rows),
+        )
+        return (*to_tensors(arrays), *([order] if self.return_ids else []))
+
+    def _speakers(self, rows: Sequence[tuple[Any, ...]]) -> list[npt.NDArray[np.int64]]:  # noqa: ARG002
+        return []
+
+
+class TextAudioSpeakerCollate(TextAudioCollate):
+    """`TextAudioCollate` for `TextAudioSpeakerLoader`, with ``sid [B] int64`` after ``wav_lengths``."""
+
+    def _speakers(self, rows: Sequence[tuple[Any, ...]]) -> list[npt.NDArray[np.int64]]:
+        return [np.array([int(row[3][0]) for row in rows], np.int64)]
+
+
+class DistributedBucketSampler(Sampler[list[int]]):
+    """Batches of equal size within ranges of lengths, as VITS' ``DistributedBucketSampler``.
+
+    A bucket holds the lengths above one boundary up to the next; examples outside of the boundaries are dropped. In
+    each bucket, examples are repeated until every rank has the same number of full batches. Without `shuffle` the
+    batches are those of VITS, and with it they are from another generator. Empty buckets are left out; VITS fails if
+    the first one is empty.
+
+    Args:
+        dataset: a dataset with `lengths`.
+        batch_size: examples per batch.
+        boundaries: ascending lengths.
+        num_replicas: the number of ranks; defaults to that of ``torch.distributed``.
+        rank: the rank of this process; defaults to that of ``torch.distributed``.
+        shuffle: make new batches every epoch.
+        seed: a non-negative integer, the same on every rank.
+
+    Attributes:
+        left_out: the positions of dropped examples.
+
+    Raises:
+        ConfigurationError: the rank is out of range, the batch size is below 1, or the seed is negative.
+        SamplingError: no example is within the boundaries.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        boundaries: Sequence[int],
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        *,
+        seed: int = 0,
+    ) -> None:
+        group = process_group() or (0, 1)
+        own: Rank = group[0] if rank is None else rank
+        super().__init__(rank=own, world_size=group[1] if num_replicas is None else num_replicas)
+        self.lengths = list(dataset.lengths)
+        self.boundaries = list(boundaries)
+        self._size = check_batch_size(batch_size)
+        self._shuffle = shuffle
+        self._seed = check_seed(seed)
+        numbers = [bisect_left(self.boundaries, length) - 1 for length in self.lengths]
+        last = len(self.boundaries) - 1
+        self.left_out = [i for i, number in enumerate(numbers) if not 0 <= number < last]
+        buckets = [np.flatnonzero(np.array(numbers) == number) for number in range(last)]
+        self.buckets = [bucket for bucket in buckets if len(bucket)]
+        if not self.buckets:
+            raise SamplingError(f"no example has a length within the boundaries {self.boundaries}")
+
+    @property
+    def size(self) -> int:
+        """The number of examples that positions index into."""
+        return len(self.lengths)
+
+    def order(self, epoch: int) -> Iterator[list[int]]:
+        """Iterate over the batches of an epoch, for all ranks."""
+        batches: list[npt.NDArray[np.int64]] = []
+        for number, bucket in enumerate(self.buckets):
+            order = bucket[permutation(len(bucket), self._seed, epoch, number + 1)] if self._shuffle else bucket
+            order = np.resize(order, -(-len(bucket) // self._step) * self._step)
+            # Each rank gets every world_size-th example of the bucket.
+            batches += list(order.reshape(-1, self._size, self.world_size).transpose(0, 2, 1).reshape(-1, self._size))
+        steps = np.arange(len(batches)).reshape(-1, self.world_size)
+        if self._shuffle:
+            steps = steps[permutation(len(steps), self._seed, epoch)]
+        return (BatchPositions(batches[i].tolist(), epoch) for i in steps.ravel().tolist())
+
+    @property
+    def _step(self) -> int:
+        return self._size * self.world_size
+
+    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return the number of batches of an epoch, for all ranks."""
+        return sum(-(-len(bucket) // self._step) for bucket in self.buckets) * self.world_size
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that determine an epoch."""
+        return {
+            "lengths": digest(np.array(self.lengths)),
+            "boundaries": self.boundaries,
+            "batch_size": self._size,
+            "shuffle": self._shuffle,
+            "seed": self._seed,
+            **({"world_size": self.world_size} if self.world_size > 1 else {}),
+        }
+
+
+def slice_segments(x: Any, ids_str: Any, segment_size: int = 4) -> Any:
+    """Return a segment of each row of a tensor.
+
+    Args:
+        x: [B, C, T].
+        ids_str: [B] the start of each segment.
+        segment_size: the length of a segment.
+
+    Returns:
+        [B, C, segment_size]
+    """
+    torch = import_torch()
+    places = ids_str[:, None] + torch.arange(segment_size, device=x.device)
+    return x.gather(2, places[:, None].expand(-1, x.shape[1], -1))
+
+
+def rand_slice_segments(
+    x: Any, x_lengths: Any = None, segment_size: int = 4, *, generator: Any = None
+) -> tuple[Any, Any]:
+    """Return a random segment of each row of a tensor, and its start.
+
+    Args:
+        x: [B, C, T].
+        x_lengths: [B] the lengths of rows; defaults to T.
+        segment_size: the length of a segment.
+        generator: a torch generator; None uses the global one, as VITS does.
+
+    Returns:
+        [B, C, segment_size] and [B] int64.
+    """
+    torch = import_torch()
+    places = (x.shape[2] if x_lengths is None else x_lengths) - segment_size + 1
+    starts = (torch.rand([x.shape[0]], generator=generator).to(x.device) * places).to(torch.long)
+    return slice_segments(x, starts, segment_size), starts

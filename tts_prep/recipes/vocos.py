@@ -1,0 +1,77 @@
+"""Vocos' dataset, reading a store instead of wav files: waveforms of random level, cut at random samples.
+
+In its ``dataset.py`` or your own training script, import `VocosDataset` from `tts_prep.recipes` instead of
+``vocos.dataset``. The lines of the file list are ``STORE/ID.wav``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import check_seed
+from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.random_examples import RandomExamples
+
+_LOUDEST, _RANGE = -1.0, 5.0
+"""Decibels: the peaks of training waveforms are −6 to −1."""
+
+_VALIDATION_GAIN = -3.0
+
+
+class VocosDataset(RandomExamples):
+    """Waveforms as in Vocos' ``VocosDataset``: float32 tensors [num_samples], which torch stacks to a batch.
+
+    In training, the peak of the recording is random from −6 to −1 dB, in steps of 0.01, and so is the start of the
+    segment. In validation, the peak is −3 dB and the segment starts at 0. A recording that is too short is repeated.
+
+    Args:
+        cfg: settings with `filelist_path` (one ``STORE/ID.wav`` per line), `sampling_rate` and `num_samples`.
+        train: draw level and start at random.
+        seed: a non-negative integer.
+
+    Raises:
+        ConfigurationError: the store has another sample rate or no waveforms, or the list cannot be read.
+    """
+
+    def __init__(self, cfg: Any, train: bool, *, seed: int = 0) -> None:
+        self.filelist = [line[0] for line in read_list(cfg.filelist_path)]
+        self.utterances = ListedUtterances(self.filelist)
+        self.utterances.check(sample_rate=cfg.sampling_rate, has_waveform=True)
+        self.sampling_rate = cfg.sampling_rate
+        self.num_samples = cfg.num_samples
+        self.train = train
+        self._draws = EpochDraws(check_seed(seed))
+        if self.num_samples < 1:
+            raise ConfigurationError(f"num_samples: expected an integer >= 1, found {self.num_samples}")
+
+    def __len__(self) -> int:
+        return len(self.filelist)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def _example(self, i: int, epoch: int | None) -> Any:
+        audio = self.utterances[i].audio
+        n, length = len(audio), self.num_samples
+        if not n:
+            raise ConfigurationError(f"{self.filelist[i]}: the waveform is empty")
+        gain, start = self.draw(i, n, epoch) if self.train else (_VALIDATION_GAIN, 0)
+        peak = float(np.abs(audio).max())
+        if n < length:
+            audio = np.resize(audio, length)
+        audio = audio[start : start + length]
+        if peak > 0:
+            audio = audio * np.float32(10 ** (gain / 20) / peak)
+        return to_tensors(audio)
+
+    def draw(self, i: int, n_samples: int, epoch: int | None = None) -> tuple[float, int]:
+        """Return random peak level in dB and start for a waveform of `n_samples`."""
+        level, place = self._draws.words(2, i, epoch).tolist()
+        gain = round(_LOUDEST - _RANGE * (level >> 11) / 2**53, 2)
+        return gain, place % (max(0, n_samples - self.num_samples) + 1)
