@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import shutil
 from pathlib import Path
@@ -12,6 +11,7 @@ import soundfile
 from commands import run
 from corpora import KALDI, SPEAKER_INFO, TEXTS, record, write_kaldi, write_libritts, write_text, write_vctk
 from killing import contents
+from plugins import install
 
 from tts_prep.cli.main import cli
 from tts_prep.errors import CorruptStoreError
@@ -23,7 +23,6 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.corpora import registry as registry_module
 from tts_prep.preprocess.runs import ood_texts as ood_module
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.text import Vocab, get_frontend
@@ -184,8 +183,8 @@ def test_stores_of_other_frontends_do_not_depend_on_the_number_of_jobs(corpus: P
 def test_a_reader_of_another_package_is_a_command(
     capsys, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point = importlib.metadata.EntryPoint("mine", "tts_prep.preprocess.corpora:read_ljspeech", "tts_prep.corpora")
-    monkeypatch.setattr(registry_module.importlib.metadata, "entry_points", lambda group: [point])
+    points = {"tts_prep.corpora": {"mine": "tts_prep.preprocess.corpora:read_ljspeech"}}
+    install(monkeypatch, tmp_path / "site", "mine", points)
     assert "mine" in cli.list_commands(click.Context(cli))
     status, out, _ = run(capsys, "mine", corpus, tmp_path / "store", *JOBS)
     assert (status, f"{len(TEXTS)} utterances" in out) == (0, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
 import os
 import signal
@@ -36,6 +35,7 @@ from tts_prep.cli.commands.verify import verify
 from tts_prep.cli.extras import missing_library
 from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
+from tts_prep.preprocess import plugins
 
 _DEBUG = "--debug"
 _GROUPS = {
@@ -51,11 +51,11 @@ class _Commands(click.Group):
     """The built-in commands, and one per corpus reader of other packages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *(name for name in _registered() if name not in self.commands)]
+        return [*super().list_commands(ctx), *plugins.registered(plugins.CORPORA, self.commands)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in _registered():
+        if command is None and cmd_name in plugins.registered(plugins.CORPORA):
             return _completed(registered_command(cmd_name))
         return command
 
@@ -83,11 +83,6 @@ def _what_to_give(name: str) -> str:
     if name in ("prepare", "preprocess", "process", "make", "build", "create"):
         return f"a corpus has a command of its own: {', '.join((*COMMANDS, 'manifest'))}"
     return ""
-
-
-def _registered() -> list[str]:
-    # Like `tts_prep.preprocess.corpora.registry`, without importing the built-in readers.
-    return sorted({point.name for point in importlib.metadata.entry_points(group="tts_prep.corpora")})
 
 
 def _completed(command: click.Command) -> click.Command:

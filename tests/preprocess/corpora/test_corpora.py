@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import importlib.metadata
 from pathlib import Path
 
 import pytest
 from corpora import KALDI, record, write_kaldi, write_libritts, write_text, write_vctk, write_vctk_080
+from plugins import install
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.preprocess.corpora import (
@@ -18,7 +18,6 @@ from tts_prep.preprocess.corpora import (
     read_vctk,
     with_splits,
 )
-from tts_prep.preprocess.corpora import registry as registry_module
 from tts_prep.preprocess.corpora.list_columns import guess_columns
 
 
@@ -375,18 +374,18 @@ def test_lists_of_ids_become_the_column_split(tmp_path: Path) -> None:
         list(with_splits(items, lists))
 
 
-def test_readers_of_other_packages_are_found_by_their_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [
-        importlib.metadata.EntryPoint("mine", "corpora:write_text", "tts_prep.corpora"),
-        importlib.metadata.EntryPoint("broken", "no_such_module:read", "tts_prep.corpora"),
-        importlib.metadata.EntryPoint("vctk", "corpora:write_text", "tts_prep.corpora"),
-    ]
-    monkeypatch.setattr(registry_module.importlib.metadata, "entry_points", lambda group: points)
+def test_readers_of_other_packages_are_found_by_their_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = {"mine": "corpora:write_text", "broken": "no_such_module:read", "vctk": "corpora:write_text"}
+    install(monkeypatch, tmp_path / "site", "mine", {"tts_prep.corpora": {**points, "text": "corpora:SPEAKER_INFO"}})
     assert get_reader("mine") is write_text
     assert get_reader("vctk") is READERS["vctk"]
     with pytest.raises(ConfigurationError, match="the reader 'broken' of no_such_module:read cannot be loaded"):
         get_reader("broken")
-    with pytest.raises(ConfigurationError, match="expected one of ljspeech, vctk, .*, mine, found 'none'"):
+    with pytest.raises(ConfigurationError, match="'text' of corpora:SPEAKER_INFO: expected a function, found .* str"):
+        get_reader("text")
+    with pytest.raises(ConfigurationError, match="expected one of ljspeech, vctk, .*, mine, text, found 'none'"):
         get_reader("none")
 
 
@@ -395,3 +394,10 @@ def test_every_reader_gives_the_same_order_whatever_the_folder_gives(tmp_path: P
         record(tmp_path / f"wav48/p{name}/p{name}_1.wav")
         write_text(tmp_path / f"txt/p{name}/p{name}_1.txt", "Yes.")
     assert [item.id for item in read_vctk(tmp_path)] == ["pa_1", "pm_1", "pz_1"]
+
+
+def test_a_name_that_two_packages_register_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, tmp_path / "1", "first", {"tts_prep.corpora": {"mine": "corpora:write_text"}})
+    install(monkeypatch, tmp_path / "2", "second", {"tts_prep.corpora": {"mine": "corpora:write_vctk"}})
+    with pytest.raises(ConfigurationError, match="'mine' is registered more than once, as corpora:write_text and corp"):
+        get_reader("mine")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plugins import install
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
@@ -24,14 +25,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the package of the page to the path, with its entry point and an invalid one."""
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     site = tmp_path / "site"
-    info = site / "my_loudness-1.0.dist-info"
-    info.mkdir(parents=True)
+    points = {"loudness": "my_loudness:make", "lost": "my_loudness:gone"}
+    install(monkeypatch, site, "my-loudness", {"tts_prep.features": points})
     (site / "my_loudness.py").write_text(code)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-loudness\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[tts_prep.features]\nloudness = my_loudness:make\nlost = my_loudness:gone\n"
-    )
-    monkeypatch.syspath_prepend(str(site))
 
 
 @pytest.mark.usefixtures("installed")
@@ -49,7 +45,7 @@ def test_the_feature_of_another_package_is_made_with_its_settings(corpus: Path, 
 
 @pytest.mark.usefixtures("installed")
 def test_an_entry_point_that_leads_nowhere_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="feature 'lost' of my_loudness:gone: cannot be created"):
+    with pytest.raises(ConfigurationError, match="feature: 'lost' of my_loudness:gone cannot be loaded"):
         make_feature("lost", {}, PRESETS["tacotron2"])
     with pytest.raises(
         ConfigurationError, match="expected one of pitch, energy, durations, spectrogram, lost, loudness"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +10,11 @@ import pytest
 from commands import run
 from corpora import record, write_kaldi, write_libritts, write_ljspeech, write_text, write_vctk
 from killing import contents
+from plugins import install
 
 from tts_prep.cli.main import main
 from tts_prep.format.files.checksums import digest_file, file_sha256
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.preprocess.corpora import registry as registry_module
 
 Arguments = tuple[object, ...]
 
@@ -61,13 +60,9 @@ def mine(folder: Path) -> tuple[Arguments, Arguments]:
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = importlib.metadata.EntryPoint("mine", "tts_prep.preprocess.corpora:read_ljspeech", "tts_prep.corpora")
-    monkeypatch.setattr(
-        registry_module.importlib.metadata,
-        "entry_points",
-        lambda group: [point] if group == registry_module.ENTRY_POINTS else [],
-    )
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = {"tts_prep.corpora": {"mine": "tts_prep.preprocess.corpora:read_ljspeech"}}
+    install(monkeypatch, tmp_path / "site", "mine", points)
 
 
 @pytest.fixture

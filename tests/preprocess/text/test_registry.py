@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import run
 from corpora import record
+from plugins import install
 from test_frontends import resident_bytes
 
 from tts_prep.errors import ConfigurationError, TextError
@@ -86,20 +87,10 @@ def test_frontends_by_language_that_say_nothing_clear_are_refused(names: str) ->
 def install_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the example package to the path as pip does, with its module and entry points."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    information = folder / "tts_prep_finnish_letters-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
-    lines = [
-        f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items())
-        for group, points in project["entry-points"].items()
-    ]
-    (information / "entry_points.txt").write_text("".join(lines))
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.syspath_prepend(str(EXAMPLE))
+    install(monkeypatch, folder, project["name"], project["entry-points"], EXAMPLE)
 
 
 def test_a_frontend_of_another_package_makes_a_store(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "site").mkdir()
     install_example(tmp_path / "site", monkeypatch)
     assert "finnish-letters" in run(capsys, "frontends")[1]
     record(tmp_path / "a.wav")
@@ -113,11 +104,7 @@ def test_a_frontend_of_another_package_makes_a_store(capsys, tmp_path: Path, mon
 
 
 def test_a_frontend_that_cannot_be_loaded_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    information = tmp_path / "broken-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Name: broken\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[tts_prep.frontends]\nbroken = no_such_module:Frontend\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    install(monkeypatch, tmp_path / "site", "broken", {"tts_prep.frontends": {"broken": "no_such_module:Frontend"}})
     with pytest.raises(ConfigurationError, match="'broken' of no_such_module:Frontend cannot be loaded"):
         get_frontend("broken")
 

@@ -12,7 +12,6 @@ from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.corpora.recordings import read_recordings
 from tts_prep.preprocess.corpora.registry import (
-    ENTRY_POINTS,
     READERS,
     Reader,
     corpus_languages,
@@ -25,7 +24,6 @@ from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.vctk import read_vctk
 
 __all__ = [
-    "ENTRY_POINTS",
     "READERS",
     "Failure",
     "Reader",

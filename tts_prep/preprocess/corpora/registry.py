@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess import plugins
 from tts_prep.preprocess.corpora.aishell3 import read_aishell3
 from tts_prep.preprocess.corpora.baker import read_baker
 from tts_prep.preprocess.corpora.css10 import css10_languages, read_css10
@@ -36,9 +37,6 @@ def _read_manifest(corpus: Path, **options: Any) -> Iterator[SourceUtterance | F
     return read_manifest(corpus, **options)
 
 
-ENTRY_POINTS: Final = "tts_prep.corpora"
-"""The entry point group for readers of other packages."""
-
 READERS: Final[Mapping[str, Reader]] = {
     "ljspeech": read_ljspeech,
     "vctk": read_vctk,
@@ -61,10 +59,9 @@ _WITHOUT_TEXTS: Final = ("filelist", "manifest")
 _WITH_REPORT: Final = ("filelist", "manifest", "vctk")
 
 
-def third_party_readers() -> Mapping[str, importlib.metadata.EntryPoint]:
+def third_party_readers() -> Mapping[str, EntryPoint]:
     """Return the entry points of readers of other packages by name; built-in names cannot be overridden."""
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in READERS}
+    return plugins.registered(plugins.CORPORA, READERS)
 
 
 def get_reader(name: str) -> Reader:
@@ -81,15 +78,8 @@ def get_reader(name: str) -> Reader:
             f"corpus: expected one of {', '.join((*READERS, *others))}, found {name!r}; give a function of your own by "
             "--reader MODULE:FUNCTION"
         )
-    try:
-        reader: Any = others[name].load()
-    except Exception as error:
-        raise ConfigurationError(
-            f"corpus: the reader {name!r} of {others[name].value} cannot be loaded ({error})"
-        ) from error
-    if not callable(reader):
-        raise ConfigurationError(f"corpus: the reader {name!r} of {others[name].value} is not a function")
-    return reader  # type: ignore[no-any-return]
+    reader: Reader = plugins.load(others[name], "corpus: the reader")
+    return reader
 
 
 def import_reader(path: str) -> Reader:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess import plugins
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig
 from tts_prep.preprocess.features.durations_feature import durations_feature
@@ -18,12 +18,6 @@ from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.pitch import PitchConfig
 from tts_prep.preprocess.features.pitch_feature import PitchFeature
 from tts_prep.preprocess.features.spectrogram import SpectrogramConfig, SpectrogramFeature
-
-ENTRY_POINTS: Final = "tts_prep.features"
-"""The entry point group for features of other packages.
-
-An entry point is a function of a `MelConfig` and of settings (strings by name) that returns a `Feature`.
-"""
 
 FEATURES: Final = ("pitch", "energy", "durations", "spectrogram")
 
@@ -72,7 +66,8 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
     """Create a feature.
 
     Args:
-        name: one of `FEATURES`, or the name of an entry point in the group `ENTRY_POINTS`.
+        name: one of `FEATURES`, or the name of an entry point in the group `tts_prep.features`: a function of a
+            `MelConfig` and of settings (strings by name) that returns a `Feature`.
         settings: values as strings, by name.
         recipe: the mel settings.
         alignments: the path of alignments, for ``durations``.
@@ -88,17 +83,17 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
         return EnergyFeature.of(_configured(name, settings), recipe)
     if name == "spectrogram":
         return SpectrogramFeature.of(_configured(name, settings), recipe)
-    others = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    others = plugins.registered(plugins.FEATURES, FEATURES)
     if name not in others:
-        known = ", ".join([*FEATURES, *sorted(others)])
+        known = ", ".join([*FEATURES, *others])
         meant = _OTHER_NAMES.get(name.lower())
         hint = f"; did you mean {meant!r}?" if meant else "; settings follow a colon" if "=" in name else ""
         raise ConfigurationError(f"feature: expected one of {known}, found {name!r}{hint}")
+    make: Callable[[MelConfig, Mapping[str, str]], Feature] = plugins.load(others[name], "feature:")
     try:
-        make: Callable[[MelConfig, Mapping[str, str]], Feature] = others[name].load()
         return make(recipe, settings)
-    except (ImportError, AttributeError, TypeError) as error:
-        raise ConfigurationError(f"feature '{name}' of {others[name].value}: cannot be created ({error})") from error
+    except (AttributeError, TypeError) as error:
+        raise ConfigurationError(f"feature: {name!r} of {others[name].value} cannot be created ({error})") from error
 
 
 def make_imported(text: str) -> ImportedArray:

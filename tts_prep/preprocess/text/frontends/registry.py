@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess import plugins
 from tts_prep.preprocess.text.frontends.by_language import ByLanguageFrontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
-
-ENTRY_POINTS: Final = "tts_prep.frontends"
-"""The entry point group for frontends of other packages."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,9 @@ def default_frontend(language: str) -> str:
     return ANY_LANGUAGE if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, ANY_LANGUAGE)
 
 
-def third_party_frontends() -> Mapping[str, importlib.metadata.EntryPoint]:
+def third_party_frontends() -> Mapping[str, EntryPoint]:
     """Return the entry points of other packages' frontends by name, except names of built-in frontends."""
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in FRONTENDS}
+    return plugins.registered(plugins.FRONTENDS, FRONTENDS)
 
 
 def get_frontend(
@@ -135,10 +132,5 @@ def _find(name: str) -> Callable[..., Frontend]:
         return found
     others = third_party_frontends()
     check_choice("frontend", name, (*FRONTENDS, *others))
-    try:
-        made: Any = others[name].load()
-    except Exception as error:
-        raise ConfigurationError(f"frontend: {name!r} of {others[name].value} cannot be loaded ({error})") from error
-    if not callable(made):
-        raise ConfigurationError(f"frontend: {name!r} of {others[name].value} is not a class or function")
-    return made  # type: ignore[no-any-return]
+    made: Callable[..., Frontend] = plugins.load(others[name], "frontend:", expected="a class or function")
+    return made

@@ -1,0 +1,49 @@
+"""Components that other packages register by entry points: corpora, frontends and features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from tts_prep.errors import ConfigurationError
+
+CORPORA: Final = "tts_prep.corpora"
+FRONTENDS: Final = "tts_prep.frontends"
+FEATURES: Final = "tts_prep.features"
+"""The groups of entry points."""
+
+
+def registered(group: str, built_in: Container[str] = ()) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name, sorted; built-in names cannot be overridden."""
+    points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+    return {point.name: point for point in points if point.name not in built_in}
+
+
+def load(point: EntryPoint, what: str, is_valid: Callable[[Any], bool] = callable, expected: str = "a function") -> Any:
+    """Import a component.
+
+    Args:
+        point: an entry point, from `registered`.
+        what: the kind of the component, the first words of error messages.
+        is_valid: whether an object can be such a component.
+        expected: what such an object is, for error messages.
+
+    Raises:
+        ConfigurationError: two packages register the name, its package cannot be imported, or the object is invalid.
+    """
+    same = sorted({other.value for other in entry_points(group=point.group) if other.name == point.name})
+    if len(same) > 1:
+        raise ConfigurationError(
+            f"{what} {point.name!r} is registered more than once, as {' and '.join(same)}; uninstall all but one"
+        )
+    try:
+        found = point.load()
+    except Exception as error:
+        raise ConfigurationError(f"{what} {point.name!r} of {point.value} cannot be loaded ({error})") from error
+    if not is_valid(found):
+        raise ConfigurationError(
+            f"{what} {point.name!r} of {point.value}: expected {expected}, found an object of type "
+            f"{type(found).__name__}"
+        )
+    return found
