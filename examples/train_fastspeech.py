@@ -13,46 +13,41 @@ corpus; the loss has the pitch of voiced frames only, because that of the others
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import subprocess
+import sys
 from pathlib import Path
 
 import torch
+from praatio import textgrid
 
-from tts_prep.demo.corpus import MANNERS, make_demo_corpus
 from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.loader.features import ArrayNormalizer
-from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
-from tts_prep.preprocess.features.alignments.applying import Alignments
-from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
-from tts_prep.preprocess.features.registry import make_feature
-from tts_prep.preprocess.runs.prepare import prepare
+
+# The demo corpus cycles through five voices; its layout, LJ Speech's, does not say so.
+VOICES = ("en-us", "en-us+f3", "en-us+m3", "en-us+f2", "en-us+m7")
 
 
 def make_store(work, limit, algorithm):
     """Speak the demo corpus and make a store whose phonemes are the phones of its TextGrids."""
-    corpus, store = work / "corpus", work / "store"
-    make_demo_corpus(corpus)
-    grids = corpus / "TextGrid"
-    labels = sorted({phone.label for path in grids.iterdir() for phone in read_textgrid(path)} - {""})
-    settings = {"phonemes": "alignment"}
-    config = Configuration(
-        limit=limit,
-        mel=PRESETS["hifigan"],
-        text=TextConfig("phonemes", normalize=False, symbols=("<pad>", "sp", *labels)),
-        alignments=AlignmentConfig(**settings).as_dict(),
-    )
-    features = [
-        make_feature("durations", settings, config.mel, grids),
-        # Above 400 Hz, these voices have octave errors only.
-        make_feature("pitch", {"unvoiced": "interpolated", "algorithm": algorithm, "ceiling": 400.0}, config.mel),
-    ]
-    alignments = Alignments(AlignmentFolder.open(grids), AlignmentConfig(**settings))
-    utterances = (replace(row, speaker=MANNERS[i % len(MANNERS)].voice) for i, row in enumerate(read_ljspeech(corpus)))
-    prepare(utterances, corpus, store, config, features=features, alignments=alignments)
+    tts_prep("demo", work / "demo", "--quiet")
+    corpus, store, names, symbols = work / "demo/corpus", work / "store", work / "list.txt", work / "symbols.txt"
+    rows = [line.split("|") for line in (corpus / "metadata.csv").read_text("utf-8").splitlines()]
+    lines = [f"{name}.wav|{text}|{VOICES[i % len(VOICES)]}\n" for i, (name, _, text) in enumerate(rows)]
+    names.write_text("".join(lines), "utf-8")
+    grids = [textgrid.openTextgrid(str(path), False) for path in (corpus / "TextGrid").iterdir()]
+    labels = {phone.label for grid in grids for phone in grid.getTier("phones").entries}
+    symbols.write_text("".join(f"{label}\n" for label in ("<pad>", "sp", *sorted(labels))), "utf-8")
+    command = ["filelist", names, store, "--root", corpus / "wavs", "--columns", "path|text|speaker"]
+    command += ["--preset", "hifigan", "--frontend", "phonemes", "--no-normalize", "--symbols", symbols]
+    command += ["--alignments", corpus / "TextGrid", "--feature", "durations:phonemes=alignment"]
+    # Above 400 Hz, these voices have octave errors only.
+    command += ["--feature", f"pitch:unvoiced=interpolated,algorithm={algorithm},ceiling=400"]
+    tts_prep(*command, "--quiet", *(["--limit", limit] if limit else []))
     return UtteranceDataset(store)
+
+
+def tts_prep(*arguments):
+    subprocess.run([sys.executable, "-m", "tts_prep", *map(str, arguments)], check=True)
 
 
 class FastSpeech(torch.nn.Module):

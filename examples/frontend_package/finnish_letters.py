@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import TextError
-from tts_prep.preprocess.text import Vocab
+from tts_prep import TextError
+from tts_prep.preprocess import Vocab
 
 LETTERS = "aeiouyäöbdfghjklmnprstv"
 SYMBOLS = ("<pad>", *LETTERS, *(letter * 2 for letter in LETTERS), " ", ",", ".", "?", "!")

@@ -1,1 +1,96 @@
-"""Prepare a corpus, once and in parallel: read and resample audio, compute mels and phoneme ids, write shards."""
+"""Prepare a corpus, once and in parallel: read and resample audio, compute mels and phoneme ids, write shards.
+
+Every name is loaded on first use, so that importing the package loads no library of audio or text. Modules below this
+package are private.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.arrays import ArraySpec
+    from tts_prep.format.records.failures import Failure
+    from tts_prep.preprocess.audio.config import MelConfig
+    from tts_prep.preprocess.audio.mel import mel_spectrogram
+    from tts_prep.preprocess.audio.presets import PRESETS
+    from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.configuration.settings import configure
+    from tts_prep.preprocess.corpora.registry import read_corpus
+    from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+    from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+    from tts_prep.preprocess.features.registry import make_feature
+    from tts_prep.preprocess.runs.adding import add_array
+    from tts_prep.preprocess.runs.adding_columns import add_columns
+    from tts_prep.preprocess.runs.finish import finish_store
+    from tts_prep.preprocess.runs.parts import Part
+    from tts_prep.preprocess.runs.prepare import Progress, Result, prepare
+    from tts_prep.preprocess.text.frontends.frontend import Frontend
+    from tts_prep.preprocess.text.frontends.registry import get_frontend
+    from tts_prep.preprocess.text.vocab import Vocab
+    from tts_prep.preprocess.workers.cluster import Backend
+
+_MODULES = {
+    "ArraySpec": "tts_prep.format.records.arrays",
+    "Backend": "tts_prep.preprocess.workers.cluster",
+    "Configuration": "tts_prep.preprocess.configuration.records",
+    "Failure": "tts_prep.format.records.failures",
+    "Feature": "tts_prep.preprocess.features.feature",
+    "FeatureInput": "tts_prep.preprocess.features.feature",
+    "FeatureValues": "tts_prep.preprocess.features.feature",
+    "Frontend": "tts_prep.preprocess.text.frontends.frontend",
+    "MelConfig": "tts_prep.preprocess.audio.config",
+    "PRESETS": "tts_prep.preprocess.audio.presets",
+    "Part": "tts_prep.preprocess.runs.parts",
+    "Progress": "tts_prep.preprocess.runs.prepare",
+    "Result": "tts_prep.preprocess.runs.prepare",
+    "SourceUtterance": "tts_prep.preprocess.corpora.source_utterance",
+    "Vocab": "tts_prep.preprocess.text.vocab",
+    "add_array": "tts_prep.preprocess.runs.adding",
+    "add_columns": "tts_prep.preprocess.runs.adding_columns",
+    "configure": "tts_prep.preprocess.configuration.settings",
+    "finish_store": "tts_prep.preprocess.runs.finish",
+    "get_frontend": "tts_prep.preprocess.text.frontends.registry",
+    "make_feature": "tts_prep.preprocess.features.registry",
+    "mel_spectrogram": "tts_prep.preprocess.audio.mel",
+    "prepare": "tts_prep.preprocess.runs.prepare",
+    "read_corpus": "tts_prep.preprocess.corpora.registry",
+}
+
+__all__ = [
+    "PRESETS",
+    "ArraySpec",
+    "Backend",
+    "Configuration",
+    "Failure",
+    "Feature",
+    "FeatureInput",
+    "FeatureValues",
+    "Frontend",
+    "MelConfig",
+    "Part",
+    "Progress",
+    "Result",
+    "SourceUtterance",
+    "Vocab",
+    "add_array",
+    "add_columns",
+    "configure",
+    "finish_store",
+    "get_frontend",
+    "make_feature",
+    "mel_spectrogram",
+    "prepare",
+    "read_corpus",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,88 @@
+"""What is public: the modules that declare it, and that documentation and examples use nothing else."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DECLARED = ("tts_prep", "tts_prep.loader", "tts_prep.preprocess")
+LAZY = ("tts_prep.preprocess",)
+MOVING = ("tts_prep.loader.recipes", "tts_prep.loader.features")
+"""Modules whose names move to declared ones; pages and examples follow them."""
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+LIBRARIES = {"numba", "scipy", "soundfile", "soxr", "librosa", "h5py", "joblib", "click", "torch"}
+_IMPORT = re.compile(r"^[ \t>|`]*(?:.*`)?from (tts_prep[\w.]*) import (\([^)]*\)|[\w, ]+)", re.MULTILINE)
+
+
+def imported(text: str) -> set[tuple[str, str]]:
+    """Return pairs (module, name) of all imports from tts-prep in a page or a script, fenced, indented or in a line."""
+    found = set()
+    for module, names in _IMPORT.findall(text):
+        found |= {(module, name.split()[0]) for name in names.strip("()").split(",") if name.strip()}
+    return found | {(module, "") for module in re.findall(r"\bimport (tts_prep\.[\w.]+)", text)}
+
+
+@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_and_examples_import_from_declared_modules_alone(path: Path) -> None:
+    undeclared = {
+        f"{module}.{name}"
+        for module, name in imported(path.read_text(encoding="utf-8"))
+        if not module.startswith(MOVING)
+        and (module not in DECLARED or (name and name not in importlib.import_module(module).__all__))
+    }
+    assert undeclared == set()
+
+
+def test_imports_are_found_wherever_they_stand() -> None:
+    text = (
+        "    from tts_prep.a import (\n    B,\n    c as d,\n)\n| x | `from tts_prep.e import F, g` |\nimport tts_prep.h"
+    )
+    assert imported(text) == {
+        *[("tts_prep.a", "B"), ("tts_prep.a", "c")],
+        *[("tts_prep.e", "F"), ("tts_prep.e", "g"), ("tts_prep.h", "")],
+    }
+
+
+@pytest.mark.parametrize("module", DECLARED)
+def test_every_declared_name_exists_and_is_documented(module: str) -> None:
+    declared = importlib.import_module(module)
+    assert set(declared.__all__) <= set(dir(declared))
+    for name in declared.__all__:
+        value = getattr(declared, name)
+        assert name in ("__version__", "PRESETS") or (value.__doc__ and not value.__doc__.startswith(f"{name}("))
+
+
+@pytest.mark.parametrize("module", DECLARED)
+def test_importing_a_declared_module_loads_no_library_of_audio_or_text(module: str) -> None:
+    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not LIBRARIES & set(loaded)
+
+
+@pytest.mark.parametrize("module", LAZY)
+def test_a_name_is_loaded_from_where_mypy_finds_it(module: str) -> None:
+    declared = importlib.import_module(module)
+    (checking,) = [node for node in ast.parse(Path(declared.__file__ or "").read_text("utf-8")).body if _typed(node)]
+    seen = {
+        name.name: node.module for node in ast.walk(checking) if isinstance(node, ast.ImportFrom) for name in node.names
+    }
+    assert sorted(seen) == sorted(declared.__all__)
+    for name, path in seen.items():
+        assert getattr(declared, name) is getattr(importlib.import_module(path or ""), name)
+
+
+def _typed(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def test_a_name_that_is_not_declared_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"module 'tts_prep\.preprocess' has no attribute 'prepair'"):
+        importlib.import_module("tts_prep.preprocess").prepair  # noqa: B018
