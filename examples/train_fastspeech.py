@@ -20,8 +20,7 @@ from pathlib import Path
 import torch
 from praatio import textgrid
 
-from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.loader.features import ArrayNormalizer
+from tts_prep.loader import ArrayNormalizer, Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
 # The demo corpus cycles through five voices; its layout, LJ Speech's, does not say so.
 VOICES = ("en-us", "en-us+f3", "en-us+m3", "en-us+f2", "en-us+m7")

@@ -14,8 +14,7 @@ from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.registry import export_store
-from tts_prep.loader import Utterance, UtteranceDataset
-from tts_prep.loader.features import beta_binomial_prior
+from tts_prep.loader import Utterance, UtteranceDataset, beta_binomial_prior
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech

@@ -1,8 +1,14 @@
 """Read stores: datasets, samplers, batches. Imports numpy only; h5py for stores of older formats."""
 
+from tts_prep.loader.alignment import (
+    average_by_duration,
+    beta_binomial_prior,
+    expand_by_duration,
+    interpolated_prior,
+)
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.collate import Collator, collate
-from tts_prep.loader.batching.normalization import MelNormalizer
+from tts_prep.loader.batching.normalization import ArrayNormalizer, MelNormalizer
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.batching.segments import SegmentBatch, SegmentCollator
 from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
@@ -37,6 +43,7 @@ from tts_prep.loader.samplers.similar_length import (
 from tts_prep.loader.samplers.weighted import SubsetRandomSampler, WeightedRandomSampler
 
 __all__ = [
+    "ArrayNormalizer",
     "Batch",
     "BatchPlan",
     "BatchPositions",
@@ -77,10 +84,14 @@ __all__ = [
     "Utterance",
     "UtteranceDataset",
     "WeightedRandomSampler",
+    "average_by_duration",
     "batch_spec",
     "batch_text_id",
     "batch_wav",
+    "beta_binomial_prior",
     "collate",
+    "expand_by_duration",
     "groups_of",
+    "interpolated_prior",
     "split",
 ]

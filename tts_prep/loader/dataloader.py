@@ -73,6 +73,18 @@ class DataLoader(Generic[BatchT]):
     caller has to wait, its own thread makes batches too. The thread ends with the iteration, also after a break or an
     exception. An exception in the thread is raised in the place of its batch.
 
+    Example:
+        >>> from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+        >>> dataset = UtteranceDataset("store")
+        >>> sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=200, seed=0)
+        >>> loader = DataLoader(dataset, batch_sampler=sampler)
+        >>> loader
+        <DataLoader: 8 examples, LengthBucketBatchSampler>
+        >>> for epoch in range(2):
+        ...     for batch in loader:
+        ...         assert batch.mel.shape[0] * batch.mel.shape[1] <= 200
+        >>> state = loader.state_dict()  # in a checkpoint; continue by loader.load_state_dict(state)
+
     Args:
         dataset: an object with ``__len__`` and ``__getitem__``, or ``__getitems__`` for several positions.
         batch_size: utterances per batch.
@@ -205,6 +217,9 @@ class DataLoader(Generic[BatchT]):
         own = collate_fn in (None, collate) or isinstance(collate_fn, Collator | SegmentCollator)
         self._helped = threads > 1 or (own and type(dataset) is UtteranceDataset)
         self._taken = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.dataset):,} examples, {type(self.batch_sampler).__name__}>"
 
     def __len__(self) -> int:
         """Return the number of batches of the current epoch, including those already consumed.

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.alignment import beta_binomial_prior, interpolated_prior
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.features import beta_binomial_prior, interpolated_prior
 
 
 class TTSCollate:

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.alignment import average_by_duration
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.features import average_by_duration, without_outliers
 
 Level = Literal["phoneme_level", "frame_level"]
 _NEEDED = ("pitch", "energy", "durations")
@@ -167,3 +167,16 @@ def _padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     for target, row in zip(batch, rows, strict=True):
         target[: len(row)] = row
     return batch
+
+
+def without_outliers(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return the values within 1.5 interquartile ranges of the quartiles, as in ming024/FastSpeech2.
+
+    Args:
+        values: [n], at least one.
+    """
+    array: npt.NDArray[Any] = np.asarray(values)
+    low, high = np.percentile(array, [25, 75])
+    reach = 1.5 * (high - low)
+    kept: npt.NDArray[Any] = array[(array > low - reach) & (array < high + reach)]
+    return kept

@@ -12,8 +12,7 @@ from corpora import write_ljspeech
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.verification import verify_store
-from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.features import ArrayNormalizer
+from tts_prep.loader import ArrayNormalizer, UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech

@@ -20,6 +20,14 @@ class Batch(BatchFields):
 
     Fields are also available by name, as ``batch["mel"]`` and ``batch.keys()``; see `BatchFields`.
 
+    Example:
+        >>> from tts_prep.loader import UtteranceDataset, collate
+        >>> batch = collate(UtteranceDataset("store")[:3])
+        >>> batch
+        <Batch: mel [3, 50, 5], phonemes [3, 17], waveform [3, 12561]>
+        >>> batch.mel_lengths.tolist()
+        [40, 45, 50]
+
     Attributes:
         ids: [B] the ids of the utterances.
         indices: [B] int64, the row of each utterance in its store.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -23,11 +23,20 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.shapes import BatchShape
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Collator:
     """Pad utterances into one `Batch`: `collate` as an object with settings.
 
     Utterances of a dataset are copied directly from the memory maps of their stores.
+
+    Example:
+        >>> from tts_prep.loader import Collator, DataLoader, UtteranceDataset
+        >>> collator = Collator(waveform=False, time_major=False, normalize="corpus")
+        >>> collator
+        Collator(waveform=False, normalize='corpus', time_major=False)
+        >>> for batch in DataLoader(UtteranceDataset("store"), batch_size=8, collate_fn=collator):
+        ...     print(batch.mel.shape)
+        (8, 5, 75)
 
     Attributes:
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
@@ -65,6 +74,15 @@ class Collator:
             raise ConfigurationError(f"blanks: expected 'between', 'around' or None, found {self.blanks!r}")
         if self.pad_to_multiple < 1:
             raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {self.pad_to_multiple}")
+
+    def __repr__(self) -> str:
+        given = [
+            (entry.name, getattr(self, entry.name))
+            for entry in fields(self)
+            if entry.compare and getattr(self, entry.name) != entry.default
+        ]
+        settings = (f"{name}={f'<{len(value)}>' if name == 'shapes' else repr(value)}" for name, value in given)
+        return f"Collator({', '.join(settings)})"
 
     def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> Batch:
         """Pad utterances into one batch.
@@ -184,6 +202,14 @@ def collate(
     arrays: tuple[str, ...] = (),
 ) -> Batch:
     """Pad utterances into one batch; the settings are those of `Collator`.
+
+    Example:
+        >>> from tts_prep.loader import UtteranceDataset, collate
+        >>> dataset = UtteranceDataset("store")
+        >>> collate(dataset[:2]).mel.shape
+        (2, 45, 5)
+        >>> collate([dataset[5], dataset[0]], mel_padding="silence").mel.shape
+        (2, 65, 5)
 
     Args:
         utterances: at least one, of one store or of stores with equal vocabulary and mel settings.

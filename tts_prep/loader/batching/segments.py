@@ -60,6 +60,13 @@ class SegmentBatch(BatchFields):
 class SegmentCollator:
     """A collate function that cuts random segments from utterances.
 
+    Example:
+        >>> from tts_prep.loader import DataLoader, SegmentCollator, UtteranceDataset
+        >>> dataset = UtteranceDataset("store")
+        >>> for batch in DataLoader(dataset, batch_size=8, collate_fn=SegmentCollator(frames=32, seed=0)):
+        ...     print(batch)
+        <SegmentBatch: mel [8, 32, 5], waveform [8, 8192]>
+
     Frame *t* of a mel corresponds to samples ``t * hop_length`` up to ``(t + 1) * hop_length`` of the stored waveform,
     with any framing. With centred framing, the waveform does not fill the last frame; a segment includes that frame
     only if the utterance has no more than F − 1 others.
@@ -110,6 +117,10 @@ class SegmentCollator:
         self.time_major = time_major
         self.arrays = tuple(arrays)
         self._draws = EpochDraws(check_seed(seed))
+
+    def __repr__(self) -> str:
+        several = f", {self.segments} per utterance" if self.segments > 1 else ""
+        return f"<SegmentCollator: {self.frames} frames{several}>"
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch for batches whose positions carry none."""

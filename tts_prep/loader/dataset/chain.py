@@ -31,6 +31,14 @@ from tts_prep.loader.samplers.shapes import BatchPositions, carry, with_position
 class ChainDataset(DatasetMixin):
     """Concatenate datasets.
 
+    Example:
+        >>> from tts_prep.loader import ChainDataset, UtteranceDataset
+        >>> chain = ChainDataset(UtteranceDataset("store"), UtteranceDataset("other"))
+        >>> chain
+        <ChainDataset: 12 examples>
+        >>> chain.speakers
+        ('anna', 'ben', 'cleo')
+
     Utterances of several stores get a common speaker table, `speakers`: ``speaker_code`` of an utterance and
     ``speakers`` of a batch index into it. Each utterance keeps its row and the statistics of its own store, which
     ``normalize`` in `collate` uses.

@@ -15,6 +15,8 @@ from tts_prep.loader.dataset.selection import Rows, gather, row_at, select_rows
 from tts_prep.loader.dataset.store import Store
 
 _ROWS_AT_A_TIME = 4096
+_SHOWN = 3
+"""The number of categories that are named where a column is printed."""
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -56,7 +58,7 @@ class TextValues(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} texts>"
+        return f"<TextValues: {len(self):,} texts>"
 
 
 class CategoryValues(Sequence[str]):
@@ -118,7 +120,8 @@ class CategoryValues(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} of {len(self.table):,} categories>"
+        names = ", ".join(map(repr, self.table[:_SHOWN])) + (", …" if len(self.table) > _SHOWN else "")
+        return f"<CategoryValues: {len(self):,} of {{{names}}}>"
 
 
 ColumnValues: TypeAlias = "Array | TextValues | CategoryValues"
@@ -165,3 +168,6 @@ class Columns:
 
     def __dir__(self) -> list[str]:
         return list(self._store.column_names)
+
+    def __repr__(self) -> str:
+        return f"<Columns: {len(self._store.column_names)} of {len(self._rows):,} utterances>"

@@ -49,6 +49,9 @@ class DatasetMixin(ABC):
     def __iter__(self) -> Iterator[Any]:
         return (self.get_example(i) for i in range(len(self)))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,} examples>"
+
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions: a loader calls this for a batch."""
         rows = select_rows(range(len(self)), positions)
@@ -126,6 +129,13 @@ def stores_of(dataset: Any) -> list[StoreMetadata]:
 
 class TupleDataset(DatasetMixin):
     """A dataset whose examples are tuples of the examples of several datasets.
+
+    Example:
+        >>> from tts_prep.loader import TupleDataset, UtteranceDataset
+        >>> dataset = UtteranceDataset("store")
+        >>> utterance, label = TupleDataset(dataset, list("abcdefgh"))[1]
+        >>> utterance.id, label
+        ('utterance-1', 'b')
 
     Raises:
         ConfigurationError: there are no datasets, or their lengths differ. It is a ``ValueError``.
@@ -255,6 +265,11 @@ class FilterDataset(SubsetDataset):
 class TransformDataset(DatasetMixin):
     """A dataset that applies a function to the examples of another on access.
 
+    Example:
+        >>> from tts_prep.loader import TransformDataset, UtteranceDataset
+        >>> TransformDataset(UtteranceDataset("store"), lambda utterance: len(utterance.mel))[3]
+        55
+
     Args:
         dataset: the underlying dataset.
         transform: returns the transformed example.
@@ -279,6 +294,12 @@ class CacheDataset(DatasetMixin):
     """A dataset that caches the examples of another.
 
     The cache is not pickled: every process has its own.
+
+    Example:
+        >>> from tts_prep.loader import CacheDataset, UtteranceDataset
+        >>> cached = CacheDataset(UtteranceDataset("store"), max_examples=1000)
+        >>> cached[2] is cached[2]
+        True
 
     Args:
         dataset: the underlying dataset.
@@ -343,6 +364,13 @@ def split(
     apart: str | None = None,
 ) -> tuple[Any, Any]:
     """Split a dataset into its first examples and the rest, or into a random choice and the rest.
+
+    Example:
+        >>> from tts_prep.loader import ChainDataset, UtteranceDataset, split
+        >>> chain = ChainDataset(UtteranceDataset("store"), UtteranceDataset("other"))
+        >>> validation, training = split(chain, 3, seed=0)
+        >>> validation, training
+        (<SubsetDataset: 3 examples>, <SubsetDataset: 9 examples>)
 
     Args:
         dataset: any dataset; `stratify` and `apart` require columns.

@@ -62,6 +62,12 @@ class StoreMetadata:
     speaker_mel_std: npt.NDArray[np.float64]
     audio_settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return (
+            f"<StoreMetadata: {self.sample_rate:,} Hz, {self.n_mels} mel bins, {len(self.symbols):,} symbols, "
+            f"{len(self.speakers):,} speakers>"
+        )
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowStatistics:
@@ -86,6 +92,9 @@ class RowStatistics:
     speaker_std: npt.NDArray[np.float64]
     speaker_min: npt.NDArray[np.float64]
     speaker_max: npt.NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<RowStatistics of {self.count:,} rows>"
 
 
 def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArraySpec) -> RowStatistics:

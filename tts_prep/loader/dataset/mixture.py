@@ -183,6 +183,9 @@ class MixedUtterances(Sequence[Utterance]):
     def __len__(self) -> int:
         return self._count
 
+    def __repr__(self) -> str:
+        return f"<MixedUtterances: {len(self):,} of {len(self.sources)} datasets>"
+
     def __getitem__(self, position: Any) -> Any:
         """Return the utterance at a position of the batch, or a list of utterances at a slice."""
         if isinstance(position, slice):

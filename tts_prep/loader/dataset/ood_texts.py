@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from tts_prep.format.hdf5.columns import TextColumn
 from tts_prep.format.hdf5.datasets import Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OutOfDomainText:
     """One out-of-domain text.
 
@@ -30,7 +30,10 @@ class OutOfDomainText:
     index: int
     text: str
     phoneme_text: str
-    phonemes: npt.NDArray[np.int32] = field(repr=False)
+    phonemes: npt.NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return f"<OutOfDomainText {self.index}: {len(self.phonemes):,} phonemes>"
 
 
 class OutOfDomainTexts(Sequence[OutOfDomainText]):
@@ -73,4 +76,4 @@ class OutOfDomainTexts(Sequence[OutOfDomainText]):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} out-of-domain texts>"
+        return f"<OutOfDomainTexts: {len(self):,} texts>"

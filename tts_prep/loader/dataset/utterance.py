@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Utterance:
     """One utterance. Its arrays are read-only views of the store; copy them before modifying.
+
+    Example:
+        >>> from tts_prep.loader import UtteranceDataset
+        >>> utterance = UtteranceDataset("store")[0]
+        >>> utterance
+        <Utterance 'utterance-0' of 'anna': 0.45 s, 40 frames, 14 phonemes>
+        >>> utterance.mel.shape, utterance.audio.dtype
+        ((40, 5), dtype('float32'))
 
     Attributes:
         index: the row in the store, independent of filtering, sorting and splitting.
@@ -53,6 +61,12 @@ class Utterance:
     meta: Mapping[str, str | float]
     store: StoreMetadata = field(repr=False)
     arrays: UtteranceArrays = field(repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Utterance {self.id!r} of {self.speaker!r}: {self.seconds:.2f} s, {len(self.mel):,} frames, "
+            f"{len(self.phonemes):,} phonemes>"
+        )
 
     @property
     def audio(self) -> npt.NDArray[np.float32]:
@@ -113,3 +127,6 @@ class UtteranceArrays(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._dataset.arrays)
+
+    def __repr__(self) -> str:
+        return f"<UtteranceArrays: {', '.join(self)}>"

@@ -45,6 +45,16 @@ class UtteranceDataset:
 
     A dataset can be pickled and sent to worker processes, which map the same pages, and can be used after a fork.
 
+    Example:
+        >>> from tts_prep.loader import UtteranceDataset
+        >>> dataset = UtteranceDataset("store")
+        >>> dataset
+        <UtteranceDataset 'store': 8 utterances>
+        >>> dataset[0].mel.shape
+        (40, 5)
+        >>> dataset[dataset.n_frames > 60]
+        <UtteranceDataset 'store': 3 utterances>
+
     Args:
         path: the store's folder.
         verify: check the checksum of every file first, as ``tts-prep verify`` does.
@@ -78,7 +88,7 @@ class UtteranceDataset:
         return selected
 
     def __repr__(self) -> str:
-        return f"<UtteranceDataset {str(self.path)!r}: {len(self):,} utterances>"
+        return f"<UtteranceDataset {self.path.name!r}: {len(self):,} utterances>"
 
     @property
     def path(self) -> Path:
@@ -225,13 +235,23 @@ class UtteranceDataset:
         return selected
 
     def select(self, positions: Positions) -> UtteranceDataset:
-        """Return the dataset at positions, in that order and possibly repeated, or where a mask is true."""
+        """Return the dataset at positions, in that order and possibly repeated, or where a mask is true.
+
+        Example:
+            >>> from tts_prep.loader import UtteranceDataset
+            >>> list(UtteranceDataset("store").select([3, 0]).id)
+            ['utterance-3', 'utterance-0']
+        """
         return self._selected(select_rows(self._rows, positions))
 
     def filter(self, predicate: Callable[[Columns], npt.ArrayLike]) -> UtteranceDataset:
         """Return the utterances selected by a predicate on the columns. No array is read.
 
-        ``dataset.filter(lambda m: (m.seconds > 1) & (m.speaker == "ljspeech"))``
+        Example:
+            >>> from tts_prep.loader import UtteranceDataset
+            >>> dataset = UtteranceDataset("store")
+            >>> dataset.filter(lambda columns: (columns.n_frames > 50) & (columns.speaker == "anna"))
+            <UtteranceDataset 'store': 2 utterances>
 
         Args:
             predicate: returns a boolean mask [n] for the columns.
@@ -262,6 +282,11 @@ class UtteranceDataset:
     def sort(self, column: str, *, descending: bool = False) -> UtteranceDataset:
         """Return the dataset sorted by a column. The sort is stable.
 
+        Example:
+            >>> from tts_prep.loader import UtteranceDataset
+            >>> UtteranceDataset("store").sort("n_frames", descending=True).n_frames.tolist()
+            [75, 70, 65, 60, 55, 50, 45, 40]
+
         Raises:
             ConfigurationError: there is no such column.
         """
@@ -283,8 +308,14 @@ class UtteranceDataset:
     ) -> tuple[UtteranceDataset, UtteranceDataset]:
         """Split the dataset into its first utterances and the rest, or into a random choice and the rest.
 
-        ``dataset.split(100, stratify="speaker")`` keeps the proportions of speakers; with
-        ``dataset.split(100, apart="text")``, no text occurs in both datasets.
+        Example:
+            >>> from tts_prep.loader import UtteranceDataset
+            >>> dataset = UtteranceDataset("store")
+            >>> validation, training = dataset.split(0.25, seed=0)
+            >>> len(validation), len(training)
+            (2, 6)
+            >>> validation, training = dataset.split(4, stratify="speaker")  # the proportions of speakers
+            >>> validation, training = dataset.split(4, apart="text")  # no text is in both
 
         Args:
             first_size: the number of utterances of the first dataset, or its share (0.05); with `apart`, the maximum.

@@ -69,6 +69,11 @@ class Sampler(ABC, Generic[T]):
         if self._inner is not None:
             self._draw_from(self._inner)
 
+    def __repr__(self) -> str:
+        of = "" if self.size is None else f" of {self.size:,} utterances"
+        rank = f", rank {self.rank} of {self.world_size}" if self.world_size > 1 else ""
+        return f"<{type(self).__name__}{of}: epoch {self._epoch}{rank}>"
+
     @property
     def epoch(self) -> int:
         """The epoch of the last iteration that yielded an element, or the one set by `set_epoch` since."""
@@ -275,6 +280,14 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Visit utterances in random order, a new one every epoch.
 
+    Example:
+        >>> from tts_prep.loader import RandomSampler
+        >>> sampler = RandomSampler(range(5), seed=1)
+        >>> sorted(sampler)
+        [0, 1, 2, 3, 4]
+        >>> list(sampler.draw(epoch=7)) == list(sampler.draw(epoch=7))
+        True
+
     Args:
         data_source: the dataset, or anything of the same length.
         replacement: draw each position independently, so that some come twice and some not at all.
@@ -342,6 +355,11 @@ class RandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """Group the positions of a sampler into batches of equal size.
+
+    Example:
+        >>> from tts_prep.loader import BatchSampler, SequentialSampler
+        >>> list(BatchSampler(SequentialSampler(range(5)), 2))
+        [[0, 1], [2, 3], [4]]
 
     Rank and world size are those of the sampler.
 

@@ -15,7 +15,7 @@ from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 Int64Array = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BatchPlan:
     """The batches of an epoch, or of a window of it.
 
@@ -37,6 +37,9 @@ class BatchPlan:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def __repr__(self) -> str:
+        return f"<BatchPlan: {len(self):,} batches, {int(self.sizes.sum()):,} utterances>"
 
     def batch(self, number: int, epoch: int | None = None) -> BatchPositions:
         """Return the positions of a batch, with its epoch and shape."""

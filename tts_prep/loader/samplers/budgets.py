@@ -18,6 +18,13 @@ from tts_prep.format.hdf5.datasets import Array
 class Budget:
     """A limit on the padded size of a batch in one field: count × longest ** power <= limit.
 
+    Example:
+        >>> from tts_prep.loader import Budget, LengthBucketBatchSampler
+        >>> lengths = {"n_frames": [400, 500, 600], "n_phonemes": [60, 70, 90]}
+        >>> sampler = LengthBucketBatchSampler(lengths, batch_size=8, budgets=[Budget("n_phonemes", 150)])
+        >>> sorted(map(len, sampler))
+        [1, 2]
+
     Attributes:
         field: the name of the lengths in the sampler.
         limit: the largest padded size.

@@ -38,6 +38,15 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     batches are shuffled. Padding is about half of `tolerance`, and the composition of batches changes every epoch. An
     epoch is a pure function of lengths, settings, seed and epoch number.
 
+    Example:
+        >>> from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
+        >>> dataset = UtteranceDataset("store")
+        >>> sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=200, seed=0)
+        >>> sorted(len(batch) for batch in sampler)
+        [2, 3, 3]
+        >>> round(sampler.plan(epoch=0).padding(), 2)  # the share of frames that is padding
+        0.07
+
     An epoch of more than `window` utterances is planned in windows of about that size. Each window is a random sample
     of the remaining utterances, so that the first batch waits for one window only. Utterances that do not fill a batch
     move to the next window.

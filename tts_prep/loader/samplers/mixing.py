@@ -26,9 +26,16 @@ class MixingSampler(Sampler[int]):
     random order. Within a group, every utterance is visited once before any is visited again, across epochs: if an
     epoch visits 30 of a group of 100, every utterance has been visited after four epochs.
 
-    ``MixingSampler(groups_of([a, b]), weights=[0.7, 0.3])`` over ``ChainDataset(a, b)``;
-    ``MixingSampler(dataset.speaker.codes, temperature=3)``. As the ``sampler`` of `LengthBucketBatchSampler` it mixes
-    within batches of similar length.
+    As the ``sampler`` of `LengthBucketBatchSampler` it mixes within batches of similar length.
+
+    Example:
+        >>> from tts_prep.loader import ChainDataset, MixingSampler, UtteranceDataset, groups_of
+        >>> datasets = [UtteranceDataset("store"), UtteranceDataset("other")]
+        >>> chain = ChainDataset(*datasets)
+        >>> sampler = MixingSampler(groups_of(datasets), weights=[0.5, 0.5], num_samples=10)
+        >>> sum(position < len(datasets[0]) for position in sampler)
+        5
+        >>> speakers = MixingSampler(chain.speaker.codes, temperature=3)
 
     Args:
         groups: [n] non-negative integers, the group of each utterance; see `groups_of` for datasets.

@@ -7,13 +7,8 @@ import pytest
 from scipy import ndimage, stats
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.features import (
-    average_by_duration,
-    beta_binomial_prior,
-    expand_by_duration,
-    interpolated_prior,
-    without_outliers,
-)
+from tts_prep.loader import average_by_duration, beta_binomial_prior, expand_by_duration, interpolated_prior
+from tts_prep.recipes.fastspeech2 import without_outliers
 
 RANDOM = np.random.default_rng(5)
 
@@ -87,3 +82,9 @@ def test_outliers_are_those_beyond_one_and_a_half_interquartile_ranges() -> None
     # Quartiles 1 and 3: what is kept lies between -2 and 6, without these.
     body = [1.0] * 50 + [3.0] * 50
     assert without_outliers([*body, -2.1, -2, -1.9, 5.9, 6, 6.1]).tolist() == [*body, -1.9, 5.9]
+
+
+def test_the_old_module_of_features_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="features.beta_binomial_prior will be .* from tts_prep.loader$"):
+        from tts_prep.loader.features import beta_binomial_prior as old
+    assert old is beta_binomial_prior
