@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.features import average_by_duration
+from tts_prep.loader import UtteranceDataset, average_by_duration
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech

@@ -24,7 +24,7 @@ import torch
 from definitions import definitions
 from scipy.interpolate import interp1d
 
-from tts_prep.loader.features import average_by_duration
+from tts_prep.loader import average_by_duration
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.features.pitch import PitchConfig, pitch_of

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import ChainDataset, SegmentCollator, UtteranceDataset, collate
-from tts_prep.loader.features import ArrayNormalizer
+from tts_prep.loader import ArrayNormalizer, ChainDataset, SegmentCollator, UtteranceDataset, collate
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech

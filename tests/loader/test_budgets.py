@@ -109,6 +109,16 @@ def test_shapes_have_the_least_padding_that_is_possible(lengths, n_shapes, budge
     assert cost(chosen.tolist()) == best
 
 
+def test_empty_utterances_are_padded_to_the_shape_of_length_1():
+    # Found by hand: a shape of length 0, padded to 1, stood beside one of length 1 with more phonemes.
+    fields = {"n_frames": [0, 0, 0, 1], "n_phonemes": [0, 0, 0, 2]}
+    sampler = LengthBucketBatchSampler(fields, max_frames=3, n_shapes=2)
+    assert [(shape.size, dict(shape.lengths)) for shape in sampler.shapes] == [
+        (3, {"n_frames": 1, "n_phonemes": 2}),
+    ]
+    assert sorted(position for batch in sampler for position in batch) == [0, 1, 2, 3]
+
+
 @given(
     pairs=PAIRS,
     n_shapes=st.integers(1, 5),

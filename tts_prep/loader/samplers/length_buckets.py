@@ -173,7 +173,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         """The fixed shapes, ascending by length; empty without `n_shapes`."""
         if self._n_shapes is None:
             return ()
-        values, counts = self._histogram
+        # An empty utterance is padded to a length of 1, so that no two shapes have the same length.
+        values, counts = _counted_as_one(*self._histogram)
         # For each length of the first field, the longest of the other fields among utterances up to that length.
         longest = {name: values if name == self._main else np.zeros(len(values), np.int64) for name in self._fields}
         for block in self._blocks() if len(longest) > 1 else ():
@@ -425,6 +426,14 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     def _random_word(self, epoch: int, stream: int) -> int:
         return int(random_words(1, self._seed, epoch, stream)[0])
+
+
+def _counted_as_one(values: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return distinct lengths and their counts, with lengths of 0 counted as 1."""
+    if values[0]:
+        return values, counts
+    n_empty = 2 if len(values) > 1 and values[1] == 1 else 1
+    return np.append(1, values[n_empty:]), np.append(counts[:n_empty].sum(), counts[n_empty:])
 
 
 def _mask(size: int, positions: Int64Array) -> npt.NDArray[np.bool_]:
