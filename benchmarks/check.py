@@ -28,8 +28,8 @@ import numpy.typing as npt
 import soxr
 from synthesise import NOISE_LEVEL, SAMPLE_RATE, read_texts, write_wav
 
-from tts_prep.checks.measures import measure
-from tts_prep.checks.suspects import find_suspects
+from tts_prep.checks import measure
+from tts_prep.checks import suspects as find_suspects
 from tts_prep.demo.corpus import MANNERS
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.text.frontends.speech import speak

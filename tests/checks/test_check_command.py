@@ -11,12 +11,13 @@ import pytest
 from commands import run
 from stores import SAMPLE_RATE, Row, make_rows, write_store
 
-from tts_prep.checks.measures import UNITS, measure
-from tts_prep.checks.suspects import find_suspects
-from tts_prep.checks.thresholds import REASONS, THRESHOLDS
+from tts_prep.checks import MEASURES, measure, thresholds
+from tts_prep.checks import suspects as find_suspects
+from tts_prep.checks.catalogue import _ORDER
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
 
+THRESHOLDS = thresholds()
 AUDIO = {"audio": {"power": 1, "compression": {"log": "ln", "scale": 1.0}}}
 N = 12
 
@@ -74,7 +75,9 @@ def test_the_table_names_every_reason_with_threshold_and_examples(store: Path, c
     status, out, err = run(capsys, "check", store)
     lines = out.splitlines()
     assert (status, err) == (0, "")
-    assert [line.split()[0] for line in lines[1 : 1 + len(REASONS)]] == list(REASONS)
+    assert [line.split()[0] for line in lines[1 : 1 + len(THRESHOLDS)]] == [
+        threshold.reason for threshold in THRESHOLDS
+    ]
     assert next(line for line in lines if line.startswith("audio-dup")).split()[1] == "1"
     assert next(line for line in lines if line.startswith("wrong-text")).split()[1] == "-"
     assert next(line for line in lines if line.startswith("noisy")).split()[1] == "0"
@@ -110,7 +113,7 @@ def test_csv_has_every_utterance_with_every_measure(store: Path, tmp_path: Path,
     run(capsys, "check", store, "--csv", tmp_path / "m.csv")
     with (tmp_path / "m.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["id", "speaker", *(f"{name} ({unit})" for name, unit in UNITS.items()), "reasons"]
+    assert list(rows[0]) == ["id", "speaker", *(f"{m.name} ({m.unit})" for m in MEASURES), "reasons"]
     assert [row["reasons"] for row in rows[:4]] == ["", "clipped", "digital-silence", "cut-end"]
     assert float(rows[2]["digital_silence (s)"]) == pytest.approx(3000 / SAMPLE_RATE, rel=0.01)
     assert rows[0]["mismatch (standard deviations)"] == ""
@@ -196,14 +199,8 @@ def test_values_that_are_not_finite_are_damage(tmp_path: Path) -> None:
         measure(UtteranceDataset(write_store(tmp_path / "store", rows, waveform=True)))
 
 
-def test_every_threshold_names_a_measure_and_its_source() -> None:
-    assert {threshold.measure for threshold in THRESHOLDS} <= UNITS.keys()
+def test_every_reason_has_an_explanation_a_source_and_a_place_of_its_own_in_the_output() -> None:
     assert all(threshold.why.endswith(".") and threshold.source for threshold in THRESHOLDS)
-
-
-def test_the_documentation_has_every_measure_and_every_reason_with_its_limit() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text(encoding="utf-8")
-    assert [name for name, unit in UNITS.items() if f"| `{name}` | {unit} |" not in page] == []
-    for threshold in THRESHOLDS:
-        assert f"| `{threshold.reason}` | `{threshold.measure}` {'>' if threshold.above else '<'} " in page
-        assert f"| {threshold.why} {threshold.source[0].upper() + threshold.source[1:]}. |" in page
+    reasons = [threshold.reason for measure in MEASURES for threshold in measure.thresholds]
+    assert len({*reasons}) == len(reasons) == len(THRESHOLDS)
+    assert [threshold.reason for threshold in THRESHOLDS] == list(_ORDER)

@@ -20,10 +20,11 @@ from tts_prep.checks.duplicates import (
     most_similar_before,
     text_digest,
 )
+from tts_prep.checks.measuring import sound_measures
 from tts_prep.checks.mels import Mels, decibels_of_unit, mel_levels
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.phones import is_pause, is_phone
-from tts_prep.checks.waveforms import bandwidth, clipped_samples, digital_silence, measure_waveform
+from tts_prep.checks.waveforms import Waveform, bandwidth, clipped_samples, digital_silence
 
 RATE = 22_050
 
@@ -33,6 +34,10 @@ def speech(seconds: float, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     times = np.arange(int(seconds * RATE)) / RATE
     return (rng.normal(size=len(times)) * 0.1 * (1.2 + np.sin(2 * np.pi * 4 * times))).astype(np.float32)
+
+
+def measured(samples: np.ndarray) -> dict[str, float]:
+    return sound_measures(Waveform(samples, RATE))
 
 
 def levels_of(samples: np.ndarray) -> np.ndarray:
@@ -76,25 +81,25 @@ def test_a_pause_is_as_long_as_it_is_silent() -> None:
 
 
 def test_a_recording_without_sound_is_silent_from_start_to_end() -> None:
-    found = measure_waveform(np.zeros(RATE, np.int16), RATE)
+    found = measured(np.zeros(RATE, np.int16))
     assert (found["peak"], found["silence_start"], found["silence_end"]) == (-np.inf, 1.0, 1.0)
     assert found["clipped_samples"] == found["digital_silence"] == 0
     assert np.isnan([found["bandwidth"], found["snr"]]).all()
 
 
 def test_an_empty_recording_is_measured() -> None:
-    assert measure_waveform(np.empty(0, np.int16), RATE)["peak"] == -np.inf
+    assert measured(np.empty(0, np.int16))["peak"] == -np.inf
 
 
 def test_int16_and_float_waveforms_have_the_same_measures() -> None:
     samples = np.rint(speech(1) * 32_768).astype(np.int16)
-    assert measure_waveform(samples, RATE) == measure_waveform(samples.astype(np.float32) / 32_768, RATE)
+    assert measured(samples) == measured(samples.astype(np.float32) / 32_768)
 
 
 def test_the_signal_to_noise_ratio_is_that_of_the_same_recording_at_a_far_lower_level() -> None:
     # Products of 16 magnitudes below 1e-20 are not float64 numbers.
-    quiet = measure_waveform(speech(1) * np.float32(1e-10), RATE)
-    assert quiet["snr"] == pytest.approx(measure_waveform(speech(1), RATE)["snr"], abs=0.01)
+    quiet = measured(speech(1) * np.float32(1e-10))
+    assert quiet["snr"] == pytest.approx(measured(speech(1))["snr"], abs=0.01)
 
 
 def test_clipped_samples_are_those_of_flat_peaks_at_any_level() -> None:

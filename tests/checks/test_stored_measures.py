@@ -10,8 +10,8 @@ import pytest
 from commands import run
 from stores import SAMPLE_RATE, make_rows, write_store
 
-from tts_prep.checks.measures import UNITS, measure, measures_table
-from tts_prep.checks.stored import ARRAY, COLUMNS, NAMES, measures_spec
+from tts_prep.checks import MEASURES, measure
+from tts_prep.checks.index_columns import ARRAY, NAMES, measures_spec, measures_table
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
@@ -56,13 +56,13 @@ def test_check_takes_the_stored_measures_and_they_are_those_that_it_measures(sto
     measured = measure(UtteranceDataset(store))
     run(capsys, "add", store, "--measures")
     stored = measure(UtteranceDataset(store))
-    for name in UNITS:
+    for name in (one.name for one in MEASURES):
         np.testing.assert_array_equal(stored.columns[name], measured.columns[name])
     for name, rows in measured.partners.items():
         assert stored.partners[name].tolist() == rows.tolist()
     # Another number shows that they are not measured again.
     table = measures_table(measured)
-    table[:, list(COLUMNS).index("loudness")] = 7
+    table[:, NAMES.index("loudness_lufs")] = 7
 
     def other(manifest: Manifest) -> ArraySpec:
         return replace(measures_spec(manifest), software={"of": "a test"})

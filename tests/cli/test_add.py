@@ -58,7 +58,7 @@ def test_a_store_that_cannot_be_replaced_is_an_error_before_its_measures_are_mad
 ) -> None:
     _, store = make(capsys, tmp_path)
     (tmp_path / ".store.replacement").symlink_to(tmp_path / "elsewhere")
-    monkeypatch.setattr("tts_prep.checks.measures.measure", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr("tts_prep.checks.measuring.measure", lambda *_, **__: pytest.fail("measured"))
     code, _, err = run(capsys, "add", store, "--measures")
     assert (code, "unexpected link; remove it" in err) == (1, True)
 

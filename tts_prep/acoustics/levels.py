@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -160,8 +159,8 @@ def _loud_frames(levels: Any, threshold: float) -> tuple[int, int, int]:
     return first, last, inside
 
 
-def edge_levels(powers: Iterable[float], levels: npt.NDArray[np.float64]) -> list[float]:
-    """Return the levels of the ends of a recording relative to its loudest frame in dB; -inf for noise only.
+def edge_levels(powers: tuple[float, float], levels: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the levels of both ends of a recording relative to its loudest frame in dB; -inf for noise only.
 
     Twice the power of the quietest frame is subtracted first, to compensate for noise.
 
@@ -171,10 +170,11 @@ def edge_levels(powers: Iterable[float], levels: npt.NDArray[np.float64]) -> lis
     """
     loudest = float(levels.max(initial=0))
     if loudest <= 0:
-        return [-math.inf for _ in powers]
+        return -math.inf, -math.inf
     # The outer frames include padding.
     quietest = float((levels[2:-2] if len(levels) > 4 else levels).min())
-    return [decibels((power - 2 * quietest) / loudest) for power in powers]
+    first, last = (decibels((power - 2 * quietest) / loudest) for power in powers)
+    return first, last
 
 
 def decibels(power: float) -> float:

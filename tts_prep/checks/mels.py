@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.acoustics.levels import Silences, edge_levels, silences
 from tts_prep.compiler import Compiled
 
 _DECIBELS = {("ln", 1): 20 / np.log(10), ("ln", 2): 10 / np.log(10), ("log10", 1): 20.0, ("log10", 2): 10.0}
@@ -95,6 +96,30 @@ def _sum_frames(frames: Any, silence: Any, values: Any, sums: Any) -> None:
             total += summands[i]
             excess = max(excess, frame[i] - silence[i])
         sums[number] = total if excess > _LEAST_EXCESS else 0
+
+
+@dataclass(frozen=True, eq=False)
+class MelSound:
+    """The levels of one utterance without a waveform, from its mel.
+
+    Attributes:
+        levels: the power of every frame up to a constant factor, [n_frames], from `mel_levels`.
+        hop_seconds: the hop length.
+    """
+
+    levels: npt.NDArray[np.float64]
+    hop_seconds: float
+
+    @cached_property
+    def silence(self) -> Silences:
+        """The silences."""
+        return silences(self.levels, self.hop_seconds, len(self.levels) * self.hop_seconds)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The levels of the first and the last frame in dB; NaN if there are no frames."""
+        levels = self.levels
+        return edge_levels((levels[0], levels[-1]), levels) if len(levels) else (math.nan, math.nan)
 
 
 def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:

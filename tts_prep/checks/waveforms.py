@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import HOP, LEAST_MAGNITUDE, decibels, edge_levels, frame_levels, silences, sum_samples
+from tts_prep.acoustics.levels import (
+    HOP,
+    LEAST_MAGNITUDE,
+    SampleSums,
+    Silences,
+    decibels,
+    edge_levels,
+    frame_levels,
+    silences,
+    sum_samples,
+)
 from tts_prep.acoustics.loudness import loudness
 from tts_prep.acoustics.noise import LEAST, wada_snr
 from tts_prep.compiler import Compiled
@@ -37,34 +48,74 @@ _EDGE = 0.01
 """The duration at both ends whose level is measured, in seconds."""
 
 
-def measure_waveform(samples: npt.NDArray[Any], sample_rate: int) -> dict[str, float]:
-    """Return the measures of a waveform by name; see ``docs/check.md``.
+@dataclass(frozen=True, eq=False)
+class Waveform:
+    """The waveform of one utterance, and what several of its measures have in common.
 
-    Args:
+    Attributes:
         samples: [n_samples] int16, or float from -1 to 1.
-        sample_rate: the sample rate in Hz.
+        sample_rate: Hz.
     """
-    full_scale = 32768.0 if samples.dtype == np.int16 else 1.0
-    n = len(samples)
-    highest, lowest = float(samples.max(initial=0)), float(samples.min(initial=0))
-    peak = max(highest, -lowest) / full_scale
-    sums = sum_samples(samples, full_scale, max(LEAST * peak, LEAST_MAGNITUDE))
-    levels = frame_levels(sums)
-    silence = silences(levels, HOP / sample_rate, n / sample_rate)
-    edge = max(1, round(_EDGE * sample_rate))
-    ends = edge_levels((_power(samples[:edge], full_scale), _power(samples[-edge:], full_scale)), levels)
-    return {
-        "loudness": loudness(samples, sample_rate, full_scale),
-        "snr": wada_snr(sums) if peak else math.nan,
-        "peak": decibels(peak**2),
-        "clipped_samples": float(clipped_samples(samples, full_scale)),
-        "silence_start": silence.start,
-        "silence_end": silence.end,
-        "silence_inside": silence.inside,
-        "digital_silence": digital_silence(samples) / sample_rate,
-        **dict(zip(("level_start", "level_end"), ends, strict=True)),
-        "bandwidth": bandwidth(samples, sample_rate),
-    }
+
+    samples: npt.NDArray[Any]
+    sample_rate: int
+
+    @cached_property
+    def full_scale(self) -> float:
+        """The sample value of full scale."""
+        return 32768.0 if self.samples.dtype == np.int16 else 1.0
+
+    @cached_property
+    def peak(self) -> float:
+        """The largest magnitude of a sample, relative to full scale."""
+        highest, lowest = float(self.samples.max(initial=0)), float(self.samples.min(initial=0))
+        return max(highest, -lowest) / self.full_scale
+
+    @cached_property
+    def sums(self) -> SampleSums:
+        """Sums over the samples."""
+        return sum_samples(self.samples, self.full_scale, max(LEAST * self.peak, LEAST_MAGNITUDE))
+
+    @cached_property
+    def levels(self) -> npt.NDArray[np.float64]:
+        """The power of every frame, [n_frames]."""
+        return frame_levels(self.sums)
+
+    @cached_property
+    def silence(self) -> Silences:
+        """The silences."""
+        return silences(self.levels, HOP / self.sample_rate, len(self.samples) / self.sample_rate)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The levels of both ends in dB."""
+        n = max(1, round(_EDGE * self.sample_rate))
+        powers = (_power(self.samples[:n], self.full_scale), _power(self.samples[-n:], self.full_scale))
+        return edge_levels(powers, self.levels)
+
+    def peak_level(self) -> float:
+        """Return the peak in dBFS."""
+        return decibels(self.peak**2)
+
+    def loudness(self) -> float:
+        """Return the integrated loudness in LUFS."""
+        return loudness(self.samples, self.sample_rate, self.full_scale)
+
+    def snr(self) -> float:
+        """Return the signal-to-noise ratio in dB."""
+        return wada_snr(self.sums) if self.peak else math.nan
+
+    def clipped_samples(self) -> float:
+        """Return the number of samples of flat peaks."""
+        return float(clipped_samples(self.samples, self.full_scale))
+
+    def digital_silence(self) -> float:
+        """Return the longest run of zeros between other values in seconds."""
+        return digital_silence(self.samples) / self.sample_rate
+
+    def bandwidth(self) -> float:
+        """Return the highest frequency with energy in Hz."""
+        return bandwidth(self.samples, self.sample_rate)
 
 
 def _power(samples: npt.NDArray[Any], full_scale: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tts_prep import __version__
-from tts_prep.checks.thresholds import Threshold
+from tts_prep.checks.catalogue import Threshold
 from tts_prep.format.files.atomic import replacing
 from tts_prep.loader.dataset.showing import mel_axis
 from tts_prep.pictures.templates import make_environment

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.measures import UNITS
-from tts_prep.checks.suspects import Suspects
-from tts_prep.checks.thresholds import Threshold
+from tts_prep.checks.catalogue import MEASURE, Threshold
+from tts_prep.checks.detection import Suspects
 from tts_prep.quantities import number_text
-from tts_prep.report.columns import NumberColumn, measure_label, measure_unit
+from tts_prep.report.columns import NumberColumn
 
 MAX_IDS = 100
 """The maximum number of ids of a group that are listed without a card."""
@@ -89,18 +88,19 @@ def reason_text(suspects: Suspects, threshold: Threshold, position: int) -> str:
     """Return the measure of a suspect, or the utterance that it duplicates."""
     partner = suspects.partner(threshold.reason, position)
     value = float(suspects.measures.columns[threshold.measure][position])
+    measure = MEASURE[threshold.measure]
     if partner is None:
-        return f"{measure_label(threshold.measure)} {number_text(value)}{measure_unit(threshold.measure)}"
+        return f"{measure.phrase} {number_text(value)}{measure.unit_behind}"
     other = suspects.measures.dataset.id[partner]
-    score = f", {UNITS[threshold.measure]} {number_text(value)}" if threshold.measure == "similarity" else ""
+    score = f", {measure.unit} {number_text(value)}" if measure.name == "similarity" else ""
     return f"as {other}{score}"
 
 
 def limit_text(threshold: Threshold) -> str:
     """Return a limit as text, such as ``peak < −60 dBFS``."""
     sign = ">" if threshold.above else "<"
-    name, unit = measure_label(threshold.measure), measure_unit(threshold.measure)
-    return f"{name} {sign} {number_text(threshold.limit)}{unit}"
+    measure = MEASURE[threshold.measure]
+    return f"{measure.phrase} {sign} {number_text(threshold.limit)}{measure.unit_behind}"
 
 
 def end_groups(columns: Sequence[NumberColumn]) -> list[Group]:

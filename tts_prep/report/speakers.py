@@ -16,10 +16,6 @@ from tts_prep.report.ranges import QUANTILES
 LEAST_SPEAKERS = 5
 """The minimum number of speakers for z-scores. With fewer, an outlier determines the mean."""
 
-_FAULTS = ("clipped_samples", "silence_", "digital_silence", "level_", "similarity", "mismatch", "text_", "unspoken")
-_NOT_OF_SPEAKERS = ("seconds", "phones", "phone_rate", "audio_copies", "bandwidth_share", *_FAULTS)
-"""Beginnings of the names of columns whose means say nothing about a speaker; the CSV file has them."""
-
 _PITCH_UTTERANCES = 1_000
 
 Floats = npt.NDArray[np.float64]
@@ -77,7 +73,7 @@ def speaker_table(
         means.append(_ratio(phones, seconds))
     for column in columns:
         known = np.isfinite(column.values)
-        if column.key.startswith(_NOT_OF_SPEAKERS) or not known.any():
+        if not column.by_speaker or not known.any():
             continue
         names.append((column.label, column.unit))
         sums = _sums(codes[known], column.values[known], n)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.measures import measure
-from tts_prep.checks.stored import ARRAY, holds_measures
-from tts_prep.checks.suspects import Suspects, find_suspects
+from tts_prep.checks.detection import Suspects, suspects
+from tts_prep.checks.index_columns import holds_measures
+from tts_prep.checks.measuring import measure
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
@@ -90,20 +90,18 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int =
     """
     manifest = read_manifest(store)
     dataset = UtteranceDataset(store)
-    spec = dataset.arrays.get(ARRAY)
     # Measures in the index do not need arrays.
-    stored = spec is not None and holds_measures(spec, dataset.arrays.get("pitch"))
-    checked = dataset if stored else dataset[:: max(1, math.ceil(_array_bytes(dataset) / max_bytes))]
-    suspects = find_suspects(measure(checked))
+    checked = dataset if holds_measures(dataset) else dataset[:: max(1, math.ceil(_array_bytes(dataset) / max_bytes))]
+    found = suspects(measure(checked))
     flagged = np.zeros(len(checked), bool)
-    flagged[suspects.positions] = True
-    columns = tuple(number_columns(suspects.measures))
+    flagged[found.positions] = True
+    columns = tuple(number_columns(found.measures))
     positions = permutation(len(checked), seed, 0, 0) if len(checked) else np.empty(0, np.int64)
     return Summary(
         dataset=dataset,
         manifest=manifest,
         checked=checked,
-        suspects=suspects,
+        suspects=found,
         columns=columns,
         speakers=speaker_table(checked, columns, flagged),
         categories=_categories(dataset),

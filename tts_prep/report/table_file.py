@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tts_prep.checks.stored import NAMES
-from tts_prep.checks.suspects import write_csv
+from tts_prep.checks.index_columns import NAMES
+from tts_prep.checks.output import write_csv
 from tts_prep.report.summary import Summary
 
 _NOT_SHOWN = ("shard", "seconds", *NAMES)

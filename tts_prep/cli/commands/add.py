@@ -62,8 +62,8 @@ def add(
 
 
 def _add_measures(store: Path) -> None:
-    from tts_prep.checks.measures import measure, measures_table
-    from tts_prep.checks.stored import ARRAY, measures_spec
+    from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
+    from tts_prep.checks.measuring import measure
     from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess.runs.adding_columns import add_columns
 

@@ -13,7 +13,7 @@ from tts_prep.cli.options import OUTPUT_FILE, PATH
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
-    from tts_prep.checks.suspects import Suspects
+    from tts_prep.checks.detection import Suspects
 
 _EXAMPLES = 3
 """The number of ids printed per reason."""
@@ -57,12 +57,13 @@ def check(
     """
     import json
 
-    from tts_prep.checks.measures import measure
-    from tts_prep.checks.suspects import as_json, find_suspects, write_ids, write_measures
-    from tts_prep.checks.thresholds import with_limits
+    from tts_prep.checks.catalogue import thresholds as thresholds_with
+    from tts_prep.checks.detection import suspects as find_suspects
+    from tts_prep.checks.measuring import measure
+    from tts_prep.checks.output import as_json, write_ids, write_measures
     from tts_prep.loader import UtteranceDataset
 
-    limits = with_limits(dict(_limit(text) for text in thresholds))
+    limits = thresholds_with(dict(_limit(text) for text in thresholds))
     warn_without_compiler()
     suspects = find_suspects(measure(UtteranceDataset(store)), limits)
     if csv_file is not None:
@@ -90,14 +91,14 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
-    from tts_prep.checks.measures import UNITS
+    from tts_prep.checks.catalogue import MEASURE
     from tts_prep.errors import one_line
 
     n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
     rows = [("reason", "suspects", "threshold", "examples")]
     for threshold in suspects.thresholds:
         found = suspects.flagged[threshold.reason].nonzero()[0]
-        sign, unit = (">" if threshold.above else "<"), UNITS[threshold.measure]
+        sign, unit = (">" if threshold.above else "<"), MEASURE[threshold.measure].unit
         limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
         n_found = suspects.count(threshold.reason)
         text = "-" if n_found is None else f"{n_found:,}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.acoustics.pitch import hertz
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
@@ -53,25 +54,13 @@ def mel_axis(store: StoreMetadata) -> MelAxis | None:
     return MelAxis(scale, float(fmin), float(fmax), store.n_mels) if 0 <= fmin < fmax < 1e6 else None
 
 
-def hertz(spec: ArraySpec, pitch: npt.NDArray[Any], voiced: npt.NDArray[Any] | None) -> npt.NDArray[np.float64]:
-    """Return pitch in Hz, NaN where unvoiced, [n_frames].
-
-    Args:
-        spec: the array's specification, whose settings have the unit (Hz or its logarithm).
-        pitch: [n_frames] values.
-        voiced: [n_frames], nonzero for voiced frames. If None, frames with zero pitch are unvoiced.
-    """
-    values = np.asarray(pitch, np.float64)
-    mask = values > 0 if voiced is None else np.asarray(voiced) > 0
-    if spec.settings.get("unit") == "ln_hz":
-        # Limit the exponent to avoid overflow; the limit is higher than any pitch.
-        values = np.exp(np.minimum(values, 20))
-    return np.where(mask & np.isfinite(values), values, np.nan)
-
-
 def _pitch(utterance: Utterance) -> npt.NDArray[np.float64] | None:
     values = _frames(utterance, "pitch")
-    return None if values is None else hertz(utterance.arrays.specs["pitch"], values, _frames(utterance, "voiced"))
+    return (
+        None
+        if values is None
+        else hertz(utterance.arrays.specs["pitch"].settings.get("unit"), values, _frames(utterance, "voiced"))
+    )
 
 
 def _frames(utterance: Utterance, name: str) -> npt.NDArray[np.float64] | None:

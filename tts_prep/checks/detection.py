@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.measures import UNITS, Measures
-from tts_prep.checks.thresholds import THRESHOLDS, Threshold
+from tts_prep.checks.catalogue import MEASURES, THRESHOLDS, Threshold
+from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
-from tts_prep.format.files.atomic import replacing
 
 _BY_SOUND = ("wrong-text", "unspoken-end")
 """Reasons that need speech that can be heard."""
@@ -73,8 +68,13 @@ class Suspects:
         return None if partners is None or partners[position] < 0 else int(partners[position])
 
 
-def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -> Suspects:
-    """Compare measures with thresholds. Missing values are not suspect."""
+def suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -> Suspects:
+    """Return the utterances of a store that are beyond a threshold. Missing values are not suspect.
+
+    Args:
+        measures: the measures of the store, from `measure`.
+        thresholds: the reasons and their limits, from `thresholds`.
+    """
     flagged, notes = {}, []
     for threshold in thresholds:
         values = measures.columns[threshold.measure]
@@ -100,7 +100,8 @@ def find_suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOL
 def _notes(measures: Measures) -> Iterator[str]:
     dataset = measures.dataset
     needed = {threshold.measure for threshold in THRESHOLDS}
-    missing = [name for name in UNITS if name in needed and len(dataset) and np.isnan(measures.columns[name]).all()]
+    names = [measure.name for measure in MEASURES if measure.name in needed]
+    missing = [name for name in names if len(dataset) and np.isnan(measures.columns[name]).all()]
     if missing:
         why = "" if dataset.has_waveform else " The store has no waveforms (--waveform int16)."
         yield f"Not measured: {', '.join(missing)}.{why}"
@@ -122,79 +123,3 @@ def _notes(measures: Measures) -> Iterator[str]:
             f"Nine of ten recordings hold nothing above {usual:,.0f} Hz, at {dataset.sample_rate:,} Hz: "
             f"they were made at {2 * usual:,.0f} Hz or less, or low-passed."
         )
-
-
-def write_ids(suspects: Suspects, path: Path) -> None:
-    """Write the ids of the suspects, one per line, in UTF-8.
-
-    Raises:
-        WriteError: the file cannot be written.
-    """
-    with replacing(path) as partial:
-        partial.write_text("".join(f"{id_}\n" for id_ in suspects.ids), encoding="utf-8", newline="\n")
-
-
-def write_csv(
-    suspects: Suspects, path: Path, columns: Mapping[str, Iterable[Any]], numbers: Mapping[str, npt.NDArray[np.float64]]
-) -> None:
-    """Write all utterances with their reasons (separated by spaces) as RFC 4180 CSV in UTF-8.
-
-    Args:
-        columns: the first columns by heading, [n] each.
-        numbers: the next columns by heading, [n] each; NaN is an empty cell.
-
-    Raises:
-        WriteError: the file cannot be written.
-    """
-    cells = [map(_number, values.tolist()) for values in numbers.values()]
-    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*columns, *numbers, "reasons"])
-        for row, values in enumerate(zip(*columns.values(), *cells, strict=True)):
-            writer.writerow([*values, " ".join(suspects.reasons(row))])
-
-
-def write_measures(suspects: Suspects, path: Path) -> None:
-    """Write id, speaker, measures and reasons of all utterances, see `write_csv`."""
-    dataset, measures = suspects.measures.dataset, suspects.measures.columns
-    columns = {"id": dataset.id, "speaker": dataset.speaker}
-    write_csv(suspects, path, columns, {f"{name} ({unit})": measures[name] for name, unit in UNITS.items()})
-
-
-def as_json(suspects: Suspects) -> dict[str, Any]:
-    """Return thresholds, counts, notes and suspects as JSON-compatible values, with None for missing values."""
-    dataset, columns = suspects.measures.dataset, suspects.measures.columns
-    ids = dict(zip(suspects.positions.tolist(), suspects.ids, strict=True))
-    return {
-        "store": str(dataset.path),
-        "utterances": len(dataset),
-        "thresholds": {
-            threshold.reason: {
-                "measure": threshold.measure,
-                "unit": UNITS[threshold.measure],
-                "above" if threshold.above else "below": threshold.limit,
-                "why": threshold.why,
-                "source": threshold.source,
-                "suspects": suspects.count(threshold.reason),
-            }
-            for threshold in suspects.thresholds
-        },
-        "notes": list(suspects.notes),
-        "suspects": [
-            {
-                "id": id_,
-                "reasons": {
-                    reason: None if (partner := suspects.partner(reason, row)) is None else dataset[partner].id
-                    for reason in suspects.reasons(row)
-                },
-                "measures": {
-                    name: float(columns[name][row]) if math.isfinite(columns[name][row]) else None for name in UNITS
-                },
-            }
-            for row, id_ in ids.items()
-        ],
-    }
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.6g}"

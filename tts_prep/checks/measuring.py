@@ -1,0 +1,105 @@
+"""The measures of all utterances of a store, from its arrays or from its index."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tts_prep.acoustics.pitch import hertz
+from tts_prep.checks.catalogue import MEASURES
+from tts_prep.checks.duplicates import fingerprints
+from tts_prep.checks.findings import Findings, Floats, Measures, Rows
+from tts_prep.checks.index_columns import holds_measures, stored_measures
+from tts_prep.checks.mels import Mels, MelSound, decibels_of_unit, mel_levels
+from tts_prep.checks.phones import count_phones
+from tts_prep.checks.threads import map_slices
+from tts_prep.checks.transcripts import TranscriptChecker
+from tts_prep.checks.waveforms import Waveform
+from tts_prep.errors import CorruptStoreError
+from tts_prep.loader import UtteranceDataset
+
+_AT_A_TIME = 20_000
+"""The number of frames that a thread measures at a time, except of longer utterances; it limits the memory."""
+
+_OF_WAVEFORMS: Final = tuple(measure for measure in MEASURES if measure.of != "store")
+_OF_MELS: Final = tuple(measure for measure in MEASURES if measure.of == "sound")
+_NAMES: Final = tuple(measure.name for measure in _OF_WAVEFORMS)
+
+
+def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
+    """Measure all utterances of a dataset, reading each array once.
+
+    Args:
+        dataset: the dataset.
+        use_stored: whether to use measures that ``tts-prep add --measures`` has added to the index.
+
+    Raises:
+        CorruptStoreError: a shard does not match the manifest or the index.
+    """
+    if use_stored and holds_measures(dataset):
+        return stored_measures(dataset)
+    reader = _Reader(dataset)
+    lengths = dataset.n_frames.tolist()
+    rows = Rows.joined(map_slices(reader.read, lengths, _AT_A_TIME) or [reader.read(slice(0, 0))])
+    found = Findings(dataset, rows, _NAMES)
+    columns = {m.name: m.compute(found) if m.of == "store" else found.of_sounds(m.name) for m in MEASURES}
+    return Measures(dataset, columns, found.copies, found.correlations, found.text_fits[1])
+
+
+def sound_measures(sound: Waveform | MelSound) -> dict[str, float]:
+    """Return the measures of one waveform or mel by name."""
+    measures = _OF_WAVEFORMS if isinstance(sound, Waveform) else _OF_MELS
+    return {measure.name: measure.compute(sound) for measure in measures}
+
+
+class _Reader:
+    """Reads the arrays of utterances, each once, and measures each utterance on its own."""
+
+    def __init__(self, dataset: UtteranceDataset) -> None:
+        self._dataset = dataset
+        self._unit = decibels_of_unit(dataset.metadata.audio_settings)
+        self._checker = TranscriptChecker(dataset, self._unit)
+
+    def read(self, positions: slice) -> Rows:
+        """Measure some utterances; called from several threads."""
+        part = self._dataset[positions]
+        phonemes, mels = part.views("phonemes"), Mels.of(part.views("mel"), part.n_mels)
+        phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
+        sounds = self._measure_sounds(part, mels)
+        compared = self._checker.compare(mels, phonemes, part.seconds.tolist())
+        return Rows(sounds, _mean_pitches(part), fingerprints(mels), phones, pauses, compared)
+
+    def _measure_sounds(self, part: UtteranceDataset, mels: Mels) -> Floats:
+        """Return the measures of waveforms, or of mels if there are none, [n, len(_NAMES)]."""
+        waveforms = part.views("waveform") if part.has_waveform else []
+        # Only a damaged store has these; all measures would be silently wrong.
+        if np.isnan(mels.loudest).any() or not all(
+            waveform.dtype == np.int16 or np.isfinite(waveform).all() for waveform in waveforms
+        ):
+            raise CorruptStoreError(f"{part.path}: an array has values that are not finite; run 'tts-prep verify'")
+        numbers = np.full((len(part), len(_NAMES)), np.nan)
+        for row, waveform in enumerate(waveforms):
+            numbers[row] = [*sound_measures(Waveform(waveform, part.sample_rate)).values()]
+        if self._unit and not part.has_waveform:
+            places = [_NAMES.index(measure.name) for measure in _OF_MELS]
+            levels = mel_levels(mels, self._unit, part.silence)
+            for row, (start, stop) in enumerate(zip(mels.starts[:-1], mels.starts[1:], strict=True)):
+                sound = MelSound(levels[start:stop], part.hop_length / part.sample_rate)
+                numbers[row, places] = [*sound_measures(sound).values()]
+        return numbers
+
+
+def _mean_pitches(part: UtteranceDataset) -> Floats:
+    """Return the mean pitch of the voiced frames of each utterance in Hz, [n]; NaN if there are none."""
+    means = np.full(len(part), np.nan)
+    spec = part.arrays.get("pitch")
+    if spec is None or "voiced" not in part.arrays:
+        return means
+    unit = spec.settings.get("unit")
+    for row, (pitch, voiced) in enumerate(zip(part.views("pitch"), part.views("voiced"), strict=True)):
+        values = hertz(unit, pitch, voiced)
+        values = values[np.isfinite(values)]
+        if len(values):
+            means[row] = float(values.mean())
+    return means
