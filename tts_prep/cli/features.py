@@ -5,38 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.alignments.applying import Alignments
     from tts_prep.preprocess.features.feature import Feature
 
-FEATURE_OPTIONS = (
-    click.option(
-        "--feature",
+_GROUP: Final = "Features"
+
+FEATURE_OPTIONS: Final = (
+    Option(
         "features",
-        multiple=True,
+        "Add pitch, energy, durations or spectrogram, such as pitch:algorithm=harvest,floor=80.",
+        flags=("--feature",),
         metavar="NAME[:KEY=VALUE,…]",
-        help="Add pitch, energy, durations or spectrogram, such as pitch:algorithm=harvest,floor=80.",
+        repeated=True,
+        group=_GROUP,
     ),
-    click.option(
-        "--alignments",
-        type=click.Path(path_type=Path),
+    Option(
+        "alignments",
+        "Add durations from TextGrids or duration files, one per id, or from a CTM file.",
+        Path,
         metavar="PATH",
-        help="Add durations from TextGrids or duration files, one per id, or from a CTM file.",
+        group=_GROUP,
     ),
-    click.option(
-        "--array",
+    Option(
         "arrays",
-        multiple=True,
+        "Import an array for each id from .npz, .h5 or a folder of .npy; AXIS is frame, phoneme, sample, utterance or "
+        "own.",
+        flags=("--array",),
         metavar="NAME[@AXIS]=PATH",
-        help="Import an array for each id from .npz, .h5 or a folder of .npy; AXIS is frame, phoneme, sample, "
-        "utterance or own.",
+        repeated=True,
+        group=_GROUP,
     ),
 )
 

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from tts_prep.cli.options import SETTINGS
+_TITLES: Final = ("The corpus", "Mels", "Cleaning", "Texts", "Features", "The store", "The run")
+"""The titles of groups in the order of output; options without a group are in the first one."""
 
-_OPTION_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "The corpus": ("root", "columns", "mic", "subsets", "splits", "limit"),
-    "Mels": ("preset", "vocoder_config", "config", *SETTINGS["audio"].values()),
-    "Cleaning": (*SETTINGS["cleaning"].values(),),
-    "Texts": ("text", *SETTINGS["text"].values()),
-    "Features": ("features", "alignments", "arrays"),
-    "The store": (*SETTINGS["store"].values(), "overwrite", "update"),
-    "The run": ("jobs", "backend", "scheduler", "part", "max_failures", "quiet", "verbose", "debug", "help"),
-}
-"""Title → names of options, in the order of output."""
+_OF_ALL_COMMANDS: Final = frozenset(("--quiet", "--verbose", "--debug", "--help"))
+"""Options in the last group."""
 
 _SENTENCE: Final = 200
 """The maximum length of a description in a list of commands, longer than any sentence."""
 
 
+class GroupedOption(click.Option):
+    """An option that belongs to a group of the help."""
+
+    def __init__(self, *declarations: Any, group: str = "", **settings: Any) -> None:
+        super().__init__(*declarations, **settings)
+        self.group = group
+
+
 class GroupedCommand(click.Command):
-    """A command whose help shows options in groups. Options without a group are in the first one."""
+    """A command whose help shows options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in groups."""
-        group_of = {name: title for title, names in _OPTION_GROUPS.items() for name in names}
-        first = next(iter(_OPTION_GROUPS))
-        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in _OPTION_GROUPS}
+        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in _TITLES}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if record is not None:
-                # The name of the option --help depends on the version of click.
-                name = "help" if "--help" in option.opts else option.name or ""
-                groups[group_of.get(name, first)].append(record)
+                title = _TITLES[-1] if _OF_ALL_COMMANDS.intersection(option.opts) else getattr(option, "group", "")
+                groups.setdefault(title or _TITLES[0], []).append(record)
         for title, records in groups.items():
             if records:
                 with formatter.section(title):

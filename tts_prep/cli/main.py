@@ -24,7 +24,6 @@ from tts_prep.cli.commands.export_scp import export_scp
 from tts_prep.cli.commands.finish import finish
 from tts_prep.cli.commands.frontends import frontends, languages
 from tts_prep.cli.commands.info import info
-from tts_prep.cli.commands.manifest import manifest
 from tts_prep.cli.commands.plan import plan
 from tts_prep.cli.commands.plot import plot
 from tts_prep.cli.commands.presets import presets
@@ -39,7 +38,7 @@ from tts_prep.preprocess import plugins
 
 _DEBUG = "--debug"
 _GROUPS = {
-    "Make a store": (*COMMANDS, "manifest", "finish", "add", "demo"),
+    "Make a store": (*COMMANDS, "finish", "add", "demo"),
     "Inspect a store": ("info", "report", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export", "export-scp"),
@@ -81,7 +80,7 @@ def _what_to_give(name: str) -> str:
         command = (*likely_commands(Path(name)), "ljspeech")[0]
         return f"the command comes first, such as 'tts-prep {command} {name} STORE'"
     if name in ("prepare", "preprocess", "process", "make", "build", "create"):
-        return f"a corpus has a command of its own: {', '.join((*COMMANDS, 'manifest'))}"
+        return f"a corpus has a command of its own: {', '.join(COMMANDS)}"
     return ""
 
 
@@ -116,7 +115,6 @@ def cli() -> None:
 
 for command in (
     *COMMANDS.values(),
-    manifest,
     add,
     info,
     verify,

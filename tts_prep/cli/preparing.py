@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.cli.features import parse_features
-from tts_prep.cli.options import SETTINGS
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.understood import notes, noting_rate, noting_texts, settings_text, with_first_lines
 from tts_prep.cli.verbosity import say
@@ -19,6 +18,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.manifest import Manifest
+from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.rows import corpus_rows
 from tts_prep.preprocess.configuration.settings import configure
@@ -121,8 +121,8 @@ def configuration(
 ) -> Configuration:
     """Return the configuration for the options of a command, which override the settings of the corpus."""
     settings = {
-        table: {name: options[option] for name, option in names.items() if options[option] is not None}
-        for table, names in SETTINGS.items()
+        table: {option.name: options[option.name] for option in known if options[option.name] is not None}
+        for table, known in SETTINGS.items()
     }
     return configure(
         reader,

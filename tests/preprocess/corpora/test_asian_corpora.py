@@ -10,9 +10,9 @@ from corpora import write_text
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.corpora import (
+    CORPORA,
     Failure,
     SourceUtterance,
-    corpus_languages,
     read_aishell3,
     read_baker,
     read_css10,
@@ -224,8 +224,8 @@ def test_css10_tells_its_languages_by_their_books(tmp_path: Path) -> None:
     assert (chinese.text, chinese.normalized) == ("几乎是每天，", False)
     (alone,) = good(read_css10(tmp_path / "de"))
     assert (alone.audio, alone.meta["language"]) == ("meisterfloh/meisterfloh_0000.wav", "de")
-    assert corpus_languages("css10", tmp_path) == ("de", "zh")
-    assert corpus_languages("css10", tmp_path, {"subsets": ["zh"]}) == ("zh",)
+    assert CORPORA["css10"].languages_of(tmp_path, {}) == ("de", "zh")
+    assert CORPORA["css10"].languages_of(tmp_path, {"subsets": ["zh"]}) == ("zh",)
     with pytest.raises(ConfigurationError, match="has no 'fr'; it has de, zh"):
         next(read_css10(tmp_path, subsets=("fr",)))
     with pytest.raises(CorpusError, match="expected a language of CSS10"):

@@ -8,10 +8,10 @@ from plugins import install
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.preprocess.corpora import (
-    READERS,
+    CORPORA,
     Failure,
     SourceUtterance,
-    get_reader,
+    get_corpus,
     read_filelist,
     read_kaldi,
     read_libritts,
@@ -379,14 +379,14 @@ def test_readers_of_other_packages_are_found_by_their_entry_point(
 ) -> None:
     points = {"mine": "corpora:write_text", "broken": "no_such_module:read", "vctk": "corpora:write_text"}
     install(monkeypatch, tmp_path / "site", "mine", {"tts_prep.corpora": {**points, "text": "corpora:SPEAKER_INFO"}})
-    assert get_reader("mine") is write_text
-    assert get_reader("vctk") is READERS["vctk"]
+    assert get_corpus("mine").read is write_text
+    assert get_corpus("vctk") is CORPORA["vctk"]
     with pytest.raises(ConfigurationError, match="the reader 'broken' of no_such_module:read cannot be loaded"):
-        get_reader("broken")
-    with pytest.raises(ConfigurationError, match="'text' of corpora:SPEAKER_INFO: expected a function, found .* str"):
-        get_reader("text")
+        get_corpus("broken")
+    with pytest.raises(ConfigurationError, match="'text' of corpora:SPEAKER_INFO: expected a Corpus or a function"):
+        get_corpus("text")
     with pytest.raises(ConfigurationError, match="expected one of ljspeech, vctk, .*, mine, text, found 'none'"):
-        get_reader("none")
+        get_corpus("none")
 
 
 def test_every_reader_gives_the_same_order_whatever_the_folder_gives(tmp_path: Path) -> None:
@@ -400,4 +400,4 @@ def test_a_name_that_two_packages_register_is_refused(tmp_path: Path, monkeypatc
     install(monkeypatch, tmp_path / "1", "first", {"tts_prep.corpora": {"mine": "corpora:write_text"}})
     install(monkeypatch, tmp_path / "2", "second", {"tts_prep.corpora": {"mine": "corpora:write_vctk"}})
     with pytest.raises(ConfigurationError, match="'mine' is registered more than once, as corpora:write_text and corp"):
-        get_reader("mine")
+        get_corpus("mine")

@@ -39,7 +39,7 @@ def demo(folder: Path) -> None:
     count = make_demo_corpus(corpus)
     say(f"{corpus}: {count} sentences, synthesized by espeak-ng\n")
     say(click.style(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan"))
-    context.invoke(COMMANDS["ljspeech"], corpus=corpus, store=store)
+    context.invoke(COMMANDS["ljspeech"], source=corpus, store=store)
     say(click.style(f"\n$ tts-prep info {store}", fg="cyan"))
     context.invoke(info, store=store)
     say(click.style("\nthe batches of the first epoch, of at most 4,000 padded frames each", fg="cyan"))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import complete_preset
+from tts_prep.cli.options import completion
+from tts_prep.preprocess.configuration.options import preset_names
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.audio.presets import Preset
@@ -17,7 +18,7 @@ _COLUMNS = ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin"
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=complete_preset)
+@click.argument("name", required=False, shell_complete=completion(preset_names))
 def presets(name: str | None) -> None:
     r"""List the mel presets, or print the settings of NAME.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from tts_prep.cli.options import complete_symbols
+from tts_prep.cli.options import completion
+from tts_prep.preprocess.configuration.options import symbol_tables
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=complete_symbols)
+@click.argument("name", required=False, shell_complete=completion(symbol_tables))
 def symbols(name: str | None) -> None:
     r"""List the symbol tables, or print the table NAME.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import Failure, Reader, SourceUtterance, read_corpus
+from tts_prep.preprocess.corpora import Corpus, Failure, Reader, SourceUtterance, read_corpus
 
 
 def corpus_rows(
@@ -16,7 +16,7 @@ def corpus_rows(
     root: Path | None = None,
     splits: Mapping[str, Path] | None = None,
     report: Callable[[str], None] = lambda _: None,
-    own: Reader | None = None,
+    own: Corpus | Reader | None = None,
 ) -> tuple[Iterator[SourceUtterance | Failure], Path]:
     """Return the rows of a corpus and the folder of relative audio paths.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tts_prep.preprocess.corpora import corpus_languages
+from tts_prep.preprocess.corpora import get_corpus
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
 
@@ -17,16 +17,17 @@ def text_of_corpus(name: str, corpus: Path, options: Mapping[str, Any] | None = 
     A corpus without texts has the frontend ``none``.
 
     Args:
-        name: the name of the reader.
+        name: the name of the corpus.
         corpus: the root of the corpus.
         options: the options of the reader.
 
     Raises:
         CorpusError: the reader does not recognize the corpus.
     """
-    if name == "recordings":
+    found = get_corpus(name)
+    if not found.texts:
         return {"frontend": NO_PHONEMES}
-    languages = corpus_languages(name, corpus, options)
+    languages = found.languages_of(corpus, options or {})
     if len(languages) < 2:
         return {"language": languages[0]} if languages else {}
     others = [code for code in languages if default_frontend(code) == ANY_LANGUAGE]

@@ -3,6 +3,7 @@
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.aishell3 import read_aishell3
 from tts_prep.preprocess.corpora.baker import read_baker
+from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.css10 import read_css10
 from tts_prep.preprocess.corpora.filelist import read_filelist
 from tts_prep.preprocess.corpora.jsut import read_jsut
@@ -11,25 +12,20 @@ from tts_prep.preprocess.corpora.kss import read_kss
 from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.corpora.recordings import read_recordings
-from tts_prep.preprocess.corpora.registry import (
-    READERS,
-    Reader,
-    corpus_languages,
-    get_reader,
-    import_reader,
-    read_corpus,
-)
+from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus, import_reader, read_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
 from tts_prep.preprocess.corpora.vctk import read_vctk
+from tts_prep.preprocess.option import Option
 
 __all__ = [
-    "READERS",
+    "CORPORA",
+    "Corpus",
     "Failure",
+    "Option",
     "Reader",
     "SourceUtterance",
-    "corpus_languages",
-    "get_reader",
+    "get_corpus",
     "import_reader",
     "read_aishell3",
     "read_baker",

@@ -9,12 +9,11 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.baker import TEXT, TEXTS
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.corpora.subsets import chosen_subsets
-
-TEXTS: Final = ("pinyin", "characters")
-"""Values of the option ``text``: the corpus's pinyin, or its characters."""
+from tts_prep.preprocess.corpora.subsets import chosen_subsets, subset_option
 
 _SUBSETS: Final = ("train", "test")
 _SPEAKER_LENGTH: Final = len("SSB0005")
@@ -84,3 +83,20 @@ def _read_speakers(path: Path) -> dict[str, dict[str, str]]:
             raise CorpusError(f"{where}: expected 'speaker age-group gender accent', found {len(fields)} fields")
         speakers[fields[0]] = dict(zip(("age_group", "gender", "accent"), fields[1:], strict=True))
     return speakers
+
+
+CORPUS = Corpus(
+    "aishell3",
+    read_aishell3,
+    r"""Make STORE of the AISHELL-3 corpus of Mandarin at CORPUS.
+
+    CORPUS contains train and test, each with content.txt and wav/<speaker>/<id>.wav, and spk-info.txt. The
+    subset becomes the column split; age group, gender and accent of the speakers are columns too.
+
+    \b
+    Example:
+      tts-prep aishell3 data_aishell3 store --subset train
+    """,
+    options=(subset_option("train"), TEXT),
+    languages=("zh",),
+)

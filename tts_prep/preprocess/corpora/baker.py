@@ -9,13 +9,22 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.option import Option
 from tts_prep.quantities import count_text
 
 SPEAKER: Final = "baker"
 TEXTS: Final = ("pinyin", "characters")
 """Values of the option ``text``: the corpus's pinyin, or its characters."""
+
+TEXT: Final = Option(
+    "text",
+    "Use the corpus's pinyin or its characters as text; the other becomes a column.  [default: pinyin]",
+    choices=TEXTS,
+    group="Texts",
+)
 
 _LIST: Final = "ProsodyLabeling/000001-010000.txt"
 _PROSODY: Final = re.compile(r"#[1-4]")
@@ -104,3 +113,20 @@ def with_marks(written: str, pinyin: list[str]) -> str:
     if n_read != len(pinyin):
         raise ValueError(f"{count_text(len(pinyin), 'syllable')} of pinyin for {count_text(n_read, 'character')}")
     return " ".join(tokens)
+
+
+CORPUS = Corpus(
+    "baker",
+    read_baker,
+    r"""Make STORE of the Baker corpus of Mandarin (BZNSYP, CSMSC) at CORPUS.
+
+    CORPUS contains ProsodyLabeling/000001-010000.txt and Wave/<id>.wav. The phonemes are computed from its
+    pinyin. Its prosody marks #1 to #4 are kept with --symbols mandarin-prosody.
+
+    \b
+    Example:
+      tts-prep baker BZNSYP store --symbols mandarin-prosody
+    """,
+    options=(TEXT,),
+    languages=("zh",),
+)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.corpora.subsets import chosen_subsets
+from tts_prep.preprocess.corpora.subsets import chosen_subsets, subset_option
 from tts_prep.preprocess.corpora.transcripts import subfolders
 
 _TRANSCRIPT: Final = "transcript.txt"
@@ -85,3 +86,26 @@ def _parse(where: str, folder: str, line: str, language: str) -> SourceUtterance
     meta = {"language": language, "book": name.parent.name}
     text = fields[2] if has_spoken else fields[1]
     return SourceUtterance(name.stem, text, f"{folder}{name}", where, f"css10-{language}", meta, normalized=has_spoken)
+
+
+def _languages(root: Path, options: Mapping[str, Any]) -> list[str]:
+    """Return the languages in a folder, or those of them that are selected."""
+    subsets = options.get("subsets")
+    return [code for code in css10_languages(root) if not subsets or code in subsets]
+
+
+CORPUS = Corpus(
+    "css10",
+    read_css10,
+    r"""Make STORE of one or several languages of CSS10 at CORPUS.
+
+    CORPUS contains transcript.txt and the folders of its books, or folders such as de and fr with these. The
+    language is recognized by the books. Each language uses its default frontend.
+
+    \b
+    Example:
+      tts-prep css10 CSS10 store --subset de --subset fr
+    """,
+    options=(subset_option("de"),),
+    languages=_languages,
+)

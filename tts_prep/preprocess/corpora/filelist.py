@@ -10,9 +10,11 @@ from pathlib import Path, PurePosixPath
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.list_columns import MAX_ROWS, guess_columns, number_columns
 from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.option import Option
 
 _KNOWN = ("path", "text", "speaker", "id", "-")
 
@@ -125,3 +127,27 @@ def _identifier(path: str, root: Path) -> str:
     if pure.is_absolute() and pure.is_relative_to(root.absolute().as_posix()):
         pure = pure.relative_to(root.absolute().as_posix())
     return str(pure.with_suffix("")) if pure.name else path
+
+
+CORPUS = Corpus(
+    "filelist",
+    read_filelist,
+    r"""Make STORE of the recordings listed in FILE, one per line, with fields separated by '|'.
+
+    Lists of NVIDIA's, VITS's and StyleTTS2's repositories work unchanged. Fields in --columns are path, text,
+    speaker, id, language, any name of a column of the store, or - for a field that is not used.
+
+    \b
+    Example:
+      tts-prep filelist train_list.txt store --root wavs --frontend phonemes
+    """,
+    options=(
+        Option(
+            "columns",
+            "The names of the fields.  [default: path, text and speaker, in the order that is detected]",
+            metavar="A|B|…",
+        ),
+    ),
+    root="The folder of relative paths.  [default: the folder of FILE]",
+    source="FILE",
+)

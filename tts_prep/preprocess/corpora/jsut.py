@@ -8,9 +8,10 @@ from typing import Final
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.corpora.subsets import chosen_subsets
+from tts_prep.preprocess.corpora.subsets import chosen_subsets, subset_option
 from tts_prep.preprocess.corpora.transcripts import subfolders
 
 SPEAKER: Final = "jsut"
@@ -50,3 +51,19 @@ def read_jsut(root: Path, subsets: Sequence[str] = ()) -> Iterator[SourceUtteran
             yield SourceUtterance(
                 identifier, text, f"{subset}/wav/{identifier}.wav", where, SPEAKER, {"subset": subset}
             )
+
+
+CORPUS = Corpus(
+    "jsut",
+    read_jsut,
+    r"""Make STORE of the JSUT corpus of Japanese at CORPUS.
+
+    CORPUS contains basic5000 and other subsets, each with transcript_utf8.txt and wav/<id>.wav.
+
+    \b
+    Example:
+      tts-prep jsut jsut_ver1.1 store --subset basic5000
+    """,
+    options=(subset_option("basic5000"),),
+    languages=("ja",),
+)

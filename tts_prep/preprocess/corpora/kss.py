@@ -8,6 +8,7 @@ from typing import Final
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
@@ -47,3 +48,19 @@ def _parse(where: str, line: str, folder: str) -> SourceUtterance | Failure:
     meta = {"translation": fields[5]} if len(fields) == 6 else {}
     text = fields[2] if has_spoken else fields[1]
     return SourceUtterance(name.stem, text, f"{folder}{name}", where, SPEAKER, meta, normalized=has_spoken)
+
+
+CORPUS = Corpus(
+    "kss",
+    read_kss,
+    r"""Make STORE of the Korean Single Speaker corpus at CORPUS.
+
+    CORPUS contains transcript.v.1.4.txt and the folders 1 to 4. Phonemes are computed from the text
+    with expanded numbers; the translation becomes a column.
+
+    \b
+    Example:
+      tts-prep kss kss store
+    """,
+    languages=("ko",),
+)

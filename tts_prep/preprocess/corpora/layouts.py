@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from tts_prep.format.layout import SHARDS
+from tts_prep.preprocess.corpora.registry import all_corpora, get_corpus
 
-_FILES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "ljspeech": (("metadata.csv", "wavs"),),
-    "vctk": (("txt", "wav48*"),),
-    "libritts": (("train-*",), ("dev-*",), ("test-*",)),
-    "kaldi": (("wav.scp", "text"), ("idx2wav", "idx2*text")),
-    "manifest": (("*.parquet",), ("data/*.parquet",), ("*.arrow",), ("*.jsonl",), ("*.jsonl.gz",), ("*.tar",)),
-}
-"""Command → alternative layouts, each a tuple of patterns that must all match."""
 _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip", ".7z")
 
 
@@ -25,25 +17,27 @@ def likely_commands(folder: Path) -> list[str]:
     if not folder.is_dir() or (folder / SHARDS).is_dir():
         return []
     return [
-        command
-        for command, layouts in _FILES.items()
-        if any(all(any(folder.glob(pattern)) for pattern in layout) for layout in layouts)
+        corpus.name
+        for corpus in all_corpora()
+        if any(all(any(folder.glob(pattern)) for pattern in layout) for layout in corpus.layout)
     ]
 
 
 def what_it_is(reader: str, corpus: Path) -> str:
     """Return a hint about a path that a reader does not recognize, or an empty string."""
+    record = get_corpus(reader)
+    needs_folder = record.is_folder
     if corpus.is_file():
         if corpus.name.lower().endswith(_ARCHIVES):
             return f"{corpus} is an archive: unpack it, and give the folder"
-        known = reader != "manifest" and reader in likely_commands(corpus.parent)
+        known = needs_folder and reader in likely_commands(corpus.parent)
         return f"{corpus} is a file: give its folder {corpus.parent}" if known else ""
-    if reader != "manifest" and reader in likely_commands(corpus.absolute().parent):
+    if needs_folder and reader in likely_commands(corpus.absolute().parent):
         return f"give {corpus.parent}"
     commands = [command for command in likely_commands(corpus) if command != reader]
     if commands:
         return f"{corpus} looks like a corpus for 'tts-prep {commands[0]}'"
-    if reader == "filelist" and corpus.is_dir():
+    if not needs_folder and not record.sources and corpus.is_dir():
         return (
             f"{corpus} is a folder, expected a list with one recording per line; 'tts-prep recordings' reads a folder"
         )

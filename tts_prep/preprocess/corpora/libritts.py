@@ -7,9 +7,10 @@ from pathlib import Path
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.corpora.subsets import chosen_subsets
+from tts_prep.preprocess.corpora.subsets import chosen_subsets, subset_option
 from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
 
 _NORMALIZED = ".normalized.txt"
@@ -76,3 +77,20 @@ def _read_genders(path: Path) -> dict[str, str]:
         if fields[0] != "READER":
             genders[fields[0]] = fields[1]
     return genders
+
+
+CORPUS = Corpus(
+    "libritts",
+    read_libritts,
+    r"""Make STORE of the LibriTTS or LibriTTS-R corpus at CORPUS.
+
+    CORPUS contains the subsets, such as train-clean-100, and speakers.tsv. The subset becomes the column split;
+    chapter and gender are columns too.
+
+    \b
+    Example:
+      tts-prep libritts LibriTTS_R store --subset train-clean-100 --subset dev-clean
+    """,
+    options=(subset_option("dev-clean"),),
+    layout=(("train-*",), ("dev-*",), ("test-*",)),
+)

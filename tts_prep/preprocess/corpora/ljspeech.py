@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
@@ -61,3 +62,19 @@ def _parse(where: str, line: str | Failure) -> SourceUtterance | Failure:
         )
     text = fields[2] if len(fields) == 3 and fields[2].strip() else fields[1]
     return SourceUtterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)
+
+
+CORPUS = Corpus(
+    "ljspeech",
+    read_ljspeech,
+    r"""Make STORE of the LJ Speech corpus, or of a folder with the same layout, at CORPUS.
+
+    CORPUS contains metadata.csv (id|text|normalized text) and wavs/<id>.wav. Run the same command again to
+    resume an interrupted run.
+
+    \b
+    Example:
+      tts-prep ljspeech LJSpeech-1.1 store --jobs 8
+    """,
+    layout=(("metadata.csv", "wavs"),),
+)

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
 
@@ -54,3 +55,19 @@ def _names(root: Path) -> Iterator[str]:
                 folders.append((f"{folder}{entry.name}/", (*above, identity)))
             elif entry.name.lower().endswith(AUDIO_SUFFIXES):
                 yield folder + entry.name
+
+
+CORPUS = Corpus(
+    "recordings",
+    read_recordings,
+    r"""Make STORE of the recordings in the folder CORPUS, without texts, to train a vocoder.
+
+    All recordings in CORPUS and its subfolders are used; the folder becomes a column. There are no
+    phonemes. For a corpus with texts, use its command with --frontend none.
+
+    \b
+    Example:
+      tts-prep recordings audio store --preset hifigan --waveform int16
+    """,
+    texts=False,
+)

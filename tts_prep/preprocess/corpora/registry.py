@@ -1,105 +1,107 @@
-"""Corpus readers by name: built-in ones and those that other packages register."""
+"""Corpora by name: built-in ones and those that other packages register."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess import plugins
-from tts_prep.preprocess.corpora.aishell3 import read_aishell3
-from tts_prep.preprocess.corpora.baker import read_baker
-from tts_prep.preprocess.corpora.css10 import css10_languages, read_css10
-from tts_prep.preprocess.corpora.filelist import read_filelist
-from tts_prep.preprocess.corpora.jsut import read_jsut
-from tts_prep.preprocess.corpora.kaldi import read_kaldi
-from tts_prep.preprocess.corpora.kss import read_kss
-from tts_prep.preprocess.corpora.libritts import read_libritts
-from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.recordings import read_recordings
+from tts_prep.preprocess.corpora.corpus import Corpus, Reader, corpus_of
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.vctk import read_vctk
 
-Reader: TypeAlias = Callable[..., Iterator[SourceUtterance | Failure]]
-"""A function from the root of a corpus (a `pathlib.Path`) and options to its utterances, in a deterministic order."""
-
-
-def _read_manifest(corpus: Path, **options: Any) -> Iterator[SourceUtterance | Failure]:
-    # Imported late, because worker processes import this module but do not read manifests.
-    from tts_prep.preprocess.corpora.manifests import read_manifest
-
-    return read_manifest(corpus, **options)
-
-
-READERS: Final[Mapping[str, Reader]] = {
-    "ljspeech": read_ljspeech,
-    "vctk": read_vctk,
-    "libritts": read_libritts,
-    "baker": read_baker,
-    "aishell3": read_aishell3,
-    "jsut": read_jsut,
-    "kss": read_kss,
-    "css10": read_css10,
-    "recordings": read_recordings,
-    "filelist": read_filelist,
-    "kaldi": read_kaldi,
-    "manifest": _read_manifest,
-}
+_MODULES: Final = (
+    "ljspeech",
+    "vctk",
+    "libritts",
+    "baker",
+    "aishell3",
+    "jsut",
+    "kss",
+    "css10",
+    "recordings",
+    "filelist",
+    "kaldi",
+    "manifest",
+)
+"""The modules of the built-in corpora, each with a record `CORPUS`, in the order of the help."""
 
 
-_LANGUAGES: Final[Mapping[str, str]] = {"baker": "zh", "aishell3": "zh", "jsut": "ja", "kss": "ko"}
-_WITH_ROOT: Final = ("filelist", "kaldi", "manifest")
-_WITHOUT_TEXTS: Final = ("filelist", "manifest")
-_WITH_REPORT: Final = ("filelist", "manifest", "vctk")
+def _built_in(module: str) -> Corpus:
+    corpus: Corpus = importlib.import_module(f"{__package__}.{module}").CORPUS
+    return corpus
 
 
-def third_party_readers() -> Mapping[str, EntryPoint]:
-    """Return the entry points of readers of other packages by name; built-in names cannot be overridden."""
-    return plugins.registered(plugins.CORPORA, READERS)
+CORPORA: Final[Mapping[str, Corpus]] = {corpus.name: corpus for corpus in map(_built_in, _MODULES)}
+"""The built-in corpora by name."""
 
 
-def get_reader(name: str) -> Reader:
-    """Return a reader by name.
+def third_party_corpora() -> Mapping[str, EntryPoint]:
+    """Return the entry points of corpora of other packages by name; built-in names cannot be overridden."""
+    return plugins.registered(plugins.CORPORA, CORPORA)
+
+
+def get_corpus(name: str) -> Corpus:
+    """Return a corpus by name.
 
     Raises:
-        ConfigurationError: the name is unknown, or the reader's package cannot be loaded.
+        ConfigurationError: the name is unknown, or the corpus's package cannot be loaded.
     """
-    if name in READERS:
-        return READERS[name]
-    others = third_party_readers()
+    if name in CORPORA:
+        return CORPORA[name]
+    others = third_party_corpora()
     if name not in others:
         raise ConfigurationError(
-            f"corpus: expected one of {', '.join((*READERS, *others))}, found {name!r}; give a function of your own by "
+            f"corpus: expected one of {', '.join((*CORPORA, *others))}, found {name!r}; give a function of your own by "
             "--reader MODULE:FUNCTION"
         )
-    reader: Reader = plugins.load(others[name], "corpus: the reader")
-    return reader
+    found = plugins.load(others[name], "corpus: the reader", _is_corpus, "a Corpus or a function")
+    return replace(corpus_of(name, found), name=name)
 
 
-def import_reader(path: str) -> Reader:
-    """Return the function that ``MODULE:FUNCTION`` names; the working directory is searched too.
+def all_corpora() -> list[Corpus]:
+    """Return the built-in corpora, and those of other packages that can be loaded."""
+    others = map(_loadable, third_party_corpora())
+    return [*CORPORA.values(), *(corpus for corpus in others if corpus)]
+
+
+def _loadable(name: str) -> Corpus | None:
+    try:
+        return get_corpus(name)
+    except ConfigurationError:
+        # Its own command prints the error.
+        return None
+
+
+def import_reader(path: str) -> Corpus | Reader:
+    """Return the function or `Corpus` that ``MODULE:NAME`` names; the working directory is searched too.
 
     Raises:
-        ConfigurationError: there is no such function.
+        ConfigurationError: there is none.
     """
-    module, colon, function = path.partition(":")
-    if not (module and colon and function):
+    module, colon, name = path.partition(":")
+    if not (module and colon and name):
         raise ConfigurationError(f"reader: expected MODULE:FUNCTION, such as my_package:read_mine, found {path!r}")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        found: Any = getattr(importlib.import_module(module), function)
+        found: Any = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(f"reader: {path!r} cannot be loaded ({error})") from error
-    if not callable(found):
+    if not _is_corpus(found):
         raise ConfigurationError(f"reader: {path!r} is not a function")
     return found  # type: ignore[no-any-return]
+
+
+def _is_corpus(found: object) -> bool:
+    return isinstance(found, Corpus) or callable(found)
 
 
 def read_corpus(
@@ -111,56 +113,27 @@ def read_corpus(
     options: Mapping[str, Any] | None = None,
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
-    own: Reader | None = None,
+    own: Corpus | Reader | None = None,
 ) -> tuple[Iterator[SourceUtterance | Failure], Path]:
     """Read a corpus; return its rows and the folder of relative audio paths.
 
     Args:
-        name: the name of the reader.
-        corpus: the root of the corpus; for ``filelist``, the list.
-        root: another folder for audio paths, for ``filelist`` (default: the list's folder), ``kaldi`` and ``manifest``
-            (default: ``corpus``).
+        name: the name of the corpus.
+        corpus: the root of the corpus, or its list.
+        root: another folder for audio paths, for corpora that have this option. Default: the folder of the corpus.
         splits: the ``lists`` of `with_splits`.
         options: options of the reader.
-        texts: whether ``filelist`` and ``manifest`` require a column of texts.
+        texts: whether rows need texts, for readers that can do without.
         report: called with lines about detected columns and skipped speakers.
-        own: a reader that no package registers; ``name`` is its name in the store.
+        own: a reader or corpus that no package registers; ``name`` is its name in the store.
 
     Raises:
-        ConfigurationError: the reader is unknown, or does not accept ``root``.
+        ConfigurationError: the corpus is unknown, or does not accept ``root``.
     """
-    reader = own or get_reader(name)
-    if root is not None and name not in _WITH_ROOT:
-        raise ConfigurationError(
-            f"root: only {', '.join(_WITH_ROOT)} accept it; recordings of {name!r} are below the corpus"
-        )
-    options = options or {}
-    if name == "filelist":
-        # The reader's ids are paths relative to the root.
-        root = root or corpus.parent
-        options = {**options, "root": root}
-    if name == "manifest":
-        options = {**options, "root": root}
-    if name in _WITHOUT_TEXTS:
-        options = {**options, "texts": texts}
-    if name in _WITH_REPORT:
-        options = {**options, "report": report}
-    items = reader(corpus, **options)
-    return with_splits(items, splits) if splits else items, root or corpus
-
-
-def corpus_languages(name: str, corpus: Path, options: Mapping[str, Any] | None = None) -> tuple[str, ...]:
-    """Return the languages of a corpus if its reader knows them without reading rows, otherwise ().
-
-    Args:
-        name: the name of the reader.
-        corpus: the root of the corpus.
-        options: options of the reader.
-
-    Raises:
-        CorpusError: the reader does not recognize the corpus.
-    """
-    if name == "css10":
-        subsets = (options or {}).get("subsets")
-        return tuple(code for code in css10_languages(corpus) if not subsets or code in subsets)
-    return (_LANGUAGES[name],) if name in _LANGUAGES else ()
+    found = get_corpus(name) if own is None else corpus_of(name, own)
+    if root is not None and not found.root:
+        accepting = ", ".join(other.name for other in all_corpora() if other.root)
+        raise ConfigurationError(f"root: only {accepting} accept it; recordings of {name!r} are below the corpus")
+    items = found.rows(corpus, options or {}, root=root, texts=texts, report=report)
+    folder = root or (corpus.parent if corpus.is_file() else corpus)
+    return with_splits(items, splits) if splits else items, folder

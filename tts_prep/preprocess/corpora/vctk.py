@@ -8,9 +8,11 @@ from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.transcripts import files_with, read_transcript, subfolders
+from tts_prep.preprocess.option import Option
 from tts_prep.quantities import count_text
 
 _MICROPHONES = ("mic1", "mic2")
@@ -114,3 +116,20 @@ def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:
         if age.isdigit():
             speakers[name]["age"] = int(age)
     return speakers
+
+
+CORPUS = Corpus(
+    "vctk",
+    read_vctk,
+    r"""Make STORE of the VCTK corpus at CORPUS.
+
+    CORPUS contains wav48_silence_trimmed or wav48, txt and speaker-info.txt. Age, gender, accent and region of
+    the speakers become columns.
+
+    \b
+    Example:
+      tts-prep vctk VCTK-Corpus-0.92 store --language en-gb
+    """,
+    options=(Option("mic", "The microphone whose recordings to use.", choices=_MICROPHONES, default="mic1"),),
+    layout=(("txt", "wav48*"),),
+)

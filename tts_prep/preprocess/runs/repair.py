@@ -16,7 +16,7 @@ from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.configuration.rows import corpus_rows
-from tts_prep.preprocess.corpora import Reader
+from tts_prep.preprocess.corpora import Corpus, Reader
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.alignments.applying import Alignments
@@ -57,7 +57,7 @@ def repair_store(
     splits: Mapping[str, Path] | None = None,
     ood_texts: Path | None = None,
     alignments: Path | None = None,
-    reader: Reader | None = None,
+    reader: Corpus | Reader | None = None,
     jobs: int = 1,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> tuple[Result, list[str]]:

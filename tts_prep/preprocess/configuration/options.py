@@ -1,0 +1,167 @@
+"""The options of the settings: name, type and help, once.
+
+Commands, the groups of their help, and the settings that `configure` takes from them follow from this table. It imports
+none of the records, because they import NumPy, which a help text does not need; a test compares it with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tts_prep.preprocess.option import Option
+
+MELS: Final = "Mels"
+CLEANING: Final = "Cleaning"
+TEXTS: Final = "Texts"
+STORE: Final = "The store"
+
+
+def preset_names() -> Iterable[str]:
+    """Return the presets, for the completion of a shell."""
+    from tts_prep.preprocess.audio.presets import PRESETS
+
+    return PRESETS
+
+
+def symbol_tables() -> Iterable[str]:
+    """Return the symbol tables, for the completion of a shell."""
+    from tts_prep.preprocess.text.symbols import AUTO, TABLES
+
+    return (*TABLES, AUTO)
+
+
+_AUDIO = (
+    Option("sample_rate", "Resample to this rate.", int, metavar="HZ", group=MELS),
+    Option("n_fft", "Samples per transform.", int, metavar="N", group=MELS),
+    Option("win_length", "Samples per window.", int, metavar="N", group=MELS),
+    Option("hop_length", "Samples between frames.", int, metavar="N", group=MELS),
+    Option("n_mels", "Mel bins.", int, metavar="N", group=MELS),
+    Option("fmin", "Lower end of the filter bank.", float, metavar="HZ", group=MELS),
+    Option("fmax", "Upper end of the filter bank.", float, metavar="HZ", group=MELS),
+    Option(
+        "channel",
+        "Use the first channel, or the mean of all channels.  [default: that of the preset]",
+        choices=("first", "mean"),
+        group=MELS,
+    ),
+    Option(
+        "peak",
+        "Scale every recording to this peak (full scale: 1), or do not scale.  [default: that of the preset]",
+        float,
+        metavar="LEVEL|none",
+        none=True,
+        group=MELS,
+    ),
+)
+_CLEANING = (
+    Option("highpass", "Remove frequencies below this.", float, metavar="HZ", group=CLEANING),
+    Option(
+        "trim_db",
+        "Trim both ends where the level is this far below the loudest frame.",
+        float,
+        metavar="DB",
+        group=CLEANING,
+    ),
+    Option(
+        "trim_vad",
+        "Trim both ends where speech is less probable than this, such as 0.5; needs the extra 'vad'.",
+        float,
+        metavar="PROBABILITY",
+        group=CLEANING,
+    ),
+    Option(
+        "trim_margin",
+        "Margin that trimming keeps at both ends.  [default: 0.1]",
+        float,
+        metavar="SECONDS",
+        group=CLEANING,
+    ),
+    Option("loudness", "Normalize recordings to this integrated loudness.", float, metavar="LUFS", group=CLEANING),
+    Option("limiter", "Attenuate peaks above this level, such as -1.", float, metavar="DBFS", group=CLEANING),
+)
+_TEXT = (
+    Option(
+        "frontend",
+        "Text frontend; 'tts-prep frontends' lists them.  [default: that of the language, usually espeak]",
+        metavar="NAME",
+        group=TEXTS,
+    ),
+    Option(
+        "language",
+        "Language of texts for which the corpus has none.  [default: that of the corpus, or en-us]",
+        metavar="CODE",
+        group=TEXTS,
+    ),
+    Option(
+        "normalize",
+        "Expand numbers and abbreviations in texts that the corpus does not mark as normalized.  [default: normalize]",
+        bool,
+        group=TEXTS,
+    ),
+    Option(
+        "symbols",
+        "Symbol table: a name in 'tts-prep symbols', a file with one symbol per line, or 'auto' for the symbols of the "
+        "corpus.  [default: that of the frontend and language]",
+        metavar="NAME|FILE|auto",
+        values=symbol_tables,
+        group=TEXTS,
+    ),
+    Option(
+        "ends",
+        "Add the table's start and end symbols to every utterance.  [default: as the table's system does]",
+        bool,
+        group=TEXTS,
+    ),
+    Option(
+        "blanks",
+        "Insert the table's blank between symbols, or also at both ends.  [default: none]",
+        choices=("none", "between", "around"),
+        group=TEXTS,
+    ),
+    Option(
+        "unknown",
+        "Let the row fail if a symbol is not in the table, replace the symbol, or drop it.  [default: error]",
+        choices=("error", "unk", "drop"),
+        group=TEXTS,
+    ),
+    Option(
+        "punctuation",
+        "Attach punctuation to words, or separate it by spaces.  [default: that of the preset or frontend]",
+        choices=("attached", "separate"),
+        group=TEXTS,
+    ),
+    Option("ood_texts", "Out-of-domain texts to phonemize, one per line.", Path, metavar="FILE", group=TEXTS),
+)
+_STORE = (
+    Option(
+        "mel_dtype",
+        "Dtype of stored mels.  [default: float32]",
+        flags=("--dtype",),
+        choices=("float32", "float16"),
+        group=STORE,
+    ),
+    Option(
+        "waveform_dtype",
+        "Store waveforms, too, with this dtype.",
+        flags=("--waveform",),
+        choices=("int16", "float32"),
+        group=STORE,
+    ),
+    Option(
+        "shard_utterances",
+        "Maximum number of utterances in a shard.  [default: 128]",
+        int,
+        metavar="N",
+        group=STORE,
+    ),
+)
+
+SETTINGS: Final[Mapping[str, tuple[Option, ...]]] = {
+    "audio": _AUDIO,
+    "cleaning": _CLEANING,
+    "text": _TEXT,
+    "store": _STORE,
+}
+"""The options by the table of their settings in a configuration file; other settings have no option."""

@@ -1,0 +1,63 @@
+"""Options of commands, declared beside what they set. The command line makes its options of these records.
+
+A record names no library of the command line, and this module imports nothing, so that help texts need nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import ConfigurationError
+
+KINDS = (str, int, float, bool, Path)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a command.
+
+    Attributes:
+        name: the keyword or setting that receives the value.
+        help: one or two sentences.
+        kind: the type of the value: one of `KINDS`. A `bool` without a default has two flags, ``--x`` and ``--no-x``.
+        flags: the option on the command line, such as ``("--jobs", "-j")``; default: ``--name``, with dashes.
+        metavar: the value in the help, such as ``HZ``.
+        choices: the permitted values; () permits all.
+        repeated: whether it may be repeated. Its value is then a sorted list for a corpus, otherwise a tuple.
+        default: the value if the option is not given; None leaves it out.
+        minimum: the smallest integer.
+        none: whether ``none`` is permitted instead of a number, which unsets a setting.
+        values: a function that returns the values that a shell completes.
+        group: the title above it in the help; default: that of the corpus.
+    """
+
+    name: str
+    help: str
+    kind: type = str
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    repeated: bool = False
+    default: Any = None
+    minimum: int = 1
+    none: bool = False
+    values: Callable[[], Iterable[str]] | None = None
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            kinds = ", ".join(kind.__name__ for kind in KINDS)
+            raise ConfigurationError(f"option {self.name!r}: kind: expected one of {kinds}, found {self.kind!r}")
+        if not self.name.isidentifier():
+            raise ConfigurationError(f"option {self.name!r}: expected a name that Python accepts")
+
+    @property
+    def all_flags(self) -> tuple[str, ...]:
+        """The option on the command line, with those that follow from its name."""
+        flag = f"--{self.name.replace('_', '-')}"
+        if self.flags:
+            return self.flags
+        return (f"{flag}/--no-{flag[2:]}",) if self.kind is bool and self.default is None else (flag,)
