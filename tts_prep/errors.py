@@ -38,6 +38,10 @@ class ConfigurationError(TtsPrepError, ValueError):
     """A setting has an invalid value."""
 
 
+class ExactlyOnceWarning(UserWarning):
+    """An epoch repeats or omits utterances; the message says how many."""
+
+
 class MissingPackageError(TtsPrepError):
     """A required package is not installed; the message says how to install it."""
 

@@ -119,6 +119,7 @@ def test_empty_utterances_are_padded_to_the_shape_of_length_1():
     assert sorted(position for batch in sampler for position in batch) == [0, 1, 2, 3]
 
 
+@pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 @given(
     pairs=PAIRS,
     n_shapes=st.integers(1, 5),

@@ -177,6 +177,7 @@ def test_stores_of_another_recipe_are_refused_by_their_settings(tmp_path, corpor
     assert len(collate(ChainDataset(center, other_reading).__getitems__([0, 2]))) == 2
 
 
+@pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 @given(data=st.data())
 def test_a_mix_in_buckets_keeps_budgets_ranks_and_resume(data):
     sizes = data.draw(st.lists(st.integers(1, 25), min_size=1, max_size=3))

@@ -88,6 +88,7 @@ def test_a_subset_is_visited_once_in_another_order_every_epoch():
         SubsetRandomSampler([1, -1])
 
 
+@pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 @given(n=st.integers(1, 50), world_size=st.integers(1, 9), shuffle=st.booleans(), epoch=st.integers(0, 9))
 def test_ranks_share_all_positions_evenly(n, world_size, shuffle, epoch):
     parts = [list(DistributedSampler(n, world_size, rank, shuffle).draw(epoch)) for rank in range(world_size)]

@@ -46,6 +46,7 @@ def run_ranks(make, state, world_size, steps=None):
     return seen, states[0]
 
 
+@pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 @given(
     lengths=LENGTHS,
     factor=st.floats(1, 8),
@@ -144,6 +145,7 @@ SAMPLERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_run_that_was_resumed_at_any_step_equals_one_that_never_stopped(name):
     make = SAMPLERS[name]
@@ -178,6 +180,7 @@ def test_a_state_of_steps_that_were_told_ignores_what_was_taken_ahead():
     assert taken[:3] + list(resumed) == list(sampler.draw(0))
 
 
+@pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 def test_a_distributed_sampler_goes_on_with_other_ranks():
     seen = []
     state = None

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import torch
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, ExactlyOnceWarning
 from tts_prep.loader import (
     BatchSampler,
     ChainDataset,
@@ -78,10 +78,16 @@ def main():
 
         ours = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=20, rank="auto"))
         found["accelerate, ours"] = seen(accelerator.prepare(ours))
-        theirs = torch_loader(LengthBucketBatchSampler(dataset.n_frames, max_frames=20))
+        theirs = torch_loader(LengthBucketBatchSampler(dataset.n_frames, max_frames=20, rank="all"))
         found["accelerate, torch"] = seen(accelerator.prepare(theirs))
-        counted = torch_loader(BatchSampler(RandomSampler(dataset), 2))
+        counted = torch_loader(BatchSampler(RandomSampler(dataset, rank="all"), 5))
         found["accelerate, counted"] = seen(accelerator.prepare(counted))
+        unsaid = torch_loader(BatchSampler(RandomSampler(dataset), 5))
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            found["accelerate, unsaid"] = seen(accelerator.prepare(unsaid))
+            seen(accelerator.prepare(unsaid))
+        found["warned"] = [str(w.message) for w in warned if w.category is ExactlyOnceWarning]
         found["accelerate, unshared"] = refused(lambda: seen(accelerator.prepare(DataLoader(dataset, 2))))
         found["accelerate, twice"] = refused(lambda: accelerator.prepare(torch_loader(buckets)))
         found["tensors"] = [str(type(batch.mel)) for batch in accelerator.prepare(theirs)][:1]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, cycle, islice
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -12,10 +14,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
-from tts_prep.loader.samplers.ranks import Rank, is_sharded, resolve_rank
+from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group, resolve_rank
 from tts_prep.loader.samplers.shapes import BatchPositions
 
 T = TypeVar("T")
@@ -33,21 +35,24 @@ class Sampler(ABC, Generic[T]):
     another. The content of an epoch is a pure function of the sampler's settings and the epoch number.
 
     An epoch is one list, `order`, the same on every rank. Each rank gets every ``world_size``-th element of it. All
-    ranks get the same number of elements: if the list's length is not divisible by ``world_size``, the list is
-    repeated from its beginning. So the state of a run is its number of steps, and a run can resume with another
-    number of ranks.
+    ranks get the same number of elements. The batch samplers give every utterance once by making some batches smaller.
+    If there are fewer utterances than ranks in a step of batches of one, and in the samplers of positions if their
+    number is not divisible by ``world_size``, the list is repeated from its beginning, with an `ExactlyOnceWarning`.
+    So the state of a run is its number of steps, and a run can resume with another number of ranks.
 
     Args:
         rank: the rank of this process, 0 to world_size - 1. ``"auto"`` takes rank and world size from
-            ``torch.distributed``, or 0 and 1 if no process group is initialized.
-        world_size: the number of ranks.
+            ``torch.distributed``, or 0 and 1 if no process group is initialized. ``"all"`` gives the elements of all
+            ranks in turn, to a framework that distributes them, such as accelerate with torch's DataLoader.
+        world_size: the number of ranks. With ``"all"``, 1 stands for the number of ``torch.distributed``.
 
     Raises:
         ConfigurationError: the rank is out of range.
     """
 
     def __init__(self, *, rank: Rank = 0, world_size: int = 1) -> None:
-        self.rank, self.world_size = resolve_rank(rank, world_size)
+        self.rank, self.world_size, self._n_ranks = resolve_rank(rank, world_size)
+        self._warned = False
         self._epoch = 0
         self._begun = False
         self._done: EpochProgress = ()
@@ -105,6 +110,10 @@ class Sampler(ABC, Generic[T]):
         self._turn += 1
 
     def __iter__(self) -> Iterator[T]:
+        self._check_distributed()
+        return self._iterate()
+
+    def _iterate(self) -> Iterator[T]:
         # A generator, so that an epoch begins with its first element: torch's DataLoader with workers makes two
         # iterators per epoch and uses one of them.
         if self._begun:
@@ -129,11 +138,17 @@ class Sampler(ABC, Generic[T]):
         count = self._given if steps is None else operator.index(steps)
         if count and self.ends_after(count):
             return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
+        count, rest = divmod(count, self._per_step)
+        if rest:
+            raise ConfigurationError(
+                f"state_dict: {rest} of the {self._per_step} elements of a step are used; save the state when all "
+                "ranks have made the same number of steps"
+            )
         done = [list(steps_of_ranks) for steps_of_ranks in self._done]
-        if count and done and done[-1][0] == self.world_size:
+        if count and done and done[-1][0] == self._n_ranks:
             done[-1][1] += count
         elif count:
-            done.append([self.world_size, count])
+            done.append([self._n_ranks, count])
         return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch, "done": done}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -176,7 +191,13 @@ class Sampler(ABC, Generic[T]):
         if self.world_size == 1:
             return left
         count = max(0, self.order_size(epoch) - start)
-        count += -count % self.world_size
+        missing = -count % self.world_size
+        if missing:
+            self._warn(
+                f"{missing} of {count:,} elements of an epoch are repeated, because {self.world_size} ranks do not "
+                "divide them; BatchSampler and LengthBucketBatchSampler divide utterances without repeating any"
+            )
+        count += missing
         again = chain.from_iterable(self.order(epoch) for _ in cycle([None]))
         return islice(chain(left, again), self.rank, count, self.world_size)
 
@@ -190,7 +211,7 @@ class Sampler(ABC, Generic[T]):
 
     def __len__(self) -> int:
         """Return the number of elements of the current epoch for this rank, including those already yielded."""
-        return sum(steps for _, steps in self._done) + self.remaining
+        return self._per_step * sum(steps for _, steps in self._done) + self.remaining
 
     @property
     def remaining(self) -> int:
@@ -202,9 +223,30 @@ class Sampler(ABC, Generic[T]):
         return steps >= self.remaining
 
     @property
+    def _per_step(self) -> int:
+        """The number of elements that this object gives per step of all ranks."""
+        return self._n_ranks // self.world_size
+
+    @property
     def sharded(self) -> bool:
         """Whether every rank gets its own share of an epoch."""
         return is_sharded(self)
+
+    def _check_distributed(self) -> None:
+        """Warn if a process group is running, and nothing says that the elements are distributed."""
+        group = process_group()
+        if group is None or group[1] == 1 or self._n_ranks > 1 or self.sharded:
+            return
+        ranks, count = group[1], self.count(self._epoch)
+        text = f"torch.distributed runs {ranks} ranks, and each gets all {count:,} elements of an epoch; "
+        if missing := -count % ranks:
+            text += f"a framework that distributes them, such as accelerate, repeats at least {missing} of them; "
+        self._warn(text + "pass rank='all' if a framework distributes them, or rank='auto' if none does")
+
+    def _warn(self, text: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"{type(self).__name__}: {text}", ExactlyOnceWarning, stacklevel=4)
 
     @property
     def sampler(self) -> Sampler[T]:
@@ -223,8 +265,8 @@ class Sampler(ABC, Generic[T]):
         if self.world_size > 1:
             raise ConfigurationError(
                 f"this {type(self).__name__} is already sharded: rank {self.rank} of {self.world_size}; either create "
-                "it without rank and world_size, or do not let the framework shard it again (accelerate: do not "
-                "prepare the loader; Lightning: use_distributed_sampler=False)"
+                "it with rank='all', or do not let the framework shard it again (accelerate: do not prepare the "
+                "loader; Lightning: use_distributed_sampler=False)"
             )
         return None
 
@@ -353,15 +395,53 @@ class RandomSampler(Sampler[int]):
         return settings | ({"part": _BLOCK} if self._size > _BLOCK and not self._replacement else {})
 
 
+@dataclass(frozen=True)
+class _Steps:
+    """The steps in which ranks use positions, one after another, in batches of at most `batch_size`.
+
+    Attributes:
+        count: the number of positions.
+        n_ranks: the number of ranks.
+        batch_size: the largest number of positions of a rank in a step.
+        drop_last: leave out the positions that do not fill a step.
+    """
+
+    count: int
+    n_ranks: int
+    batch_size: int
+    drop_last: bool
+
+    def __len__(self) -> int:
+        full = self.n_ranks * self.batch_size
+        return self.count // full if self.drop_last else -(-self.count // full)
+
+    @property
+    def missing(self) -> int:
+        """The number of positions that lack for one per rank and step."""
+        return 0 if self.drop_last else max(0, len(self) * self.n_ranks - self.count)
+
+    def end(self, step: int) -> int:
+        """Return the number of positions used after a number of steps."""
+        left = max(0, len(self) - step)
+        if self.drop_last:
+            return (len(self) - left) * self.n_ranks * self.batch_size
+        # The last step has one position per rank at least, if need be of those that filled the step before.
+        last = self.count if self.missing else self.count - left * self.n_ranks
+        return min((len(self) - left) * self.n_ranks * self.batch_size, last)
+
+
 class BatchSampler(Sampler[list[int]]):
     """Group the positions of a sampler into batches of equal size.
+
+    Rank and world size are those of the sampler. Every position comes once, and all ranks get the same number of
+    batches. If the positions do not divide into full batches, those of the last one or two steps are smaller. Only
+    where the positions do not suffice for one per rank and step, which needs batches of one or fewer positions than
+    ranks, some are repeated, with an `ExactlyOnceWarning`.
 
     Example:
         >>> from tts_prep.loader import BatchSampler, SequentialSampler
         >>> list(BatchSampler(SequentialSampler(range(5)), 2))
         [[0, 1], [2, 3], [4]]
-
-    Rank and world size are those of the sampler.
 
     Args:
         sampler: a sampler of positions, or any re-iterable of positions. Positions are those of this object's epoch;
@@ -377,6 +457,7 @@ class BatchSampler(Sampler[list[int]]):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False) -> None:
         if isinstance(sampler, Sampler):
             super().__init__(rank=sampler.rank, world_size=sampler.world_size)
+            self._n_ranks = sampler._n_ranks
             self._draw_from(sampler)
         else:
             super().__init__()
@@ -386,8 +467,9 @@ class BatchSampler(Sampler[list[int]]):
 
     @property
     def batch_size(self) -> int | None:
-        """The number of utterances per batch; see `Sampler.batch_size`."""
-        return super().batch_size or self._batch_size
+        """The number of utterances per batch; None if several last batches can be smaller. See `Sampler`."""
+        constant = super().batch_size or self._batch_size
+        return constant if self._n_ranks == 1 else None
 
     @property
     def sharded(self) -> bool:
@@ -410,11 +492,30 @@ class BatchSampler(Sampler[list[int]]):
     def rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
         """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
-            return self._cut(self._sampler.rest(epoch, self._in_positions(done)), epoch)
+            return self._shared(self._sampler, epoch, done)
         return self._cut(islice(iterate_epoch(self._sampler), steps_made(done) * self._batch_size, None), epoch)
 
-    def _in_positions(self, done: EpochProgress) -> EpochProgress:
-        return tuple((world_size, steps * self._batch_size) for world_size, steps in done)
+    def _shared(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+        used, steps = self._progress(sampler, epoch, done)
+        if missing := steps.missing:
+            self._warn(
+                f"{missing} of {steps.count:,} utterances of an epoch are repeated: there are batches of one, and "
+                f"{self._n_ranks} ranks do not divide them"
+            )
+        positions = islice(sampler.order(epoch), used, None)
+        ranks = (self.rank,) if self.world_size > 1 else range(self._n_ranks)
+        for step in range(len(steps)):
+            together = list(islice(positions, steps.end(step + 1) - steps.end(step)))
+            together += islice(cycle(sampler.order(epoch)), max(0, self._n_ranks - len(together)))
+            for rank in ranks:
+                yield BatchPositions(together[rank :: self._n_ranks], epoch)
+
+    def _progress(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> tuple[int, _Steps]:
+        """Return how many positions are used, and the steps for the rest."""
+        size, used = sampler.order_size(epoch), 0
+        for n_ranks, steps in done:
+            used += _Steps(size - used, n_ranks, self._batch_size, self.drop_last).end(steps)
+        return used, _Steps(size - used, self._n_ranks, self._batch_size, self.drop_last)
 
     def _cut(self, positions: Iterator[int], epoch: int) -> Iterator[list[int]]:
         while batch := BatchPositions(islice(positions, self._batch_size), epoch):
@@ -424,7 +525,7 @@ class BatchSampler(Sampler[list[int]]):
     def count_rest(self, epoch: int, done: EpochProgress) -> int:
         """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
-            return self._batches(self._sampler.count_rest(epoch, self._in_positions(done)))
+            return self._per_step * len(self._progress(self._sampler, epoch, done)[1])
         return max(0, self._batches(self._length()) - steps_made(done))
 
     def _batches(self, count: int) -> int:
@@ -456,11 +557,13 @@ def steps_made(done: EpochProgress) -> int:
 
 
 def iterate_epoch(sampler: Iterable[T]) -> Iterator[T]:
-    """Iterate over a sampler, which can be another package's or a list.
+    """Iterate over a sampler, which can be another package's or a list, without a check of how ranks share it.
 
     Raises:
         SamplingError: the sampler is an exhausted iterator, such as a generator in its second epoch.
     """
+    if isinstance(sampler, Sampler):
+        return sampler._iterate()
     if not isinstance(sampler, Iterator):
         return iter(sampler)
     first = list(islice(sampler, 1))

@@ -26,6 +26,7 @@ class BatchPlan:
         lengths: [size], the lengths of all utterances, as passed to the sampler.
         shapes: the fixed shapes that batches are padded to; empty if shapes are not fixed.
         shape_of: [n_batches] int64, the index in `shapes` of each batch; empty if shapes are not fixed.
+        repeats: the number of batches at the end that repeat others, because the ranks do not divide their number.
     """
 
     positions: Int64Array
@@ -34,6 +35,7 @@ class BatchPlan:
     lengths: Array
     shapes: tuple[BatchShape, ...] = ()
     shape_of: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    repeats: int = 0
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -89,7 +91,8 @@ class BatchPlan:
             cut = np.argsort(-plan.sizes, kind="stable")[:missing]
             cut = cut[plan.sizes[cut] > 1]
             if not len(cut):
-                return plan.chosen(np.resize(np.arange(len(plan)), len(plan) + missing))
+                repeated = plan.chosen(np.resize(np.arange(len(plan)), len(plan) + missing))
+                return replace(repeated, repeats=plan.repeats + missing)
             halves = plan.sizes[cut] // 2
             wide = plan.sizes[cut] >= 2 * multiple_of
             halves[wide] -= halves[wide] % multiple_of

@@ -52,9 +52,9 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     move to the next window.
 
     Each rank takes every ``world_size``-th batch of a common list. All ranks get the same number of batches: if
-    necessary, the largest ones are split in two. `state_dict` and `load_state_dict` resume within an epoch, also with
-    another number of ranks; every remaining utterance still comes once. Only `len`, `count` and `plan` plan a complete
-    epoch.
+    necessary, the largest ones are split in two. If all have one utterance, some are repeated, with an
+    `ExactlyOnceWarning`. `state_dict` and `load_state_dict` resume within an epoch, also with another number of ranks;
+    every remaining utterance still comes once. Only `len`, `count` and `plan` plan a complete epoch.
 
     Args:
         lengths: [n] integers, the length of each utterance of the dataset: ``dataset.n_frames``. Or several fields by
@@ -155,7 +155,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._certain: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
 
     def _take_from(self, sampler: Sampler[int]) -> None:
-        if sampler.world_size > 1:
+        if sampler.world_size > 1 or sampler._n_ranks > 1:
             raise ConfigurationError(
                 "sampler: it is sharded already; pass rank and world_size to LengthBucketBatchSampler only"
             )
@@ -216,6 +216,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
                 self._certain = (epoch, done), planned
                 if last:
                     self._counted = self._certain
+            if last and plan.repeats:
+                self._warn(
+                    f"{plan.repeats} utterances of an epoch are repeated: {self._n_ranks} ranks do not divide its "
+                    "batches, and the last ones cannot be split, having one utterance each"
+                )
             for i in range(number, len(plan), self.world_size):
                 yield plan.batch(i, epoch)
             number = (number - len(plan)) % self.world_size
@@ -262,13 +267,13 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         """Yield the remaining batches of an epoch, for all ranks, by window, and whether the window is the last."""
         drawn = epoch if self._shuffle else 0
         # The number of batches moved to the front is the world size with which the epoch began.
-        leaders = (done[0][0] if done else self.world_size) if self._longest_first else 0
+        leaders = (done[0][0] if done else self._n_ranks) if self._longest_first else 0
         if self._n_windows > 1:
-            yield from shared(self._windows(drawn, leaders), done, self.world_size, self._multiple_of)
+            yield from shared(self._windows(drawn, leaders), done, self._n_ranks, self._multiple_of)
             return
         if self._planned is None or self._planned[0] != (drawn, done):
             window = [(self._single_window(drawn, leaders), True)]
-            ((plan, _),) = shared(window, done, self.world_size, self._multiple_of)
+            ((plan, _),) = shared(window, done, self._n_ranks, self._multiple_of)
             self._planned = (drawn, done), plan
         yield self._planned[1], True
 

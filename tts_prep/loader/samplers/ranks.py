@@ -5,39 +5,60 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tts_prep.errors import ConfigurationError
 
-Rank: TypeAlias = int | Literal["auto"]
+Rank: TypeAlias = int | Literal["auto", "all"]
 
 
-def resolve_rank(rank: Rank, world_size: int) -> tuple[int, int]:
-    """Return rank and world size.
+class Share(NamedTuple):
+    """The share of an epoch that a sampler gives.
+
+    Attributes:
+        rank: the first of the elements of each step, 0 to world_size - 1.
+        world_size: every how many elements one is given; 1 gives all.
+        n_ranks: the number of ranks that make the epoch; with ``"all"``, more than `world_size`.
+    """
+
+    rank: int
+    world_size: int
+    n_ranks: int
+
+
+def resolve_rank(rank: Rank, world_size: int) -> Share:
+    """Return the share of a rank.
 
     Args:
-        rank: 0 to world_size - 1, or ``"auto"``: that of ``torch.distributed``, or 0 without a process group.
-        world_size: the number of ranks; must be 1 if the rank is ``"auto"``.
+        rank: 0 to world_size - 1, or ``"auto"``: that of ``torch.distributed``, or 0 without a process group. Or
+            ``"all"``: the elements of all ranks.
+        world_size: the number of ranks; must be 1 if the rank is ``"auto"``. With ``"all"``, 1 stands for the number of
+            ``torch.distributed``.
 
     Raises:
         ConfigurationError: the rank is out of range; a world size is given with ``"auto"``; or the process was started
             as one of several and its process group is not initialized yet.
     """
-    if rank != "auto":
+    if not isinstance(rank, str):
         check_rank(rank, world_size)
-        return operator.index(rank), operator.index(world_size)
-    if world_size != 1:
+        return Share(operator.index(rank), operator.index(world_size), operator.index(world_size))
+    if rank not in ("auto", "all"):
+        check_rank(rank, world_size)
+    if rank == "auto" and world_size != 1:
         raise ConfigurationError(f"rank='auto' takes the world size from torch.distributed, found {world_size=}")
+    if rank == "all" and world_size != 1:
+        check_rank(0, world_size)
+        return Share(0, 1, operator.index(world_size))
     group = process_group()
     if group is None:
         started = os.environ.get("WORLD_SIZE", "1")
         if started not in ("", "1"):
             raise ConfigurationError(
-                f"rank='auto': this process is one of {started}, but torch.distributed has no process group yet; "
+                f"rank={rank!r}: this process is one of {started}, but torch.distributed has no process group yet; "
                 "create the sampler after init_process_group"
             )
-        return 0, 1
-    return group
+        group = (0, 1)
+    return Share(0, 1, group[1]) if rank == "all" else Share(*group, group[1])
 
 
 def process_group() -> tuple[int, int] | None:
@@ -53,7 +74,7 @@ def is_sharded(sampler: Any) -> bool:
     return any(getattr(sampler, name, 1) > 1 for name in ("world_size", "num_replicas"))
 
 
-def check_rank(rank: int, world_size: int) -> None:
+def check_rank(rank: Any, world_size: int) -> None:
     """Check that a rank is in range.
 
     Raises:
@@ -61,5 +82,5 @@ def check_rank(rank: int, world_size: int) -> None:
     """
     if not hasattr(rank, "__index__") or world_size < 1 or not 0 <= rank < world_size:
         raise ConfigurationError(
-            f"rank {rank!r} of {world_size}: expected a world size >= 1, and a rank below it or 'auto'"
+            f"rank {rank!r} of {world_size}: expected a world size >= 1, and a rank below it, 'auto' or 'all'"
         )

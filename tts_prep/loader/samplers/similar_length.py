@@ -74,11 +74,11 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
         order = np.argsort(self._lengths, kind="stable")
-        group_size = self._group_size * self.world_size
+        group_size = self._group_size * self._n_ranks
         for number, start in enumerate(range(0, len(order), group_size)):
             group = order[start : start + group_size]
             order[start : start + group_size] = group[permutation(len(group), self._seed, epoch, _GROUPS + number)]
-        together = self._batch_size * self.world_size
+        together = self._batch_size * self._n_ranks
         full = len(order) - len(order) % together
         if self._permutate:
             batches = order[:full].reshape(-1, together)
@@ -97,7 +97,7 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             "group_size": self._group_size,
             "permutate": self._permutate,
             "seed": self._seed,
-            **({"world_size": self.world_size} if self.world_size > 1 else {}),
+            **({"world_size": self._n_ranks} if self._n_ranks > 1 else {}),
         }
 
 
