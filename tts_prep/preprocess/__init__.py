@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.audio.presets import PRESETS
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.configuration.settings import configure
+    from tts_prep.preprocess.corpora.corpus import Corpus
     from tts_prep.preprocess.corpora.registry import read_corpus
     from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
     from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
     from tts_prep.preprocess.features.registry import make_feature
+    from tts_prep.preprocess.option import Option
     from tts_prep.preprocess.runs.adding import add_array
     from tts_prep.preprocess.runs.adding_columns import add_columns
     from tts_prep.preprocess.runs.finish import finish_store
@@ -35,12 +37,14 @@ _MODULES = {
     "ArraySpec": "tts_prep.format.records.arrays",
     "Backend": "tts_prep.preprocess.workers.cluster",
     "Configuration": "tts_prep.preprocess.configuration.records",
+    "Corpus": "tts_prep.preprocess.corpora.corpus",
     "Failure": "tts_prep.format.records.failures",
     "Feature": "tts_prep.preprocess.features.feature",
     "FeatureInput": "tts_prep.preprocess.features.feature",
     "FeatureValues": "tts_prep.preprocess.features.feature",
     "Frontend": "tts_prep.preprocess.text.frontends.frontend",
     "MelConfig": "tts_prep.preprocess.audio.config",
+    "Option": "tts_prep.preprocess.option",
     "PRESETS": "tts_prep.preprocess.audio.presets",
     "Part": "tts_prep.preprocess.runs.parts",
     "Progress": "tts_prep.preprocess.runs.prepare",
@@ -63,12 +67,14 @@ __all__ = [
     "ArraySpec",
     "Backend",
     "Configuration",
+    "Corpus",
     "Failure",
     "Feature",
     "FeatureInput",
     "FeatureValues",
     "Frontend",
     "MelConfig",
+    "Option",
     "Part",
     "Progress",
     "Result",

@@ -5,26 +5,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from commands import run
-from corpora import record
 from plugins import install
 from test_frontends import resident_bytes
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.format.records.manifest import read_manifest
-from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.registry import default_frontend
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
-
-EXAMPLE = Path(__file__).parents[3] / "examples" / "frontend_package"
+    pass
 
 
 @pytest.mark.parametrize(
@@ -82,25 +75,6 @@ def test_a_language_without_a_frontend_costs_its_utterances() -> None:
 def test_frontends_by_language_that_say_nothing_clear_are_refused(names: str) -> None:
     with pytest.raises(ConfigurationError, match="frontend: expected"):
         get_frontend(names)
-
-
-def install_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the example package to the path as pip does, with its module and entry points."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    install(monkeypatch, folder, project["name"], project["entry-points"], EXAMPLE)
-
-
-def test_a_frontend_of_another_package_makes_a_store(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install_example(tmp_path / "site", monkeypatch)
-    assert "finnish-letters" in run(capsys, "frontends")[1]
-    record(tmp_path / "a.wav")
-    (tmp_path / "list.txt").write_text("a.wav|Tuuli puhaltaa\n", encoding="utf-8")
-    options = ("--frontend", "finnish-letters", "--language", "fi", "--jobs", 1)
-    assert run(capsys, "filelist", tmp_path / "list.txt", tmp_path / "store", *options)[0] == 0
-    dataset = UtteranceDataset(tmp_path / "store")
-    assert [dataset.symbols[i] for i in dataset[0].phonemes[:4]] == ["t", "uu", "l", "i"]
-    assert read_manifest(tmp_path / "store").software["tts-prep-finnish-letters"] == "1.0"
-    assert dataset[0].phonemes.dtype == np.int32
 
 
 def test_a_frontend_that_cannot_be_loaded_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

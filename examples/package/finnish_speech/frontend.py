@@ -60,4 +60,4 @@ class FinnishLettersFrontend:
 
     def software(self) -> dict[str, str]:
         """Return the versions of what the results depend on, for the manifest."""
-        return {"tts-prep-finnish-letters": "1.0"}
+        return {"tts-prep-finnish": "1.0"}

@@ -1,0 +1,1 @@
+"""A corpus, a frontend and a feature for tts-prep, registered in pyproject.toml."""
