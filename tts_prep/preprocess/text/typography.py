@@ -44,6 +44,8 @@ _COUNTERPARTS: Final = str.maketrans(
 )
 # Marks after which scripts without spaces between words have no space.
 _WITHOUT_SPACE: Final = re.compile(r"([。｡、､])(?=\w)|([．，！？：；])(?=[^\W\d_])")
+# "It was –20 outside": a minus, unless a number before it makes a range of it.
+_SHORT_MINUS: Final = re.compile(r"(?<![^\s(\[])(?<!\d )[‒–](?=[.,]?\d)")
 _WORD_DASH: Final = re.compile("(?<!\\d)[‒–―]|[‒–―](?!\\d)")
 _PLAIN: Final = str.maketrans(
     {
@@ -63,7 +65,7 @@ def without_controls(text: str) -> str:
     """Return the text in NFC, without invisible characters, and with controls and white space as single spaces.
 
     Punctuation of other scripts is mapped to Latin punctuation (``。`` to a full stop, ``؟`` to a question mark), and
-    short dashes that are not between digits become ``—``.
+    short dashes that are not between digits become ``—``, or a minus sign before a number.
 
     Control characters are commands to espeak-ng, so every text is processed, normalized or not. NUL is kept: it is a
     sign of a broken file, and every frontend rejects it.
@@ -74,7 +76,7 @@ def without_controls(text: str) -> str:
     spaced = _WITHOUT_SPACE.sub(lambda match: f"{match[0]} ", text)
     # Before NFC, which turns the Greek question mark into a semicolon.
     composed = unicodedata.normalize("NFC", spaced.translate(_COUNTERPARTS))
-    composed = _WORD_DASH.sub("—", composed)
+    composed = _WORD_DASH.sub("—", _SHORT_MINUS.sub("\u2212", composed))
     return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", composed)).split())
 
 

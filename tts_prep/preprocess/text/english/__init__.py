@@ -11,16 +11,12 @@ from collections.abc import Callable
 from typing import Final
 
 from tts_prep.preprocess.text.english.abbreviations import abbreviations
-from tts_prep.preprocess.text.english.dates import dates
-from tts_prep.preprocess.text.english.electronic import electronic
+from tts_prep.preprocess.text.english.addresses import electronic, telephone
+from tts_prep.preprocess.text.english.dates import dates, times
 from tts_prep.preprocess.text.english.figures import cardinals, codes, decimals, labels, ordinals, years
-from tts_prep.preprocess.text.english.fractions import fractions
-from tts_prep.preprocess.text.english.measures import measures
-from tts_prep.preprocess.text.english.money import money
-from tts_prep.preprocess.text.english.ranges import ranges
+from tts_prep.preprocess.text.english.quantities import measures, money
 from tts_prep.preprocess.text.english.roman import roman
-from tts_prep.preprocess.text.english.telephone import telephone
-from tts_prep.preprocess.text.english.times import times
+from tts_prep.preprocess.text.english.signs import arithmetic, fractions, music, ranges, ratios
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 
@@ -33,20 +29,20 @@ def is_english(language: str) -> bool:
 def normalize_english(text: str) -> str:
     """Expand an English text to words. A text that is already in words is unchanged."""
     text = electronic(without_controls(text))
-    if any(map(str.isnumeric, text)):
-        # Before `plain_marks`, because a short dash between numbers is a range.
-        text = ranges(_MINUS.sub("minus ", dates(telephone(text))))
-    text = plain_marks(text)
-    for step in _WORD_STEPS:
-        text = step(text)
-    # Most texts have no digits, and these steps take half of the time.
-    if any(map(str.isnumeric, text)):
+    has_numbers = any(map(str.isnumeric, text))
+    if has_numbers:
+        # Before `plain_marks`, because a short dash between numbers is a range, and a date may have hyphens.
+        text = ratios(telephone(text))
+        text = ranges(_MINUS.sub("minus ", dates(text)))
+    text = roman(abbreviations(plain_marks(music(text))))
+    if has_numbers:
+        # Most texts have no digits, and these steps take most of the time.
         for step in _NUMBER_STEPS:
             text = step(text)
-    return " ".join(text.split())
+    return " ".join(_BEFORE_MARK.sub(r"\1", _signs(text)).split())
 
 
-_SIGNS: Final = {"&": " and ", "@": " at ", "%": " percent", "°": " degrees", "+": " plus ", "=": " equals "}
+_SIGNS: Final = {"&": " and ", "@": " at ", "%": " percent ", "°": " degrees ", "+": " plus ", "=": " equals "}
 _SIGN: Final = re.compile(rf"&c\.|[{re.escape(''.join(_SIGNS))}]")
 _MINUS: Final = re.compile(r"(?<![\w.,)\]°%])[-\u2212](?=[$£€]?\.?\d)")
 
@@ -55,7 +51,7 @@ def _signs(text: str) -> str:
     return _SIGN.sub(lambda match: _SIGNS.get(match[0], "et cetera"), text)
 
 
-_WORD_STEPS: Final[tuple[Callable[[str], str], ...]] = (
-    *(abbreviations, labels, roman, money, times, measures, _signs),
+_NUMBER_STEPS: Final[tuple[Callable[[str], str], ...]] = (
+    *(labels, money, times, measures, fractions, ordinals, codes, decimals, arithmetic, years, cardinals),
 )
-_NUMBER_STEPS: Final[tuple[Callable[[str], str], ...]] = (fractions, ordinals, codes, decimals, years, cardinals)
+_BEFORE_MARK: Final = re.compile(r"(?<=[a-z]) +([.,;:!?](?!\w))")

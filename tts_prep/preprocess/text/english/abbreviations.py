@@ -10,7 +10,7 @@ from tts_prep.preprocess.text.tables import word_table
 # Abbreviations before a name; "Mr" without a dot is British spelling.
 _TITLES: Final = word_table(
     """
-    Mr=Mister Mrs=Missus Ms=Miz Messrs=Messieurs Dr=Doctor Drs=Doctors Prof=Professor Rev=Reverend Hon=Honorable
+    Mr=Mister Mrs=Mrs Ms=Miz Messrs=Messieurs Dr=Doctor Drs=Doctors Prof=Professor Rev=Reverend Hon=Honorable
     Gen=General Col=Colonel Maj=Major Capt=Captain Lt=Lieutenant Lieut=Lieutenant Sgt=Sergeant Gov=Governor
     Sen=Senator Rep=Representative Pres=President Supt=Superintendent Ft=Fort Mt=Mount
     """
@@ -22,6 +22,30 @@ _WORDS: Final = word_table(
     Jan=January Feb=February Aug=August Sept=September Oct=October Nov=November Dec=December
     """
 )
+# Before a number or a letter of a part: "Fig. 3", "pp. 10-12", "Apt. 5".
+_PARTS: Final = word_table(
+    """
+    Fig=Figure Figs=Figures fig=figure figs=figures Vol=Volume Vols=Volumes vol=volume vols=volumes Ch=Chapter
+    ch=chapter Chap=Chapter chap=chapter p=page pp=pages P=Page Eq=Equation eq=equation Sect=Section sect=section
+    Apt=Apartment apt=apartment Rt=Route Rte=Route Ste=Suite Bldg=Building bldg=building Ver=Version ver=version
+    """
+)
+_PART: Final = re.compile(rf"\b({'|'.join(sorted(_PARTS, key=len, reverse=True))})\. ?(?=\d|[ivxIVX]+\b)")
+_DAYS: Final = word_table(
+    """
+    Mon=Monday Tue=Tuesday Tues=Tuesday Wed=Wednesday Thu=Thursday Thur=Thursday Thurs=Thursday Fri=Friday Sat=Saturday
+    Sun=Sunday
+    """
+)
+_DAY: Final = "|".join(sorted(_DAYS, key=len, reverse=True))
+_DAY_RANGE: Final = re.compile(rf"\b({_DAY})\.? ?[-–—] ?({_DAY})\b\.?(?! [A-Z])")
+_DAY_DOTTED: Final = re.compile(
+    rf"\b({_DAY})\.(?=,| (?:\d|{'|'.join(('Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun'))}|Jul|Aug|Sep|Oct|Nov|Dec))"
+)
+_WITH: Final = re.compile(r"(?<![\w/])w/(o)?(?=[ \w])")
+_DRIVE: Final = re.compile(r"(?<=[a-z] )(Dr|Rd|Ln|Hwy)\.(?= [a-z]|,|$)")
+_LOWER: Final = re.compile(r"\b(dept|ave|blvd|tel)\.(?= [a-z]|,)")
+_LOWER_WORDS: Final = word_table("dept=department ave=avenue blvd=boulevard tel=telephone")
 _SAINTS: Final = (
     "Albans?|Andrews?|Anne?s?|Anthony|Augustine|Bartholomew|Benedict|Bernard|Bride|Catherines?|Charles|Clair|Clements?|"
     "Cloud|Croix|Davids?|Denis|Dunstan|Edmunds?|Francis|Gallen|Georges?|Germain|Giles|Helenas?|Helens|Ignatius|Ives|"
@@ -39,9 +63,12 @@ _FIRST_WORDS: Final = re.compile(
     r"These|They|This|Those|We|What|When|Where|Who|Why|You|Your)\b"
 )
 _NUMBERED_STREET: Final = re.compile(
-    r"(?<=\d )((?:[NSEW] )?(?:[A-Z][a-z]+|\d+(?:st|nd|rd|th)) )(St|Ave|Blvd|Rd|Ct|Ln|Dr|Hwy)\b\.?"
+    r"(?<=\d )((?:[NSEW] )?(?:(?:[A-Z][a-z]+ ){1,3}|\d+(?:st|nd|rd|th) ))"
+    r"([Ss]t|[Aa]ve|[Bb]lvd|[Rr]d|[Cc]t|[Ll]n|[Dd]r|[Hh]wy|[Ee]xpy)\b\.?"
 )
-_ROADS: Final = word_table("St=Street Ave=Avenue Blvd=Boulevard Rd=Road Ct=Court Ln=Lane Dr=Drive Hwy=Highway")
+_ROADS: Final = word_table(
+    "St=Street Ave=Avenue Blvd=Boulevard Rd=Road Ct=Court Ln=Lane Dr=Drive Hwy=Highway Expy=Expressway"
+)
 _SAINT: Final = re.compile(rf"\bSt(?:\.(?= ?[A-Z])|(?= (?:{_SAINTS})\b))")
 _TITLE: Final = re.compile(rf"\b({'|'.join(_TITLES)})(?:\.(?= ?[A-Z])| (?=[A-Z]))")
 _ALWAYS: Final = re.compile(r"\b(Mr|Mrs|Messrs)\.(?=\s)")
@@ -51,7 +78,18 @@ _WORD: Final = re.compile(rf"\b({'|'.join(_WORDS)})\.(?P<behind> [A-Z]|$|(?=\"?$
 
 def abbreviations(text: str) -> str:
     """Return a text with abbreviations expanded."""
-    text = _NUMBERED_STREET.sub(_numbered_street, text)
+    if "w/" in text:
+        text = _WITH.sub(lambda match: "without" if match[1] else "with ", text)
+    if "-" in text or "—" in text:
+        text = _DAY_RANGE.sub(lambda match: f"{_DAYS[match[1]]} to {_DAYS[match[2]]}", text)
+    # Most texts have one dot, at the end.
+    if "." in text[:-1]:
+        text = _PART.sub(lambda match: f"{_PARTS[match[1]]} ", text)
+        text = _DAY_DOTTED.sub(lambda match: _DAYS[match[1]], text)
+        text = _LOWER.sub(lambda match: _LOWER_WORDS[match[1]], text)
+    text = _DRIVE.sub(lambda match: _ROADS[match[1]] + "." * (match.end() == len(match.string)), text)
+    if any(map(str.isdigit, text)):
+        text = _NUMBERED_STREET.sub(_numbered_street, text)
     text = _SAINT.sub("Saint", _STREET.sub(_street, text)) if "St" in text else text
     text = _WORD.sub(_word, _TITLE.sub(_title, text))
     # "Mr. and Mrs. Campbell": these abbreviations are unambiguous.
@@ -69,7 +107,7 @@ def _numbered_street(match: re.Match[str]) -> str:
     # The dot also ends the sentence if a capital or nothing follows.
     behind = match.string[match.end() : match.end() + 2]
     ends = match[0].endswith(".") and (not behind or (behind[:1] == " " and behind[1:].isupper()))
-    return f"{match[1]}{_ROADS[match[2]]}{'.' * ends}"
+    return f"{match[1]}{_ROADS[match[2].capitalize()]}{'.' * ends}"
 
 
 def _title(match: re.Match[str]) -> str:

@@ -19,22 +19,31 @@ _RULERS: Final = (
     "Urban|Victor|Wilhelm|William"
 )
 _COUNTED: Final = re.compile(rf"\b((?i:{_NOUNS})s?\.? )({_NUMERAL})\b(?!')")
+# "Scene ii", "page iv" in lower case; "i" alone is rather a letter.
+_LOWER: Final = re.compile(
+    r"\b((?i:act|scene|chapter|page|p\.|pp\.|part|book|canto|note) )(?=[ivxl]{2})([ivxl]{2,8})\b"
+)
 _REIGN: Final = re.compile(rf"\b({_RULERS}) ([IVX]+)\b(?:\.(?=[,;:—)]| \S|$))?")
 _MAX_REIGN: Final = 39
 
 
 def roman(text: str) -> str:
     """Return a text with Roman numerals in words: cardinals after nouns, ordinals after names of rulers."""
-    if not any(numeral in text for numeral in "IVX"):
-        return text
-    return _COUNTED.sub(_counted, _REIGN.sub(_reign, text))
+    if any(numeral in text for numeral in "IVXLC"):
+        text = _COUNTED.sub(_counted, _REIGN.sub(_reign, text))
+    return _LOWER.sub(_lower, text) if "i" in text or "v" in text or "x" in text else text
 
 
 def _counted(match: re.Match[str]) -> str:
-    # "In this chapter I": the pronoun.
-    if not match[2] or (match[2] == "I" and match[1][0].islower()):
+    # "In this chapter I": the pronoun. "Type C", "Table L": letters.
+    if not match[2] or match[2] in ("C", "L") or (match[2] == "I" and match[1][0].islower()):
         return match[0]
     return match[1] + cardinal(_value(match[2]))
+
+
+def _lower(match: re.Match[str]) -> str:
+    numeral = match[2].upper()
+    return match[1] + cardinal(_value(numeral)) if re.fullmatch(_NUMERAL, numeral) else match[0]
 
 
 def _value(numeral: str) -> int:
@@ -45,6 +54,13 @@ def _value(numeral: str) -> int:
 
 def _reign(match: re.Match[str]) -> str:
     if not re.fullmatch(_NUMERAL, match[2]) or _value(match[2]) > _MAX_REIGN:
+        return match[0]
+    # "John V. Lindsay": an initial.
+    if (
+        len(match[2]) == 1
+        and re.match(r"\.? [A-Z]", match.string[match.end(2) :])
+        and match.string[match.end(2)] == "."
+    ):
         return match[0]
     number = _value(match[2])
     # "I" after a name is usually the pronoun, unless a dot follows.

@@ -1,0 +1,198 @@
+"""Sums of money and measures: ``$21.45``, ``£3.5 million``, ``$20/mo``, ``5 km``, ``20 °C``, ``5'10"``, ``60 mph``."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tts_prep.preprocess.text.english.number_words import cardinal, decimal
+from tts_prep.preprocess.text.tables import word_table
+
+NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d)"
+"""An integer with or without commas."""
+
+# By sign: unit, units, hundredth, hundredths.
+_CURRENCIES: Final = {
+    "$": ("dollar", "dollars", "cent", "cents"),
+    "£": ("pound", "pounds", "penny", "pence"),
+    "€": ("euro", "euros", "cent", "cents"),
+    "¥": ("yen", "yen", "sen", "sen"),
+    "₩": ("won", "won", "jeon", "jeon"),
+    "₹": ("rupee", "rupees", "paisa", "paise"),
+}
+_PREFIXES: Final = word_table("US=US A=Australian C=Canadian NZ=New+Zealand HK=Hong+Kong")
+_SCALES: Final = word_table("k=thousand K=thousand m=million M=million b=billion B=billion bn=billion tn=trillion")
+_PERIODS: Final = word_table("mo=month month=month yr=year year=year wk=week week=week d=day day=day hr=hour h=hour")
+_SUM: Final = re.compile(
+    rf"(?:\b(?P<prefix>{'|'.join(_PREFIXES)}))?(?P<sign>[{''.join(_CURRENCIES)}]) ?"
+    rf"(?:(?P<whole>{NUMBER})(?:\.(?P<fraction>\d+))?|\.(?P<only>\d+))"
+    rf"(?: (?P<scale>hundred|thousand|[mb]illion|trillion)\b| ?(?P<short>{'|'.join(_SCALES)})\b)?"
+    rf"(?:/(?P<period>{'|'.join(_PERIODS)})\b)?"
+)
+
+
+# "30€" and "99¢"; "Rs. 500".
+_SIGN_BEHIND: Final = re.compile(rf"(?<![\w.,$£€¥])({NUMBER}(?:\.\d\d?)?) ?([€£¥₩₹])(?![\d])")
+_CENTS: Final = re.compile(r"(?<![\w.,])(\d+) ?¢")
+_RUPEES: Final = re.compile(r"\b(?:Rs\.? ?|INR )(?=\d)")
+# "$10-20": the sign belongs to both.
+_FROM_TO: Final = re.compile(rf"([$£€¥₹])({NUMBER}(?:\.\d\d)?) ?[-–] ?(?={NUMBER})")
+
+
+def money(text: str) -> str:
+    """Return a text with sums of money in words."""
+    text = _RUPEES.sub("₹", _FROM_TO.sub(r"\2 to \1", text))
+    text = _SIGN_BEHIND.sub(r"\2\1", text)
+    text = _CENTS.sub(lambda match: _apart(match, f"{cardinal(match[1])} cent{'s' * (match[1] != '1')}"), text)
+    return _SUM.sub(lambda match: _apart(match, _sum(match)), text)
+
+
+def _apart(match: re.Match[str], words: str) -> str:
+    """Return words with a space before and behind them where a letter or digit is: ``7€x``."""
+    before, behind = match.string[: match.start()][-1:], match.string[match.end() :][:1]
+    return f"{' ' * before.isalnum()}{words}{' ' * behind.isalnum()}"
+
+
+# "a $5 bill" names one, as "a 10 km race" does.
+_ARTICLE: Final = re.compile(r"(?:^|[^\w'])[Aa]n? $")
+_NOUN: Final = re.compile(
+    r" (?!(?:a|an|and|or|per|in|on|at|to|for|from|of|is|was|each|now|every|by|more|less)\b)[a-z]{2}"
+)
+
+
+def _names_one(match: re.Match[str]) -> bool:
+    """Return whether a quantity describes a noun, so that its unit is in the singular."""
+    before = match.string[max(0, match.start() - 4) : match.start()]
+    return bool(_ARTICLE.search(before) and _NOUN.match(match.string, match.end()))
+
+
+def _sum(match: re.Match[str]) -> str:
+    unit, units, hundredth, hundredths = _CURRENCIES[match["sign"]]
+    if match["prefix"]:
+        unit, units = (f"{_PREFIXES[match['prefix']]} {name}" for name in (unit, units))
+    if _names_one(match):
+        units = unit
+    whole = (match["whole"] or "").replace(",", "").lstrip("0") or "0"
+    fraction = match["fraction"] or match["only"] or ""
+    scale = match["scale"] or _SCALES.get(match["short"] or "", "")
+    per = f" per {_PERIODS[match['period']]}" if match["period"] else ""
+    if scale:
+        return f"{decimal(whole, fraction) if fraction else cardinal(whole)} {scale} {units}{per}"
+    named = f"{cardinal(whole)} {unit if whole == '1' else units}"
+    # "$20.5" and "$20.500" are twenty dollars, fifty cents; "$20.506" is not a number of cents.
+    cents = fraction.rstrip("0")
+    if len(cents) > 2:
+        return f"{decimal(whole if match['whole'] else '', fraction)} {units}{per}"
+    if not cents:
+        return named + per
+    number = int(f"{cents:0<2}")
+    words = f"{cardinal(number)} {hundredth if number == 1 else hundredths}"
+    return (words if whole == "0" else f"{named}, {words}") + per
+
+
+# The singular names of units, from which plurals are formed.
+_UNITS: Final = word_table(
+    """
+    km=kilometer cm=centimeter mm=millimeter nm=nanometer μm=micrometer µm=micrometer dm=decimeter m=meter
+    kg=kilogram mg=milligram g=gram lb=pound lbs=pound oz=ounce ft=foot yd=yard yds=yard mi=mile
+    kHz=kilohertz Hz=hertz MHz=megahertz GHz=gigahertz kW=kilowatt MW=megawatt GW=gigawatt W=watt kWh=kilowatt+hour
+    V=volt kV=kilovolt mA=milliampere ml=milliliter mL=milliliter cl=centiliter l=liter L=liter ha=hectare
+    KB=kilobyte kB=kilobyte MB=megabyte GB=gigabyte TB=terabyte mph=mile+per+hour kph=kilometer+per+hour
+    mbps=megabit+per+second Mbps=megabit+per+second gbps=gigabit+per+second dB=decibel kPa=kilopascal hPa=hectopascal
+    ms=millisecond s=second ns=nanosecond min=minute mins=minute hr=hour hrs=hour h=hour sec=second secs=second
+    cal=calorie kcal=kilocalorie bpm=beat+per+minute rpm=revolution+per+minute
+    cc=CC gal=gallon pt=pint qt=quart sq=square
+    """
+)
+_PLURALS: Final = {
+    "foot": "feet",
+    "inch": "inches",
+    "hertz": "hertz",
+    "kilohertz": "kilohertz",
+    "megahertz": "megahertz",
+}
+_PLURALS.update({"gigahertz": "gigahertz", "CC": "CC", "square": "square"})
+# Ambiguous abbreviations, which are units only in special contexts.
+_ALONE: Final = frozenset(("g", "h", "l", "s", "W", "V", "L", "pt"))
+# What follows a unit, not another word that looks like one: "100 W bulb", "1.5 h.", but "5 W Main Street".
+_AFTER_ALONE: Final = re.compile(r"[.,;:)]|$| [a-z]")
+_POWERS: Final = {"²": "square ", "2": "square ", "³": "cubic ", "3": "cubic "}
+_MEASURED_NUMBER: Final = (
+    r"(?<![\w.,])(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?<=\d)(?: \d+/\d+)?"
+    r"(?: (?:hundred|thousand|[mb]illion))?)"
+)
+_NAMES: Final = "|".join(sorted(map(re.escape, (*_UNITS, "KG", "Kg", "KM")), key=len, reverse=True))
+_UNIT: Final = re.compile(
+    rf"{_MEASURED_NUMBER}(?P<gap> ?|-)(?P<unit>{_NAMES})(?P<power>[²³]|(?<=[kcm]m)[23]|(?<=m)[23])?"
+    rf"(?:/(?P<per>{_NAMES}|s|d|day|hour|second|minute))?(?![\w²³]|\.[A-Za-z]|'[a-z])"
+)
+_DEGREES: Final = re.compile(rf"{_MEASURED_NUMBER} ?[°º](?: ?(?P<scale>[CFK])\b)?")
+_TEMPERATURES: Final = {"C": " Celsius", "F": " Fahrenheit", "K": " kelvin"}
+_FEET: Final = re.compile(r"(?<![\w.'])(?P<feet>\d{1,3})' ?(?P<inches>\d{1,2}(?: ?\d/\d)?)(?:\"|'')")
+# "6' tall", but not the mark of a quotation.
+_ONLY_FEET: Final = re.compile(r"(?<![\w.'])(?P<feet>\d{1,3})'(?= (?:tall|long|wide|high|deep|thick|x|×|by)\b)")
+_INCHES: Final = re.compile(r"(?<![\w\"'])(?P<number>\d+(?:\.\d+)?)\"(?=[,.;:)!?]*(?: (?![\w ]*\")|$))(?<!\"\d\")")
+_TIMES: Final = re.compile(r"(?<![\w.])(\d+\.\d+)x\b")
+_UNIT_BY: Final = re.compile(r"(?<=\d)( ?(?:m|cm|mm|km|ft|in|feet|inch|inches|\"|')) ?[x×] ?(?=\d)")
+_BY: Final = re.compile(r"(?<![\w.])(\d+) ?[x×] ?(\d+)(?! ?(?:=|is\b|equals\b|makes\b))(?= ?(?:[a-z°]|\"|'|$|[ ,.]))")
+_PERIOD: Final = word_table("s=second d=day day=day hour=hour second=second minute=minute")
+
+
+# "10 in. wide", "5 gal. of oil": an abbreviation with a dot in the middle of a sentence.
+_DOTTED: Final = re.compile(rf"{_MEASURED_NUMBER} (?P<unit>in|{_NAMES})\.(?= [a-z(]|[,;:])")
+_ONLY_DOTTED: Final = word_table("in=inch")
+
+
+def measures(text: str) -> str:
+    """Return a text with units in words and unchanged numbers."""
+    text = _ONLY_FEET.sub(lambda match: _feet_alone(match["feet"]), _FEET.sub(_feet, text))
+    text = _INCHES.sub(_inches, _UNIT_BY.sub(r"\1 by ", text))
+    text = _BY.sub(r"\1 by \2", _TIMES.sub(r"\1 x", text))
+    return _UNIT.sub(_unit, _DOTTED.sub(_dotted, _DEGREES.sub(_degrees, text)))
+
+
+def _feet(match: re.Match[str]) -> str:
+    feet, inches = match["feet"], match["inches"]
+    return f"{_feet_alone(feet)} {inches} inch{'es' * (inches != '1')}"
+
+
+def _feet_alone(feet: str) -> str:
+    return f"{feet} {'foot' if feet == '1' else 'feet'}"
+
+
+def _inches(match: re.Match[str]) -> str:
+    # The sign may close a quotation.
+    if match.string.count('"', 0, match.start()) % 2:
+        return match[0]
+    return f"{match['number']} inch{'es' * (match['number'] != '1')}"
+
+
+def _degrees(match: re.Match[str]) -> str:
+    number = match["number"]
+    return _apart(match, f"{number} degree{'s' * (number != '1')}{_TEMPERATURES.get(match['scale'] or '', '')}")
+
+
+def _unit(match: re.Match[str]) -> str:
+    number, unit, power = match["number"], match["unit"], match["power"]
+    if unit == "s" and "." not in number and (match["gap"] != " " or (len(number) == 4 and number.endswith("0"))):
+        # A decade: "the 60s", "the 1980 s".
+        return match[0]
+    if unit in _ALONE and match["gap"] == " " and not (match["per"] or _AFTER_ALONE.match(match.string, match.end())):
+        return match[0]
+    one = _UNITS.get(unit) or _UNITS[unit.lower()]
+    # "a 5-km race" and "a .38-cal revolver" name one.
+    name = one if number == "1" or match["gap"] == "-" or _names_one(match) else _plural(one)
+    per = match["per"]
+    behind = f" per {_PERIOD.get(per) or _UNITS.get(per) or _UNITS[per.lower()]}" if per else ""
+    return f"{number}{'-' if match['gap'] == '-' else ' '}{_POWERS.get(power or '', '')}{name}{behind}"
+
+
+def _dotted(match: re.Match[str]) -> str:
+    number, unit = match["number"], match["unit"]
+    one = _ONLY_DOTTED.get(unit) or _UNITS.get(unit) or _UNITS[unit.lower()]
+    return f"{number} {one if number == '1' else _plural(one)}"
+
+
+def _plural(name: str) -> str:
+    first, _, rest = name.partition(" per ")
+    return _PLURALS.get(first, f"{first}s") + (f" per {rest}" if rest else "")
