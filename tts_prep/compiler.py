@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _LOCK = threading.Lock()
@@ -41,8 +44,38 @@ def jit(function: Callable[..., Any], *, any_order: bool = False, keeps_gil: boo
         compiled: Callable[..., Any] = njit(cache=True, **options)(function)
     except RuntimeError:
         # No cache folder is writable, so each process compiles for itself.
-        compiled = njit(**options)(function)
-    return compiled
+        return njit(**options)(function)  # type: ignore[no-any-return]
+    # Nothing has been read from it yet.
+    place = Path(compiled.stats.cache_path)  # type: ignore[attr-defined]
+    # Python itself runs the files of __pycache__ beside the source.
+    if place == Path(function.__code__.co_filename).parent / "__pycache__" or is_private(place):
+        return compiled
+    return njit(**options)(function)  # type: ignore[no-any-return]
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether only this user and root can change the files of a folder.
+
+    The compiler's cache consists of pickles: who can write there, or rename a folder above it, can run code here.
+    """
+    if not hasattr(os, "getuid"):
+        return True
+    trusted = (0, os.getuid())
+    folder = Path(os.path.realpath(folder))
+    for place in (*reversed(folder.parents), folder):
+        if not place.exists():
+            return True
+        status = place.stat()
+        if status.st_uid not in trusted:
+            return False
+        if not status.st_mode & 0o077:
+            return True  # Others reach nothing below it.
+        # A group with the number of its user has no other members.
+        others = stat.S_IWOTH if status.st_gid in (0, status.st_uid) else stat.S_IWOTH | stat.S_IWGRP
+        # In a sticky folder, others can add files, and rename their own.
+        if status.st_mode & others and (place == folder or not status.st_mode & stat.S_ISVTX):
+            return False
+    return all(path.lstat().st_uid in trusted for path in folder.iterdir())
 
 
 class Compiled:

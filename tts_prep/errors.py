@@ -101,6 +101,14 @@ class CorruptStoreError(StoreError):
     """A file of a store contradicts the manifest or the index, or violates the format."""
 
 
+class CannotReadError(StoreError):
+    """A file cannot be read on this system at present, which says nothing about the file.
+
+    A process was killed, a library is missing, there are too many open files, or reading is not permitted. The command
+    line ends with the exit status 3.
+    """
+
+
 class WriteError(StoreError):
     """A file of a store cannot be written: the disk is full, broken, gone or read-only."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,21 +15,24 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from commands import run
 from stores import make_rows, write_store
 
-import tts_prep.format.hdf5.process
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CannotReadError, CorruptStoreError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import FindLocations
+from tts_prep.format.files import child_process
+from tts_prep.format.hdf5 import process
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 
 
 @pytest.fixture(scope="module", name="find")
 def make_find() -> Iterator[FindLocations]:
-    with hdf5_process() as process:
-        yield process
+    with hdf5_process() as find:
+        yield find
 
 
 def test_the_other_process_finds_what_hdf5_finds_here(tmp_path: Path, find: FindLocations) -> None:
@@ -68,31 +73,31 @@ def test_deep_groups_are_refused(tmp_path: Path, find: FindLocations) -> None:
         find(tmp_path / "a.h5")
 
 
+def victim(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Let the process of the HDF5 library run code first; ``path`` is the path of the file."""
+    folder.mkdir(exist_ok=True)
+    (folder / "victim.py").write_text(
+        "import os, sys, time\n"
+        "from tts_prep.format.hdf5.reader import locations_as_json\n"
+        f"def locations(path):\n  {code}\n  return locations_as_json(path)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(process, "_FUNCTION", "victim:locations")
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+
+
 @pytest.mark.parametrize("how", ["crashes", "ends", "is busy without end", "takes all memory"])
 def test_a_file_at_which_the_other_process_ends_is_named_and_the_next_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     code = {
         "crashes": f"os.kill(os.getpid(), {signal.SIGSEGV:d})",
-        "ends": "sys.exit(0)",
+        "ends": "os._exit(0)",
         "is busy without end": "\n    while True: pass",
         "takes all memory": "bytearray(1 << 34)",
     }[how]
-    # What HDF5 might do with a crafted file, in a module beside ours.
-    (tmp_path / "victim.py").write_text(
-        "import os, sys\n"
-        "import tts_prep.format.hdf5.process as process, tts_prep.format.hdf5.reader as reader\n"
-        "read = reader.read_locations\n"
-        "def locations(path):\n"
-        f"  if path.name == 'bad.h5':\n    {code}\n"
-        "  return read(path)\n"
-        "reader.read_locations = locations\n"
-        "process._CPU_SECONDS = 0\n"
-        "process._serve()\n",
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(tts_prep.format.hdf5.process, "__name__", "victim")
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    victim(tmp_path, monkeypatch, f"if path.name == 'bad.h5':\n    {code}")
+    monkeypatch.setattr(child_process, "_CPU_SECONDS", 0)
     with h5py.File(tmp_path / "good.h5", "w") as file:
         file.create_dataset("x", data=np.arange(3))
     with hdf5_process() as find:
@@ -101,6 +106,75 @@ def test_a_file_at_which_the_other_process_ends_is_named_and_the_next_is_read(
         with pytest.raises(CorruptStoreError, match=rf"bad\.h5: {message}"):
             find(tmp_path / "bad.h5")
         assert list(find(tmp_path / "good.h5")) == ["x"]
+
+
+def test_a_process_that_is_killed_from_outside_once_is_no_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = "if not os.path.exists('once'):\n    open('once', 'w').close()\n    os.kill(os.getpid(), 9)"
+    monkeypatch.chdir(tmp_path)
+    store = write_store(tmp_path / "s", make_rows([3, 4]), n_shards=1)
+    victim(tmp_path / "v", monkeypatch, once)
+    assert [fault for _, fault in verify_store(store) if fault] == []
+    assert (tmp_path / "once").exists()
+
+
+SYSTEM_FAULTS = {
+    "is always killed": ("os.kill(os.getpid(), 9)", r"the process that reads it was killed by signal 9"),
+    "has no descriptors left": ("raise OSError(24, 'Too many open files')", None),
+    "lacks h5py": (None, r"cannot be read here \(ModuleNotFoundError: No module named 'h5py'\)"),
+    "cannot be started": (None, r"no process that reads it can be started here \(Too many open files\)"),
+    "ends when it is started": (None, r"the process that reads it ended with status 3 when"),
+}
+
+
+@pytest.mark.parametrize("how", SYSTEM_FAULTS)
+def test_where_a_store_cannot_be_read_it_is_not_called_broken(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    store = write_store(tmp_path / "s", make_rows([3, 4]), n_shards=1)
+    code, message = SYSTEM_FAULTS[how]
+    if how == "is always killed":
+        victim(tmp_path / "v", monkeypatch, str(code))
+    elif how == "has no descriptors left":
+        reader = "import tts_prep.format.hdf5.reader as r, h5py\n  def full(*a, **k): raise OSError(24, 'full')\n"
+        victim(tmp_path / "v", monkeypatch, f"{reader}  r.h5py = type('', (), {{'File': full}})")
+        message = r"cannot be read here \(\[Errno 24\] full\)"
+    elif how == "lacks h5py":
+        victim(tmp_path / "v", monkeypatch, "pass")
+        (tmp_path / "v/victim.py").write_text("raise ModuleNotFoundError(\"No module named 'h5py'\")")
+    elif how == "cannot be started":
+        monkeypatch.setattr(child_process.ChildProcess, "_start", refuse_to_start)
+    else:
+        victim(tmp_path / "v", monkeypatch, "pass")
+        (tmp_path / "v/victim.py").write_text("import os; os._exit(3)")
+    with pytest.raises(CannotReadError, match=rf"index\.h5: {message}"):
+        list(verify_store(store))
+    with pytest.raises(CannotReadError, match=message):
+        UtteranceDataset(store, verify=True)
+    status, out, err = run(capsys, "verify", store)
+    assert (status, out) == (3, "")
+    assert "broken" not in err
+
+
+def refuse_to_start(_: object) -> None:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def test_a_store_that_is_verified_with_few_descriptors_is_not_called_broken(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([3, 4, 5, 6]), n_shards=4)
+    program = (
+        "import resource, sys\nfrom tts_prep.cli.main import main\nimport tts_prep.format.verification\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]),) * 2)\nmain(['verify', sys.argv[2]])\n"
+    )
+    statuses = set()
+    for limit in range(5, 16):
+        command = [sys.executable, "-c", program, str(limit), str(store)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode in (0, 3), (limit, done.stdout + done.stderr)
+        assert "broken" not in done.stdout + done.stderr
+        statuses.add(done.returncode)
+    assert statuses == {0, 3}
 
 
 def test_a_reindex_that_was_killed_is_repeated_without_a_corpus(tmp_path: Path) -> None:

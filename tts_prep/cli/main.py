@@ -33,7 +33,7 @@ from tts_prep.cli.commands.symbols import symbols
 from tts_prep.cli.commands.verify import verify
 from tts_prep.cli.extras import missing_library
 from tts_prep.cli.grouped_help import write_command_groups
-from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
+from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess import plugins
 
 _DEBUG = "--debug"
@@ -137,9 +137,10 @@ cli.help = _paragraphs(cli.help)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit with 0 (success), 1 (failure), 2 (wrong usage) or 128 + signal number.
+    """Run the command line and exit with 0 (success), 1 (failure), 2 (wrong usage), 3 or 128 + signal number.
 
-    Errors are one line on stderr, with a traceback if ``--debug`` is given.
+    The status 3 says that a file cannot be read on this system at present. Errors are one line on stderr, with a
+    traceback if ``--debug`` is given.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _open_closed_streams()
@@ -185,6 +186,8 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         _fail(f"interrupted{then}; run the same command again to resume", 128 + number, arguments)
     except ConfigurationError as error:
         _fail(str(error), 2, arguments)
+    except CannotReadError as error:
+        _fail(str(error), 3, arguments)
     except TtsPrepError as error:
         _fail(str(error), 1, arguments)
     except MemoryError:

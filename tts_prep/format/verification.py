@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError, TtsPrepError
+from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError
 from tts_prep.format.contents.array_file import inspect_array_file
 from tts_prep.format.contents.index import Index, check_places, open_index
 from tts_prep.format.contents.ood_texts import check_ood_texts, open_ood_texts
@@ -22,6 +22,7 @@ from tts_prep.format.contents.shard import (
 )
 from tts_prep.format.files.checksums import FileDigest, digest_file
 from tts_prep.format.files.paths import stored_file
+from tts_prep.format.files.regular_files import read_error
 from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.tiling import check_tiling
@@ -41,6 +42,7 @@ def verify_store(
 
     Raises:
         StoreError: there is no store, or its manifest cannot be read; ``tts-prep reindex`` rebuilds the manifest.
+        CannotReadError: a file cannot be read on this system at present, which is no fault of the file.
     """
     manifest = manifest or read_manifest(store, checked=False)
     yield FileEntry(MANIFEST, (store / MANIFEST).stat().st_size, 0, ""), manifest_fault(store)
@@ -97,10 +99,8 @@ class _Verification:
                 return None, f"SHA-256 {digest.sha256[:12]}…, the manifest says {entry.sha256[:12]}…"
             if entry.file == FAILURES and (rows := _count_lines(path)) != entry.rows:
                 return None, f"{rows:,} rows, the manifest says {entry.rows:,}"
-        except TtsPrepError as error:
-            return None, str(error)
-        except OSError as error:
-            return None, f"cannot be read ({error.strerror})"
+        except (TtsPrepError, OSError) as error:
+            return None, _fault_text(path, error)
         return digest, None
 
     def _index_fault(self) -> str | None:
@@ -116,7 +116,7 @@ class _Verification:
             self._check_datasets(path, INDEX)
             _check_rows(index, manifest)
         except (TtsPrepError, OSError) as error:
-            return fault or str(error)
+            return fault or _fault_text(path, error)
         return None
 
     def _check_datasets(self, path: Path, file: str) -> None:
@@ -140,7 +140,7 @@ class _Verification:
         try:
             plan = read_plan(self._store)
         except (TtsPrepError, OSError) as error:
-            return fault or str(error)
+            return fault or _fault_text(self._store / entry.file, error)
         if (
             not fault
             and plan
@@ -160,7 +160,7 @@ class _Verification:
             places = self._manifest.datasets.get(OOD_TEXTS) or self._find(path)
             open_ood_texts(map_file(path), places, entry.rows)
         except (TtsPrepError, OSError) as error:
-            return str(error)
+            return _fault_text(path, error)
         return None if header.rows == entry.rows else f"{header.rows:,} rows, the manifest says {entry.rows:,}"
 
     def _shard(self, number: int, entry: FileEntry) -> tuple[CheckedShard | None, str | None]:
@@ -174,7 +174,7 @@ class _Verification:
                 return shard, f"{shard.header.rows:,} rows, the manifest says {entry.rows:,}"
             self._check_places(shard.locations, number, added=None)
         except (TtsPrepError, OSError) as error:
-            return None, str(error)
+            return None, _fault_text(path, error)
         return shard, None
 
     def _array_fault(self, name: str, number: int, entry: FileEntry, shard: CheckedShard | None) -> str | None:
@@ -191,7 +191,7 @@ class _Verification:
                 return "made with other settings than those in the manifest"
             self._check_places(checked.locations, number, added=name)
         except (TtsPrepError, OSError) as error:
-            return str(error)
+            return _fault_text(path, error)
         return None
 
     def _check_places(self, locations: Locations, number: int, added: str | None) -> None:
@@ -230,6 +230,21 @@ class _Verification:
         except (TtsPrepError, OSError):
             return ": its HDF5 structure is broken"
         return ": outside of all datasets"
+
+
+def _fault_text(path: Path, error: TtsPrepError | OSError) -> str:
+    """Return the fault of a file.
+
+    Raises:
+        CannotReadError: the error is one of the system at hand, so that nothing is known about the file.
+    """
+    if isinstance(error, CannotReadError):
+        raise error
+    if not isinstance(error, OSError):
+        return str(error)
+    if read_error(error) is CannotReadError:
+        raise CannotReadError(f"{path}: cannot be read here ({error.strerror})") from error
+    return f"cannot be read ({error.strerror})"
 
 
 def _count_lines(path: Path) -> int:

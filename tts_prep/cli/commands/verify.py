@@ -60,7 +60,8 @@ def verify(
 ) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
 
-    If there are broken files, they are listed, and the exit status is 1. --repair makes only broken files again, with
+    If there are broken files, they are listed, and the exit status is 1. It is 3 if a file cannot be read here, because
+    a process was killed, a library is missing, or too many files are open. --repair makes only broken files again, with
     the settings of the store. A store does not record paths: give all paths that it was made from.
 
     \b
@@ -104,11 +105,13 @@ def verify(
 
 def _unusable(store: Path) -> str | None:
     """Return why a store whose files are intact cannot be opened for training; None if it can."""
-    from tts_prep.errors import TtsPrepError
+    from tts_prep.errors import CannotReadError, TtsPrepError
     from tts_prep.loader import UtteranceDataset
 
     try:
         UtteranceDataset(store)
+    except CannotReadError:
+        raise
     except TtsPrepError as error:
         return str(error)
     return None

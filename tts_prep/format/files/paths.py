@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format.files.regular_files import read_error
 from tts_prep.format.layout import SHARDS, shard_number
 
 
@@ -43,7 +44,7 @@ def stored_file(store: Path, name: str) -> Path:
         inside = not _may_leave(store, name) or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(store))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise CorruptStoreError(f"{path}: cannot be opened ({reason}); was the store moved?") from error
+        raise read_error(error)(f"{path}: cannot be opened ({reason}); was the store moved?") from error
     if not inside:
         raise CorruptStoreError(f"{path}: a link to a file outside of the store; replace it by a copy of the file")
     if not stat.S_ISREG(status.st_mode):
@@ -82,6 +83,6 @@ def read_text(path: Path, max_bytes: int) -> str:
             raise CorruptStoreError(f"{path}: longer than the maximum of {max_bytes:,} bytes")
         return data.decode("utf-8")
     except OSError as error:
-        raise CorruptStoreError(f"{path}: cannot be read ({error.strerror})") from error
+        raise read_error(error)(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise CorruptStoreError(f"{path}: expected UTF-8, found byte 0x{error.object[error.start]:02x}") from error

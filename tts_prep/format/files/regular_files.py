@@ -7,6 +7,9 @@ import os
 import stat
 from io import FileIO
 from pathlib import Path
+from typing import Final
+
+from tts_prep.errors import CannotReadError, CorruptStoreError, StoreError
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -17,6 +20,17 @@ _KINDS = {
 
 # Windows has no named pipes among its files, and changes line ends where it is not told otherwise.
 _HOW = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+
+_OF_THE_SYSTEM: Final = (
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EAGAIN),
+    *(errno.ESTALE, errno.ETIMEDOUT, errno.ENOBUFS),
+)
+
+
+def read_error(error: Exception) -> type[StoreError]:
+    """Return what to raise for an error of reading: `CannotReadError` if it says nothing about the file."""
+    of_the_system = isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM
+    return CannotReadError if of_the_system else CorruptStoreError
 
 
 def open_regular(path: Path) -> FileIO:

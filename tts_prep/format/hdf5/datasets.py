@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.errors import CannotReadError, CorruptStoreError, StoreError
 from tts_prep.format.decoding import MAX_COUNT, Record, shown
 from tts_prep.format.files.checksums import bytes_crc32, crc32_text
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.files.regular_files import open_regular, read_error
 
 Array = npt.NDArray[Any]
 
@@ -143,7 +143,7 @@ def map_file(path: Path) -> MappedFile:
 
     Raises:
         CorruptStoreError: the file is missing or cannot be opened.
-        StoreError: the process has too many open files.
+        CannotReadError: the process has too many open files, or may not read it.
     """
     try:
         with open_regular(path) as file:
@@ -165,12 +165,12 @@ def _no_elements(path: Path, location: Location) -> Array:
 def _unusable(path: Path, how: str, error: Exception) -> StoreError:
     """Return the error for a file that the system refused to open, read or map."""
     if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
-        return StoreError(
+        return CannotReadError(
             f"{path}: cannot be {how}: too many files are open, and a file stays open while one of its arrays is used; "
             "raise the limit with 'ulimit -n 65536', or keep copies of arrays"
         )
     reason = getattr(error, "strerror", None) or error
-    return CorruptStoreError(f"{path}: cannot be {how} ({reason}); was the store moved?")
+    return read_error(error)(f"{path}: cannot be {how} ({reason}); was the store moved?")
 
 
 def read_dataset(path: Path, location: Location) -> Array:
@@ -218,7 +218,7 @@ def read_string(path: Path, locations: Locations, name: str) -> str:
             file.seek(location.offset)
             data = file.read(location.size)
     except OSError as error:
-        raise CorruptStoreError(f"{path}: cannot be read ({error.strerror}); was the store moved?") from error
+        raise read_error(error)(f"{path}: cannot be read ({error.strerror}); was the store moved?") from error
     try:
         return data.rstrip(b"\0").decode("utf-8")
     except UnicodeDecodeError as error:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import h5py
 
-from tts_prep.errors import CorruptStoreError, TtsPrepError
+from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError
 from tts_prep.format.decoding import shown
+from tts_prep.format.files.regular_files import check_regular, read_error
 from tts_prep.format.hdf5.datasets import Location, Locations
 
 _MAX_DEPTH = 3
@@ -24,8 +25,10 @@ def read_locations(path: Path) -> Locations:
     Raises:
         CorruptStoreError: HDF5 cannot read the file; a link is not a hard link; a dataset is not contiguous, or holds
             values other than numbers and fixed-length strings; there are too many objects.
+        CannotReadError: the system does not permit to read it, or has too many open files.
     """
     try:
+        check_regular(path)
         with h5py.File(path, "r", locking=False) as file:
             return dict(find_datasets(file, path))
     except FileNotFoundError:
@@ -34,7 +37,14 @@ def read_locations(path: Path) -> Locations:
         raise
     except Exception as error:  # for a broken file, h5py raises many kinds of exceptions
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if read_error(error) is CannotReadError:
+            raise CannotReadError(f"{path}: cannot be read here ({reason})") from error
         raise CorruptStoreError(f"{path}: cannot be read as HDF5 ({reason}); run 'tts-prep verify'") from error
+
+
+def locations_as_json(path: Path) -> dict[str, tuple[int, tuple[int, ...], str]]:
+    """Return the result of `read_locations` as JSON: offset, shape and dtype of every dataset."""
+    return {name: (place.offset, place.shape, place.dtype.str) for name, place in read_locations(path).items()}
 
 
 def find_datasets(file: h5py.File, path: Path) -> Iterator[tuple[str, Location]]:

@@ -90,7 +90,8 @@ def import_reader(path: str) -> Corpus | Reader:
     if not (module and colon and name):
         raise ConfigurationError(f"reader: expected MODULE:FUNCTION, such as my_package:read_mine, found {path!r}")
     if "" not in sys.path:
-        sys.path.insert(0, "")
+        # The last one, so that no file of the working folder replaces a module of Python or of a library.
+        sys.path.append("")
     try:
         found: Any = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:

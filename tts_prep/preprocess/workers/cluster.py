@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TtsPrepError, WorkerError
 
@@ -16,6 +17,13 @@ Done = TypeVar("Done")
 
 LOCAL = "local"
 DASK = "dask"
+
+SAFE_PATH: Final = {"PYTHONSAFEPATH": "1"}
+"""The environment variable with which Python, from version 3.11, imports nothing from the working folder.
+
+Otherwise, a new process would run a ``multiprocessing.py`` of the working folder, which may be a store or a corpus that
+comes from anywhere.
+"""
 
 _CONNECT_SECONDS = 15
 
@@ -43,6 +51,21 @@ class Backend:
         return self.name == LOCAL
 
 
+@contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables of this process, and of those that it starts, in this block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def run_on_cluster(
     make: Callable[[Job], Done], todo: Sequence[Job], jobs: int, backend: Backend, again: list[Job] | None = None
 ) -> Iterator[Done]:
@@ -63,7 +86,7 @@ def run_on_cluster(
     # Imported here, because local processes do not need it.
     import joblib
 
-    with _options(backend, jobs) as options:
+    with environment(SAFE_PATH), _options(backend, jobs) as options:
         try:
             with joblib.parallel_config(backend.name, **options):
                 parallel = _parallel()

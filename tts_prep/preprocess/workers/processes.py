@@ -14,15 +14,17 @@ import multiprocessing.resource_tracker
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import WorkerError
-from tts_prep.preprocess.workers.cluster import Backend, run_on_cluster
+from tts_prep.preprocess.workers.cluster import SAFE_PATH, Backend, environment, run_on_cluster
 from tts_prep.preprocess.workers.worker import DONE, NOTE, READY, STEP, work
 
 Job = TypeVar("Job")
@@ -31,8 +33,8 @@ Done = TypeVar("Done")
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SPAWN = multiprocessing.get_context("spawn")
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
-_ONE_THREAD: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
-"""The environment of a worker: one thread each, because there is one worker per processor."""
+_ENVIRONMENT: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} | SAFE_PATH
+"""The environment of a worker: one thread each, because there is one worker per processor, and a safe search path."""
 
 
 class _WorkerDiedError(Exception):
@@ -56,9 +58,10 @@ class _Worker:
 
     def __init__(self, get_ready: Callable[[Note], object]) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=work, args=(theirs, pickle.dumps(get_ready)), daemon=True)
+        arguments = (theirs, pickle.dumps(get_ready), _working_folder())
+        self._process = _SPAWN.Process(target=work, args=arguments, daemon=True)
         try:
-            with _one_thread(), _signals_blocked():
+            with environment(_ENVIRONMENT), _root_as_working_folder(), _signals_blocked():
                 self._process.start()
         except BaseException:
             self.connection.close()
@@ -294,18 +297,25 @@ def worker_pool(
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit the libraries of processes started in this block to one thread."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
-    os.environ.update(_ONE_THREAD)
+def _root_as_working_folder() -> Iterator[None]:
+    """With Python 3.10, work in the root folder, from which a process started in this block can import nothing."""
+    if sys.version_info >= (3, 11) or _working_folder() is None:
+        yield
+        return
+    before = os.open(".", os.O_RDONLY)
+    os.chdir("/")
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        os.fchdir(before)
+        os.close(before)
+
+
+def _working_folder() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it was removed
+        return None
 
 
 @contextmanager

@@ -22,7 +22,7 @@ DONE = "done"
 FAILED = "failed"
 
 
-def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
+def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None) -> None:
     """Run jobs until the pipe is closed.
 
     A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
@@ -32,7 +32,11 @@ def work(connection: Connection[Any, Any], get_ready: bytes) -> None:
     Args:
         get_ready: a pickled function to call before the first job, with a function that takes notes; its errors are
             ignored.
+        folder: the working folder.
     """
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
     # If no thread can be started, this process ends after its parent only when its current job is done.
     with contextlib.suppress(RuntimeError):
         threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
