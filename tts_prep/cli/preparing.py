@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.cli.features import parse_features
+from tts_prep.cli.first_lines import (
+    notes,
+    report_low_rate,
+    report_phonetic_texts,
+    settings_text,
+    with_first_lines,
+)
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.understood import notes, noting_rate, noting_texts, settings_text, with_first_lines
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.contents.ood_texts import check_ood_texts
@@ -83,8 +89,8 @@ def _prepare_and_report(
             "progress": with_first_lines(first, progress),
         }
         first[:0] = [settings_text(corpus, config), *notes(corpus, store, config.mel)]
-        items = noting_rate(items, folder, config.mel.sample_rate, first.append)
-        items = noting_texts(items, config.text, first.append)
+        items = report_low_rate(items, folder, config.mel.sample_rate, first.append)
+        items = report_phonetic_texts(items, config.text, first.append)
         if config.text.symbols == AUTO:
             rows, _ = corpus_rows(config, corpus, root=root, splits=lists)
             config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])

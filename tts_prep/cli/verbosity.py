@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
+
+from tts_prep.errors import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,8 +64,33 @@ def _set_verbose(context: click.Context, _: click.Parameter, value: int) -> None
         context.with_resource(_printing_log(value))
 
 
-def _printing_log(verbosity: int) -> Any:
-    # Import logging only if needed.
-    from tts_prep.cli.log import printing_log
+@contextmanager
+def _printing_log(verbosity: int) -> Iterator[None]:
+    """Print the records of the logger ``tts_prep`` on stderr, above the progress bar.
 
-    return printing_log(verbosity)
+    Args:
+        verbosity: 1 for steps and failed rows, 2 for shards too.
+    """
+    # Import logging only if needed: help texts do without.
+    import logging
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            line = one_line(record.getMessage())
+            if sys.stderr.isatty():
+                # tqdm redraws the progress bar below the line.
+                from tqdm import tqdm
+
+                tqdm.write(line, file=sys.stderr)
+            else:
+                print(line, file=sys.stderr)
+
+    logger = logging.getLogger("tts_prep")
+    handler, before = Lines(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG if verbosity > 1 else logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)

@@ -45,7 +45,7 @@ def notes(corpus: Path, store: Path, mel: MelConfig) -> list[str]:
     return found
 
 
-def noting_rate(
+def report_low_rate(
     items: Iterator[SourceUtterance | Failure], folder: Path, sample_rate: int, report: Callable[[str], None]
 ) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows of a corpus, and report if the sample rate of the first recording is lower than that of the mels.
@@ -67,7 +67,7 @@ def noting_rate(
         yield item
 
 
-def noting_texts(
+def report_phonetic_texts(
     items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None]
 ) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows of a corpus, and report if the frontend expects texts and gets phonemes, or the reverse."""
