@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,36 @@ def test_csv_has_every_utterance_with_every_measure(store: Path, tmp_path: Path,
     assert [row["reasons"] for row in rows[:4]] == ["", "clipped", "digital-silence", "cut-end"]
     assert float(rows[2]["digital_silence (s)"]) == pytest.approx(3000 / SAMPLE_RATE, rel=0.01)
     assert rows[0]["mismatch (standard deviations)"] == ""
+
+
+@pytest.mark.parametrize("command", ["check", "report"])
+def test_csv_has_no_formulas_and_no_escape_sequences(tmp_path: Path, capsys, command: str) -> None:
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\x1b[31mred", "a=1", "\u202eabc", "two\nlines", "日\u3000本"]
+    shown = [
+        "'=1+1",
+        "'+1",
+        "'-1",
+        "'@SUM(A1)",
+        "'\\tx",
+        "\\x1b[31mred",
+        "a=1",
+        "\\u202eabc",
+        "two\\nlines",
+        "日\u3000本",
+    ]
+    rows = make_rows([20 + i for i in range(len(texts))])
+    for row, text in zip(rows, texts, strict=True):
+        row.text = row.speaker = text
+    file = tmp_path / "t.csv"
+    store = write_store(tmp_path / "store", rows, waveform=True)
+    output = ("-o", tmp_path / "r.html") if command == "report" else ()
+    assert run(capsys, command, store, "--csv", file, *output)[0] == 0
+    with file.open(encoding="utf-8", newline="") as opened:
+        found = list(csv.DictReader(opened))
+    assert [row["speaker"] for row in found] == shown
+    # Numbers are as they are, also negative ones.
+    assert all(math.isfinite(float(row["loudness (LUFS)"] or 0)) for row in found)
+    assert min(float(row["peak (dBFS)"]) for row in found) < 0
 
 
 def test_json_has_limits_and_suspects(store: Path, capsys) -> None:

@@ -17,7 +17,8 @@ from commands import run
 from stores import HOP_LENGTH, SAMPLE_RATE, Row, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.registry import EXPORTS, export_store
+from tts_prep.export import LAYOUTS
+from tts_prep.export import export as export_store
 from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
@@ -39,7 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
 
 
 def export(store: Path, layout: str, folder: Path) -> Path:
-    files = list(export_store(store, layout, folder))
+    files = export_store(store, layout, folder)
     assert files
     assert all(file.resolve().is_relative_to(folder.resolve()) and file.is_file() for file in files)
     return folder
@@ -49,7 +50,7 @@ def test_every_layout_is_a_choice_of_the_command(
     capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path
 ) -> None:
     _, out, _ = run(capsys, "export", "--help")
-    assert all(layout in out for layout in EXPORTS)
+    assert all(layout in out for layout in LAYOUTS)
     status, out, _ = run(capsys, "export", store, tmp_path / "out", "--to", "nemo")
     assert (status, out) == (0, f"{tmp_path / 'out'}: 4 files in the layout of nemo\n")
     status, _, err = run(capsys, "export", store, tmp_path / "out", "--to", "nemo")
@@ -315,5 +316,5 @@ def test_a_wav_file_holds_the_samples_as_they_are(dtype: type) -> None:
 def test_a_store_without_waveforms_says_so(tmp_path: Path, layout: str) -> None:
     store = write_store(tmp_path / "s", make_rows(N_FRAMES))
     with pytest.raises(ConfigurationError, match="has no waveforms, .* build the store with --waveform int16"):
-        list(export_store(store, layout, tmp_path / "out"))
+        export_store(store, layout, tmp_path / "out")
     assert not (tmp_path / "out").exists()

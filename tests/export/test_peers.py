@@ -19,7 +19,7 @@ from commands import run
 from corpora import speech_like, write_text
 from stores import Row, make_rows, write_store
 
-from tts_prep.export.registry import export_store
+from tts_prep.export import export as export_store
 from tts_prep.format.layout import shard_name
 
 RATE = 22_050
@@ -59,7 +59,7 @@ def store(tmp_path: Path, rows: list[Row]) -> Path:
 
 def export(store: Path, layout: str) -> Path:
     folder = store.with_name(layout)
-    assert list(export_store(store, layout, folder))
+    assert export_store(store, layout, folder)
     return folder
 
 

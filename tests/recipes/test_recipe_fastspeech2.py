@@ -13,7 +13,7 @@ from corpora import write_ljspeech
 from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.registry import export_store
+from tts_prep.export import export as export_store
 from tts_prep.loader import Utterance, UtteranceDataset, beta_binomial_prior
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
@@ -96,7 +96,7 @@ def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: Utteranc
 
 def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDataset, tmp_path: Path) -> None:
     folder = tmp_path / "LJSpeech"
-    files = list(export_store(dataset.path, "fastspeech2", folder))
+    files = export_store(dataset.path, "fastspeech2", folder)
     assert len(files) == 3 * 4 + 4
     assert all(path.is_file() for path in files)
     assert (folder / "train.txt").read_text("utf-8").splitlines() == [

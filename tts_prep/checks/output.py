@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ import numpy.typing as npt
 from tts_prep.checks.catalogue import MEASURE, MEASURES
 from tts_prep.checks.detection import Suspects
 from tts_prep.format.files.atomic import replacing
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, C1 and bidirectional ones included."""
 
 
 def write_ids(suspects: Suspects, path: Path) -> None:
@@ -31,6 +36,8 @@ def write_csv(
 ) -> None:
     """Write all utterances with their reasons (separated by spaces) as RFC 4180 CSV in UTF-8.
 
+    Texts that a spreadsheet would take for a formula begin with an apostrophe, and control characters are escaped.
+
     Args:
         columns: the first columns by heading, [n] each.
         numbers: the next columns by heading, [n] each; NaN is an empty cell.
@@ -42,8 +49,21 @@ def write_csv(
     with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([*columns, *numbers, "reasons"])
-        for row, values in enumerate(zip(*columns.values(), *cells, strict=True)):
+        texts = [map(_harmless, values) for values in columns.values()]
+        for row, values in enumerate(zip(*texts, *cells, strict=True)):
             writer.writerow([*values, " ".join(suspects.reasons(row))])
+
+
+def _harmless(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula, and no terminal for an escape sequence.
+
+    An apostrophe precedes a text that starts like a formula, as spreadsheets show a text; control characters are
+    escaped.
+    """
+    if not isinstance(value, str):
+        return value
+    text = _CONTROL.sub(lambda found: ascii(found[0])[1:-1], value)
+    return f"'{text}" if value.startswith(_FORMULA) else text
 
 
 def write_measures(suspects: Suspects, path: Path) -> None:

@@ -136,6 +136,10 @@ for command in (
 cli.help = _paragraphs(cli.help)
 
 
+_STARTS_OVER = ("check", "export", "export-scp", "info", "plan", "plot", "report", "verify")
+"""The commands that keep no part of their work when they are interrupted."""
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with 0 (success), 1 (failure), 2 (wrong usage), 3 or 128 + signal number.
 
@@ -183,7 +187,8 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         number = interruption.received or signal.SIGINT
         fault = interruption.later_fault(error)
         then = f", and then: {_fault_text(fault)}" if fault else ""
-        _fail(f"interrupted{then}; run the same command again to resume", 128 + number, arguments)
+        resume = "" if arguments and arguments[0] in _STARTS_OVER else " to resume"
+        _fail(f"interrupted{then}; run the same command again{resume}", 128 + number, arguments)
     except ConfigurationError as error:
         _fail(str(error), 2, arguments)
     except CannotReadError as error:

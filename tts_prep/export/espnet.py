@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
 
+from tts_prep.export.folder import ExportFolder
 from tts_prep.export.rows import export_rows, require_waveforms, unique_names, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 
-def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``, and yield the paths of complete files.
+def export_espnet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``.
 
     ``phn_text`` has the phonemes, ``utt2num_samples`` the lengths of recordings. Kaldi's tools require that lines
     sorted by utterance are sorted by speaker too, in bytes. Therefore utterance ids start with the name of the speaker
@@ -22,7 +21,6 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         ConfigurationError: the store has no waveforms.
     """
     require_waveforms(dataset, "ESPnet")
-    (folder / "wavs").mkdir(parents=True)
     names = (speaker.replace("-", "_") for speaker in dataset.speakers)
     speaker_names = dict(zip(dataset.speakers, unique_names(names), strict=True))
     tables: dict[str, dict[str, str]] = defaultdict(dict)
@@ -30,9 +28,7 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     for row in export_rows(dataset):
         utterance = row.utterance
         assert utterance.waveform is not None
-        path = folder / "wavs" / f"{row.name}.wav"
-        path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
-        yield path
+        path = folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
         speaker = speaker_names[utterance.speaker]
         name = row.name if row.name.startswith(f"{speaker}-") else f"{speaker}-{row.name}"
         # Of "1" and "anna-1" of the speaker anna, both would be "anna-1".
@@ -49,5 +45,4 @@ def export_espnet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
     tables["spk2utt"] = {speaker: " ".join(sorted(names, key=str.encode)) for speaker, names in speakers.items()}
     for file, values in tables.items():
         lines = sorted((f"{name} {value}\n" for name, value in values.items()), key=str.encode)
-        (folder / file).write_text("".join(lines), encoding="utf-8")
-        yield folder / file
+        folder.write(file, "".join(lines))

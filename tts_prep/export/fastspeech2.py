@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.rows import export_rows, unique_names
+from tts_prep.export.folder import ExportFolder
+from tts_prep.export.rows import export_rows, npy_bytes, unique_names
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
 
@@ -23,8 +22,8 @@ _MAX_VALIDATION = 512
 _NOT_IN_BRACES = re.compile(r"[\s{}|]")
 
 
-def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``mel/``, ``pitch/``, ``energy/``, ``duration/``, and the lists; yield the paths of complete files.
+def export_fastspeech2(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``mel/``, ``pitch/``, ``energy/``, ``duration/``, and the lists.
 
     Arrays are ``{speaker}-{mel|pitch|energy|duration}-{name}.npy``: mel [n_frames, n_mels] float32; pitch [n_phonemes]
     float64 and energy [n_phonemes] float32, means over phones, standardized by the statistics of the store; durations
@@ -39,17 +38,13 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
     phones = _phones(dataset)
     names = dict(zip(dataset.speakers, unique_names(dataset.speakers, max_bytes=40), strict=True))
     is_validation = _validation(dataset)
-    for kind in ("mel", "pitch", "energy", "duration"):
-        (folder / kind).mkdir(parents=True)
     lines: dict[str, list[str]] = {"train.txt": [], "val.txt": []}
     # Dataset finds files by the name in the list, but preprocess.py truncates names at the first dot.
     for position, row in enumerate(export_rows(dataset, dots=False)):
         example = examples.get_example(position)
         speaker = names[row.utterance.speaker]
         for kind in ("mel", "pitch", "energy", "duration"):
-            path = folder / kind / f"{speaker}-{kind}-{row.name}.npy"
-            np.save(path, example[kind], allow_pickle=False)
-            yield path
+            folder.write(f"{kind}/{speaker}-{kind}-{row.name}.npy", npy_bytes(example[kind]))
         spoken = " ".join(phones[i] for i in example["text"].tolist())
         text = " ".join(row.utterance.text.replace("|", " ").split())
         file = "val.txt" if is_validation[position] else "train.txt"
@@ -58,8 +53,7 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: Path) -> Iterator[Path
     contents["speakers.json"] = json.dumps({names[speaker]: code for code, speaker in enumerate(dataset.speakers)})
     contents["stats.json"] = json.dumps({name: list(found) for name, found in examples.statistics.items()})
     for name, content in contents.items():
-        (folder / name).write_text(content, encoding="utf-8")
-        yield folder / name
+        folder.write(name, content)
 
 
 def _phones(dataset: UtteranceDataset) -> dict[int, str]:

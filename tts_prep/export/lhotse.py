@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
+from tts_prep.export.folder import ExportFolder
+from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _FIELDS = ("gender", "language")
 """The columns with a field of their own in a supervision, which is text."""
 
 
-def export_lhotse(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``cuts.jsonl.gz``, ``features/`` and, if the store has waveforms, ``wavs/``; yield paths of complete files.
+def export_lhotse(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``cuts.jsonl.gz``, ``features/`` and, if the store has waveforms, ``wavs/``.
 
     Paths in the manifest start with ``folder`` as given; if it is relative, they are relative to the reader's working
     directory. Columns of the corpus are in ``custom`` of a supervision, but ``gender`` and ``language`` are its fields.
     The symbols of an utterance are ``tokens`` of its cut. Mels are unchanged. lhotse requires the duration of features
     to be a multiple of the frame shift, so the duration of a cut is the minimum of the durations of recording and mel.
     """
-    (folder / "features").mkdir(parents=True)
-    if dataset.metadata.has_waveform:
-        (folder / "wavs").mkdir()
-    path = folder / "cuts.jsonl.gz"
-    with gzip.GzipFile(path, "wb", mtime=0) as file:
+    with gzip.GzipFile(folder.file("cuts.jsonl.gz"), "wb", mtime=0) as file:
         for row in export_rows(dataset, ("phonemes",)):
             cut = _cut(row, dataset, folder)
             file.write((json.dumps(cut, ensure_ascii=False) + "\n").encode())
-            yield Path(cut["features"]["storage_path"]) / cut["features"]["storage_key"]
-    yield path
 
 
-def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, Any]:
+def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dict[str, Any]:
     utterance, rate, hop = row.utterance, dataset.sample_rate, dataset.hop_length
-    np.save(folder / "features" / f"{row.name}.npy", utterance.mel.astype(np.float32), allow_pickle=False)
+    features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
     features_seconds = len(utterance.mel) * hop / rate
     columns = row.meta
     fields = {name: columns.pop(name) for name in _FIELDS if isinstance(columns.get(name), str)}
@@ -72,8 +65,8 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, A
             "start": 0.0,
             "duration": features_seconds,
             "storage_type": "numpy_files",
-            "storage_path": str(folder / "features"),
-            "storage_key": f"{row.name}.npy",
+            "storage_path": str(features.parent),
+            "storage_key": features.name,
             "recording_id": utterance.id,
             "channels": 0,
         },
@@ -81,8 +74,7 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: Path) -> dict[str, A
         "type": "MonoCut",
     }
     if utterance.waveform is not None:
-        path = folder / "wavs" / f"{row.name}.wav"
-        path.write_bytes(wav_bytes(utterance.waveform, rate))
+        path = folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, rate))
         cut["recording"] = {
             "id": utterance.id,
             "sources": [{"type": "file", "channels": [0], "source": str(path)}],

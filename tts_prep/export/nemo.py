@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
+from tts_prep.export.folder import ExportFolder
 from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -13,8 +12,8 @@ _KEYS = ("audio_filepath", "duration", "phonemes", "speaker_name", "audio_filena
 """The last three are not written, but NeMo would open other files because of them, or start within a recording."""
 
 
-def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``manifest.json`` and ``wavs/``, and yield the paths of complete files.
+def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``manifest.json`` and ``wavs/``.
 
     Keys are those of NeMo's ``TTSDataset``, ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``
     and ``speaker`` (an integer), and in addition ``id``, ``phonemes`` (text), ``speaker_name`` and the columns of the
@@ -25,13 +24,11 @@ def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         ConfigurationError: the store has no waveforms.
     """
     require_waveforms(dataset, "NeMo")
-    (folder / "wavs").mkdir(parents=True)
     lines = []
     for row in export_rows(dataset, _KEYS):
         utterance = row.utterance
         assert utterance.waveform is not None
-        path = folder / "wavs" / f"{row.name}.wav"
-        path.write_bytes(wav_bytes(utterance.waveform, dataset.sample_rate))
+        folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
         value = {
             **row.meta,
             "id": utterance.id,
@@ -43,7 +40,4 @@ def export_nemo(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
             "speaker_name": utterance.speaker,
         }
         lines.append(json.dumps(value, ensure_ascii=False) + "\n")
-        yield path
-    manifest = folder / "manifest.json"
-    manifest.write_text("".join(lines), encoding="utf-8")
-    yield manifest
+    folder.write("manifest.json", "".join(lines))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import MissingPackageError
+from tts_prep.export.folder import ExportFolder
 from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -18,8 +17,8 @@ _FILE_ROWS = 2000
 _ARRAYS = ("phonemes", "mel", "audio")
 
 
-def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``data/train-00000.parquet`` and so on, and yield the paths of complete files.
+def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``data/train-00000.parquet`` and so on.
 
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
     float32, one per frame), the additional columns of the corpus and, if the store has waveforms, ``audio``, a struct
@@ -35,12 +34,11 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         raise MissingPackageError(
             "parquet files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
         ) from error
-    (folder / "data").mkdir(parents=True)
     rows = export_rows(dataset, _ARRAYS)
     group = list(islice(rows, _ROWS))
     number = 0
     while group:
-        path = folder / "data" / f"train-{number:05d}.parquet"
+        path = folder.file(f"data/train-{number:05d}.parquet")
         writer = None
         written = 0
         while group and written < _FILE_ROWS:
@@ -52,7 +50,6 @@ def export_parquet(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
         if writer:
             writer.close()
         number += 1
-        yield path
 
 
 def _schema(pa: Any, dataset: UtteranceDataset) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import struct
@@ -9,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
@@ -117,3 +119,10 @@ def wav_bytes(samples: npt.NDArray[Any], sample_rate: int) -> bytes:
     chunks = [(b"fmt ", kind), *([(b"fact", struct.pack("<I", len(samples)))] if is_float else []), (b"data", data)]
     body = b"".join(name + struct.pack("<I", len(content)) + content for name, content in chunks)
     return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WAVE" + body
+
+
+def npy_bytes(values: npt.NDArray[Any]) -> bytes:
+    """Return an array as the bytes of a ``.npy`` file."""
+    file = io.BytesIO()
+    np.save(file, values, allow_pickle=False)
+    return file.getvalue()

@@ -5,34 +5,28 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Iterator
-from pathlib import Path
 
-import numpy as np
-
-from tts_prep.export.rows import ExportRow, export_rows, wav_bytes
+from tts_prep.export.folder import ExportFolder
+from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _ROWS = 1000
 """The number of rows of an archive."""
 
 
-def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]:
-    """Write ``000000.tar`` and so on, and yield the paths of complete files.
+def export_webdataset(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``000000.tar`` and so on.
 
     A row has ``.json`` (id, text, phonemes, speaker, columns), ``.mel.npy`` [n_frames, n_mels], ``.phonemes.npy``
     [n_phonemes] int32 and, if the store has waveforms, ``.wav``.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     archive: tarfile.TarFile | None = None
-    path = folder
     # The key of a row ends at the first dot; a member of a USTAR archive has a name of at most 100 bytes.
     for number, row in enumerate(export_rows(dataset, ("duration",), dots=False, max_bytes=80)):
         if number % _ROWS == 0:
             if archive:
                 archive.close()
-                yield path
-            path = folder / f"{number // _ROWS:06d}.tar"
+            path = folder.file(f"{number // _ROWS:06d}.tar")
             archive = tarfile.open(path, "w", format=tarfile.USTAR_FORMAT)  # noqa: SIM115 - closed after its last row
         assert archive
         for suffix, data in _files(row, dataset.sample_rate).items():
@@ -41,7 +35,6 @@ def export_webdataset(dataset: UtteranceDataset, folder: Path) -> Iterator[Path]
             archive.addfile(member, io.BytesIO(data))
     if archive:
         archive.close()
-        yield path
 
 
 def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
@@ -56,15 +49,9 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
     }
     files = {
         ".json": json.dumps(value, ensure_ascii=False).encode(),
-        ".mel.npy": _npy(utterance.mel),
-        ".phonemes.npy": _npy(utterance.phonemes),
+        ".mel.npy": npy_bytes(utterance.mel),
+        ".phonemes.npy": npy_bytes(utterance.phonemes),
     }
     if utterance.waveform is not None:
         files[".wav"] = wav_bytes(utterance.waveform, sample_rate)
     return files
-
-
-def _npy(values: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.save(file, values, allow_pickle=False)
-    return file.getvalue()

@@ -12,9 +12,9 @@ from tts_prep.cli.verbosity import quiet_option, say
 
 def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Return the layouts for shell completion."""
-    from tts_prep.export.registry import EXPORTS
+    from tts_prep.export import LAYOUTS
 
-    return [name for name in EXPORTS if name.startswith(incomplete)]
+    return [name for name in LAYOUTS if name.startswith(incomplete)]
 
 
 @click.command()
@@ -39,8 +39,8 @@ def export(store: Path, folder: Path, layout: str) -> None:
     Example:
       tts-prep export store cuts --to lhotse
     """
-    from tts_prep.export.registry import export_store
+    from tts_prep.export import export as export_store
     from tts_prep.quantities import count_text
 
-    n_files = sum(1 for _ in export_store(store, layout, folder))
-    say(f"{folder}: {count_text(n_files, 'file')} in the layout of {layout}")
+    files = export_store(store, layout, folder)
+    say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")
