@@ -144,7 +144,7 @@ def main() -> None:
     paths = [arguments.npy_folder / f"{utterance_id}.npy" for utterance_id in dataset.id]
     sampler = LengthBucketBatchSampler(dataset.n_frames, batch_size=arguments.batch_size, seed=0)
     plan = sampler.plan(0)
-    batches = [plan.batch(number) for number in range(len(plan))]
+    batches = list(plan.batches(range(len(plan))))
     sizes = [int(size) * N_MELS * 4 for size in plan.longest() * plan.sizes]
     write_missing(dataset, paths)
     check_same_mels(dataset, paths, batches)

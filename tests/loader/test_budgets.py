@@ -10,7 +10,7 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader import Budget, Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.loader.samplers.shapes import best_lengths
+from tts_prep.loader.samplers.buckets import best_lengths
 
 PAIRS = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 80)), min_size=1, max_size=80)
 
@@ -138,15 +138,15 @@ def test_fixed_shapes_hold_every_batch(pairs, n_shapes, world_size, window):
         batches = list(sampler)
         seen += batches
         for batch in batches:
-            assert batch.shape in sampler.shapes
-            assert len(batch) <= batch.shape.size
-            assert batch.shape.size * batch.shape.lengths["n_frames"] <= limit
+            assert batch.batch_info.shape in sampler.shapes
+            assert len(batch) <= batch.batch_info.shape.size
+            assert batch.batch_info.shape.size * batch.batch_info.shape.lengths["n_frames"] <= limit
             for name, values in fields.items():
-                assert values[batch].max() <= batch.shape.lengths[name]
+                assert values[batch].max() <= batch.batch_info.shape.lengths[name]
         assert len(sampler.shapes) <= n_shapes
     assert {i for batch in seen for i in batch} == set(range(len(pairs)))
     if world_size == 1:
-        assert sum(len(batch) < batch.shape.size for batch in seen) <= n_shapes
+        assert sum(len(batch) < batch.batch_info.shape.size for batch in seen) <= n_shapes
 
 
 @pytest.mark.parametrize("prefetch", [0, 2])

@@ -130,7 +130,7 @@ def other_draws(make):
 
 
 def composition(plan):
-    return {frozenset(plan.batch(number)) for number in range(len(plan))}
+    return set(map(frozenset, plan.batches(range(len(plan)))))
 
 
 @pytest.mark.parametrize("window", [200, 1 << 20])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader import BatchSampler, LengthBucketBatchSampler, RandomSampler, SequentialSampler
+from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
 from tts_prep.loader.randomness import permutation, random_words, sort_order
-from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 SEEDS = st.integers(0, 2**70)
 
@@ -49,10 +49,10 @@ def test_random_draws_another_order_every_epoch_and_seed():
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
 def test_a_copy_of_a_batch_has_its_positions_epoch_and_shape(copied):
     shape = BatchShape(4, {"n_frames": 100})
-    batch = copied(BatchPositions(iter([3, 1, 2]), 7, shape))
-    assert (type(batch), batch.epoch, batch.shape) == (BatchPositions, 7, shape)
+    batch = copied(BatchItems(iter([3, 1, 2]), BatchInfo(7, shape)))
+    assert (type(batch), batch.batch_info) == (BatchItems, BatchInfo(epoch=7, shape=shape))
     assert batch == [3, 1, 2] == batch
-    assert batch == BatchPositions([3, 1, 2])
+    assert batch == BatchItems([3, 1, 2], BatchInfo())
     assert batch != [3, 1]
     # A batch has no dictionary, which would take a third of the time to make one.
     with pytest.raises(AttributeError):
@@ -217,7 +217,8 @@ def test_an_order_in_parts_has_every_position_once_and_resumes(n, samples, seed)
         assert [sorted(drawn[k : k + n]) for k in range(0, len(drawn) - n + 1, n or 1) if n] == [
             list(range(n)) for _ in range(len(drawn) // max(1, n))
         ]
-        assert list(sampler.rest(0, ((1, 30),))) == drawn[30:]
+        sampler.load_state_dict({**sampler.state_dict(), "epoch": 0, "done": [[1, 30]]})
+        assert list(sampler) == drawn[30:]
         other = RandomSampler(range(n), num_samples=samples if n else 0, seed=seed)
         assert sampler.fingerprint == other.fingerprint
     plain = RandomSampler(range(n), num_samples=samples if n else 0, seed=seed)

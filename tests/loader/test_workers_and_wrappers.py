@@ -62,7 +62,7 @@ def test_fixed_shapes_and_epochs_go_through_every_wrapper(dataset, wrap):
     shapes = {(*shape.lengths.values(), shape.size) for shape in sampler.shapes}
     for positions in sampler:
         examples = wrapped.__getitems__(positions)
-        assert examples.batch_epoch == 0
+        assert examples.batch_info.epoch == 0
         batch = collate(examples)
         assert (batch.mel.shape[1], batch.phonemes.shape[1], batch.waveform.shape[1], len(batch)) in shapes
 

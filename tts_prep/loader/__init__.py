@@ -6,6 +6,7 @@ from tts_prep.loader.alignment import (
     expand_by_duration,
     interpolated_prior,
 )
+from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.normalization import ArrayNormalizer, MelNormalizer
@@ -35,7 +36,6 @@ from tts_prep.loader.samplers.budgets import Budget
 from tts_prep.loader.samplers.distributed import DistributedSampler
 from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler
 from tts_prep.loader.samplers.mixing import MixingSampler, groups_of
-from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 from tts_prep.loader.samplers.similar_length import (
     PartiallyRandomizedSimilarTimeLengthSampler,
     PartialyRandomizedSimilarTimeLengthSampler,
@@ -45,8 +45,9 @@ from tts_prep.loader.samplers.weighted import SubsetRandomSampler, WeightedRando
 __all__ = [
     "ArrayNormalizer",
     "Batch",
+    "BatchInfo",
+    "BatchItems",
     "BatchPlan",
-    "BatchPositions",
     "BatchSampler",
     "BatchShape",
     "Budget",

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.batch_info import BatchShape, with_info_of
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.collate import Collator, collate
@@ -22,7 +23,6 @@ from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler, iterate_epoch
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
-from tts_prep.loader.samplers.shapes import BatchShape, carry
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -227,7 +227,7 @@ class DataLoader(Generic[BatchT]):
         After the last batch, return the number of the next epoch: training loops ask between epochs.
         """
         sampler = self.batch_sampler
-        if isinstance(sampler, Sampler) and self._taken and sampler.begun and sampler.ends_after(self._taken):
+        if isinstance(sampler, Sampler) and self._taken and sampler._begun and sampler._ends_after(self._taken):
             return sampler.count(sampler.epoch + 1)
         if not isinstance(self.batch_sampler, Sized):
             raise TypeError("this DataLoader's batch sampler has no length")
@@ -255,7 +255,7 @@ class DataLoader(Generic[BatchT]):
     def state_dict(self) -> dict[str, Any]:
         """Return the position in the epoch, as plain numbers and strings. Every consumed batch counts as done."""
         sampler = self._resumable()
-        taken = self._taken if sampler.begun else 0
+        taken = self._taken if sampler._begun else 0
         return {"dataset": self._dataset_fingerprint, "sampler": sampler.state_dict(taken)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -297,7 +297,7 @@ class DataLoader(Generic[BatchT]):
             return
         sampler = self.batch_sampler
         if isinstance(sampler, Sampler):
-            sharded = sampler.sharded
+            sharded = sampler._sharded
         else:
             sharded = is_sharded(sampler) or is_sharded(getattr(sampler, "sampler", None))
         if not sharded:
@@ -338,7 +338,7 @@ class DataLoader(Generic[BatchT]):
         try:
             if hasattr(self.dataset, "__getitems__"):
                 return self._collate(self.dataset.__getitems__(positions))
-            return self._collate(carry((self.dataset[position] for position in positions), positions))
+            return self._collate(with_info_of(positions, (self.dataset[position] for position in positions)))
         except StopIteration as error:
             # StopIteration would silently end the epoch.
             raise RuntimeError("the dataset or the collate function raised StopIteration") from error

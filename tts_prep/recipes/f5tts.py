@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import batch_spec
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler
-from tts_prep.loader.samplers.shapes import BatchPositions
 
 _SHORTEST, _LONGEST = 0.3, 30.0
 """The minimum and maximum duration of F5-TTS' training utterances, seconds."""
@@ -213,9 +213,10 @@ class DynamicBatchSampler(Sampler[list[int]]):
         """Iterate over the batches of an epoch."""
         n = len(self.batches)
         numbers = np.arange(n) if self.random_seed is None else permutation(n, self.random_seed, epoch)
-        return (BatchPositions(self.batches[number], epoch) for number in numbers.tolist())
+        info = BatchInfo(epoch)
+        return (BatchItems(self.batches[number], info) for number in numbers.tolist())
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of batches of an epoch."""
         return len(self.batches)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.selection import Positions
 from tts_prep.loader.epochs import EpochDraws
-from tts_prep.loader.samplers.shapes import BatchPositions, carry
 
 
 class RandomExamples(DatasetMixin):
@@ -30,5 +30,5 @@ class RandomExamples(DatasetMixin):
 
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions, for the epoch that the positions carry."""
-        epoch = positions.epoch if isinstance(positions, BatchPositions) else None
-        return carry([self._example(int(position), epoch) for position in positions], positions)
+        epoch = info_of(positions).epoch
+        return with_info_of(positions, [self._example(int(position), epoch) for position in positions])

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
-from tts_prep.loader.samplers.shapes import BatchPositions
 from tts_prep.recipes.file_list import ListedUtterances, read_list
 
 _SHUFFLE_SEED = 1234
@@ -276,13 +276,14 @@ class DistributedBucketSampler(Sampler[list[int]]):
         steps = np.arange(len(batches)).reshape(-1, self.world_size)
         if self._shuffle:
             steps = steps[permutation(len(steps), self._seed, epoch)]
-        return (BatchPositions(batches[i].tolist(), epoch) for i in steps.ravel().tolist())
+        info = BatchInfo(epoch)
+        return (BatchItems(batches[i].tolist(), info) for i in steps.ravel().tolist())
 
     @property
     def _step(self) -> int:
         return self._size * self.world_size
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of batches of an epoch, for all ranks."""
         return sum(-(-len(bucket) // self._step) for bucket in self.buckets) * self.world_size
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.padding import batch_spec, batch_wav
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -86,7 +87,7 @@ class DataCollector:
                 utterance is truncated or zero-padded to ``n_frames * hop_length`` samples.
         """
         pairs = [self._pair(sample) for sample in samples]
-        epoch = getattr(samples, "batch_epoch", None)
+        epoch = info_of(samples).epoch
         triples = (
             [(audio, mel, 0) for audio, mel in pairs]
             if self.valid

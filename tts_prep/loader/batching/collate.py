@@ -10,6 +10,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.arrays import pad_arrays
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.blanks import Blanks, length_with_blanks, with_blanks
@@ -20,7 +21,6 @@ from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.shapes import BatchShape
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,8 +49,8 @@ class Collator:
         blanks: insert the store's blank symbol between all phonemes (``"between"``), or also at both ends
             (``"around"``). `Batch.phoneme_lengths` includes blanks.
         shapes: the fixed shapes of a sampler: ``LengthBucketBatchSampler(..., n_shapes=8).shapes``. A batch gets the
-            smallest shape that holds it. Needed only if a wrapper such as torch's ``Subset`` converts `BatchPositions`
-            to a plain list; `DataLoader` sets them itself.
+            smallest shape that holds it. Needed only if a wrapper such as torch's ``Subset`` converts
+            positions to a plain list; `DataLoader` sets them itself.
         arrays: names of further arrays to include, such as ``("pitch", "durations")``.
         buffers: the allocator of the batch; None uses `numpy.empty`.
     """
@@ -95,7 +95,7 @@ class Collator:
             raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         buffers = self.buffers or FreshBuffers()
-        shape = self._shape(unpadded, getattr(utterances, "batch_shape", None))
+        shape = self._shape(unpadded, info_of(utterances).shape)
         size, lengths = (len(unpadded.ids), {}) if shape is None else (shape.size, shape.lengths)
         mel, mel_lengths = self._mels(unpadded, size, lengths.get("n_frames", 0), buffers)
         ids, longest = unpadded.phonemes, lengths.get("n_phonemes", 0)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths
@@ -136,7 +137,7 @@ class SegmentCollator:
         if not len(utterances):
             raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
-        starts = self._starts(unpadded, getattr(utterances, "batch_epoch", None))
+        starts = self._starts(unpadded, info_of(utterances).epoch)
         which = np.repeat(np.arange(len(unpadded.ids)), self.segments).tolist()
         mel, mel_lengths = self._mels(unpadded, which, starts)
         waveform = waveform_lengths = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
+from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.composition import DatasetMixin, column_of, fingerprint_of, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
@@ -25,7 +26,6 @@ from tts_prep.loader.dataset.mixture import (
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.shapes import BatchPositions, carry, with_positions
 
 
 class ChainDataset(DatasetMixin):
@@ -96,7 +96,7 @@ class ChainDataset(DatasetMixin):
         examples: list[Any] = [None] * len(wanted)
         for number in np.unique(numbers).tolist():
             places = np.flatnonzero(numbers == number)
-            inner = with_positions(positions, (wanted[places] - self._starts[number]).tolist())
+            inner = with_info_of(positions, (wanted[places] - self._starts[number]).tolist())
             dataset = self.datasets[number]
             selected = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
             if isinstance(selected, UtteranceDataset | MixedUtterances):
@@ -105,13 +105,11 @@ class ChainDataset(DatasetMixin):
                 for place, example in zip(places.tolist(), selected, strict=True):
                     examples[place] = self._adopt(example, number)
         if sum(len(source.places) for source in sources) == len(wanted):
-            shape = positions.shape if isinstance(positions, BatchPositions) else None
-            epoch = positions.epoch if isinstance(positions, BatchPositions) else None
-            return MixedUtterances(sources, shape, epoch)
+            return MixedUtterances(sources, info_of(positions))
         for source in sources:
             for i, place in enumerate(source.places.tolist()):
                 examples[place] = adopted(source.dataset[i], int(source.speakers[i]), source.store)
-        return carry(examples, positions)
+        return with_info_of(positions, examples)
 
     def _sources(self, selected: UtteranceDataset | MixedUtterances, number: int, places: Any) -> Sequence[Source]:
         """Return the utterances that one dataset contributes to a batch, with common speaker codes."""

@@ -19,12 +19,12 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
+from tts_prep.loader.batch_info import with_info_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
-from tts_prep.loader.samplers.shapes import carry, with_positions
 
 
 class DatasetMixin(ABC):
@@ -55,7 +55,7 @@ class DatasetMixin(ABC):
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions: a loader calls this for a batch."""
         rows = select_rows(range(len(self)), positions)
-        return carry((self.get_example(int(row)) for row in rows), positions)
+        return with_info_of(positions, (self.get_example(int(row)) for row in rows))
 
     @property
     def fingerprint(self) -> str:
@@ -205,8 +205,8 @@ class SubsetDataset(DatasetMixin):
         """Return the examples at positions; over an `UtteranceDataset`, as an `UtteranceDataset` for `collate`."""
         wanted = np.asarray(select_rows(self.indices, positions))
         if hasattr(self.dataset, "__getitems__"):
-            return self.dataset.__getitems__(with_positions(positions, wanted.tolist()))
-        return carry((self.dataset[position] for position in wanted.tolist()), positions)
+            return self.dataset.__getitems__(with_info_of(positions, wanted.tolist()))
+        return with_info_of(positions, (self.dataset[position] for position in wanted.tolist()))
 
     @property
     def fingerprint(self) -> str:

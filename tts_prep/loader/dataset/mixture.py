@@ -12,10 +12,10 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.loader.batch_info import BatchInfo
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.shapes import BatchShape
 
 _OF_RECORDINGS = ("channel", "trim_db")
 """Settings that affect how a corpus is read, not how a mel is computed: stores may differ in them."""
@@ -168,16 +168,12 @@ class MixedUtterances(Sequence[Utterance]):
 
     Attributes:
         sources: the utterances by store.
-        batch_shape: the shape to pad the batch to; None pads to the longest utterance.
-        batch_epoch: the epoch of the batch; None if unknown.
+        batch_info: what the batch sampler knows of the batch.
     """
 
-    def __init__(
-        self, sources: Sequence[Source], batch_shape: BatchShape | None = None, batch_epoch: int | None = None
-    ) -> None:
+    def __init__(self, sources: Sequence[Source], batch_info: BatchInfo = BatchInfo()) -> None:
         self.sources = tuple(sources)
-        self.batch_shape = batch_shape
-        self.batch_epoch = batch_epoch
+        self.batch_info = batch_info
         self._count = sum(len(source.places) for source in self.sources)
 
     def __len__(self) -> int:

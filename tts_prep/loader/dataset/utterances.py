@@ -16,6 +16,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.loader.batch_info import BatchInfo, info_of
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata
@@ -28,7 +29,6 @@ from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch.reading_ahead import ask_for
 from tts_prep.loader.randomness import digest
-from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,24 +67,21 @@ class UtteranceDataset:
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
         self._initialize(Store(path, verify=verify))
 
-    def _initialize(self, store: Store, rows: Rows | None = None) -> None:
+    def _initialize(self, store: Store, rows: Rows | None = None, batch_info: BatchInfo = BatchInfo()) -> None:
         self._store = store
         self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
         self.columns = Columns(store, self._rows)
-        # The shape to pad a batch to; set by samplers with fixed shapes.
-        self.batch_shape: BatchShape | None = None
-        # The epoch of a batch; set by batch samplers.
-        self.batch_epoch: int | None = None
+        self.batch_info = batch_info
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self._store, "rows": self._rows}
+        return {"store": self._store, "rows": self._rows, "batch_info": self.batch_info}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._initialize(state["store"], state["rows"])
+        self._initialize(state["store"], state["rows"], state["batch_info"])
 
-    def _selected(self, rows: Rows) -> UtteranceDataset:
+    def _selected(self, rows: Rows, batch_info: BatchInfo = BatchInfo()) -> UtteranceDataset:
         selected = UtteranceDataset.__new__(UtteranceDataset)
-        selected._initialize(self._store, rows)
+        selected._initialize(self._store, rows, batch_info)
         return selected
 
     def __repr__(self) -> str:
@@ -229,10 +226,7 @@ class UtteranceDataset:
 
         ``collate`` pads it directly from the memory maps; any other collate function can iterate over it.
         """
-        selected = self._selected(select_rows(self._rows, positions))
-        if isinstance(positions, BatchPositions):
-            selected.batch_shape, selected.batch_epoch = positions.shape, positions.epoch
-        return selected
+        return self._selected(select_rows(self._rows, positions), info_of(positions))
 
     def select(self, positions: Positions) -> UtteranceDataset:
         """Return the dataset at positions, in that order and possibly repeated, or where a mask is true.

@@ -16,9 +16,9 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.format.files.checksums import json_sha256
+from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group, resolve_rank
-from tts_prep.loader.samplers.shapes import BatchPositions
 
 T = TypeVar("T")
 EpochProgress: TypeAlias = "tuple[tuple[int, int], ...]"
@@ -84,11 +84,6 @@ class Sampler(ABC, Generic[T]):
         """The epoch of the last iteration that yielded an element, or the one set by `set_epoch` since."""
         return self._epoch
 
-    @property
-    def begun(self) -> bool:
-        """Whether the current epoch has yielded an element since it was set or loaded."""
-        return self._begun
-
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of the next iteration, also of the samplers that draw from this one.
 
@@ -121,7 +116,7 @@ class Sampler(ABC, Generic[T]):
         self._begun = True
         self._turn += 1
         turn = self._turn
-        for element in self.rest(self._epoch, self._done):
+        for element in self._rest(self._epoch, self._done):
             # If two iterators exist, the state follows the newer one.
             if turn == self._turn:
                 self._given += 1
@@ -136,7 +131,7 @@ class Sampler(ABC, Generic[T]):
                 does. `tts_prep.loader.DataLoader.state_dict` passes the right number.
         """
         count = self._given if steps is None else operator.index(steps)
-        if count and self.ends_after(count):
+        if count and self._ends_after(count):
             return {"sampler": type(self).__name__, "settings": self.fingerprint, "epoch": self._epoch + 1, "done": []}
         count, rest = divmod(count, self._per_step)
         if rest:
@@ -182,15 +177,15 @@ class Sampler(ABC, Generic[T]):
 
     def draw(self, epoch: int) -> Iterator[T]:
         """Iterate over this rank's elements of an epoch, without changing the current epoch."""
-        return self.rest(epoch, ())
+        return self._rest(epoch, ())
 
-    def rest(self, epoch: int, done: EpochProgress) -> Iterator[T]:
+    def _rest(self, epoch: int, done: EpochProgress) -> Iterator[T]:
         """Iterate over this rank's remaining elements of an epoch after the steps in `done`."""
         start = steps_made(done)
         left = islice(self.order(epoch), start, None)
         if self.world_size == 1:
             return left
-        count = max(0, self.order_size(epoch) - start)
+        count = max(0, self._order_size(epoch) - start)
         missing = -count % self.world_size
         if missing:
             self._warn(
@@ -203,11 +198,11 @@ class Sampler(ABC, Generic[T]):
 
     def count(self, epoch: int) -> int:
         """Return the number of elements of an epoch for this rank."""
-        return self.count_rest(epoch, ())
+        return self._count_rest(epoch, ())
 
-    def count_rest(self, epoch: int, done: EpochProgress) -> int:
+    def _count_rest(self, epoch: int, done: EpochProgress) -> int:
         """Return the number of this rank's remaining elements of an epoch after the steps in `done`."""
-        return -(-max(0, self.order_size(epoch) - steps_made(done)) // self.world_size)
+        return -(-max(0, self._order_size(epoch) - steps_made(done)) // self.world_size)
 
     def __len__(self) -> int:
         """Return the number of elements of the current epoch for this rank, including those already yielded."""
@@ -216,9 +211,9 @@ class Sampler(ABC, Generic[T]):
     @property
     def remaining(self) -> int:
         """The number of elements that follow the loaded state in the current epoch; all of them if none was loaded."""
-        return self.count_rest(self._epoch, self._done)
+        return self._count_rest(self._epoch, self._done)
 
-    def ends_after(self, steps: int) -> bool:
+    def _ends_after(self, steps: int) -> bool:
         """Return whether the current epoch ends within this number of further steps."""
         return steps >= self.remaining
 
@@ -228,14 +223,14 @@ class Sampler(ABC, Generic[T]):
         return self._n_ranks // self.world_size
 
     @property
-    def sharded(self) -> bool:
+    def _sharded(self) -> bool:
         """Whether every rank gets its own share of an epoch."""
         return is_sharded(self)
 
     def _check_distributed(self) -> None:
         """Warn if a process group is running, and nothing says that the elements are distributed."""
         group = process_group()
-        if group is None or group[1] == 1 or self._n_ranks > 1 or self.sharded:
+        if group is None or group[1] == 1 or self._n_ranks > 1 or self._sharded:
             return
         ranks, count = group[1], self.count(self._epoch)
         text = f"torch.distributed runs {ranks} ranks, and each gets all {count:,} elements of an epoch; "
@@ -284,7 +279,7 @@ class Sampler(ABC, Generic[T]):
         """Iterate over the elements of an epoch, for all ranks."""
 
     @abstractmethod
-    def order_size(self, epoch: int) -> int:
+    def _order_size(self, epoch: int) -> int:
         """Return the number of elements of an epoch, for all ranks."""
 
 
@@ -310,7 +305,7 @@ class SequentialSampler(Sampler[int]):
         """Iterate over the positions in ascending order; all epochs are equal."""
         return iter(range(self._size))
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of positions of an epoch."""
         return self._size
 
@@ -384,7 +379,7 @@ class RandomSampler(Sampler[int]):
                 yield from map(int, block)
             turn += 1
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return how many positions an epoch holds, for all ranks."""
         return self._count
 
@@ -472,7 +467,7 @@ class BatchSampler(Sampler[list[int]]):
         return constant if self._n_ranks == 1 else None
 
     @property
-    def sharded(self) -> bool:
+    def _sharded(self) -> bool:
         """Whether every rank gets its own share of an epoch; torch's ``DistributedSampler`` shards the positions."""
         return is_sharded(self._sampler)
 
@@ -483,13 +478,13 @@ class BatchSampler(Sampler[list[int]]):
 
     def order(self, epoch: int) -> Iterator[list[int]]:
         """Iterate over this rank's batches of an epoch: each rank groups its own positions."""
-        return self.rest(epoch, ())
+        return self._rest(epoch, ())
 
-    def order_size(self, epoch: int) -> int:
+    def _order_size(self, epoch: int) -> int:
         """Return the number of batches of `order`."""
-        return self.count_rest(epoch, ())
+        return self._count_rest(epoch, ())
 
-    def rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+    def _rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
         """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
             return self._shared(self._sampler, epoch, done)
@@ -504,25 +499,27 @@ class BatchSampler(Sampler[list[int]]):
             )
         positions = islice(sampler.order(epoch), used, None)
         ranks = (self.rank,) if self.world_size > 1 else range(self._n_ranks)
+        info = BatchInfo(epoch)
         for step in range(len(steps)):
             together = list(islice(positions, steps.end(step + 1) - steps.end(step)))
             together += islice(cycle(sampler.order(epoch)), max(0, self._n_ranks - len(together)))
             for rank in ranks:
-                yield BatchPositions(together[rank :: self._n_ranks], epoch)
+                yield BatchItems(together[rank :: self._n_ranks], info)
 
     def _progress(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> tuple[int, _Steps]:
         """Return how many positions are used, and the steps for the rest."""
-        size, used = sampler.order_size(epoch), 0
+        size, used = sampler._order_size(epoch), 0
         for n_ranks, steps in done:
             used += _Steps(size - used, n_ranks, self._batch_size, self.drop_last).end(steps)
         return used, _Steps(size - used, self._n_ranks, self._batch_size, self.drop_last)
 
     def _cut(self, positions: Iterator[int], epoch: int) -> Iterator[list[int]]:
-        while batch := BatchPositions(islice(positions, self._batch_size), epoch):
+        info = BatchInfo(epoch)
+        while batch := BatchItems(islice(positions, self._batch_size), info):
             if len(batch) == self._batch_size or not self.drop_last:
                 yield batch
 
-    def count_rest(self, epoch: int, done: EpochProgress) -> int:
+    def _count_rest(self, epoch: int, done: EpochProgress) -> int:
         """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
         if isinstance(self._sampler, Sampler):
             return self._per_step * len(self._progress(self._sampler, epoch, done)[1])

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
 from tts_prep.loader.samplers.base import EpochProgress, steps_made
-from tts_prep.loader.samplers.shapes import BatchPositions, BatchShape
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -43,11 +43,13 @@ class BatchPlan:
     def __repr__(self) -> str:
         return f"<BatchPlan: {len(self):,} batches, {int(self.sizes.sum()):,} utterances>"
 
-    def batch(self, number: int, epoch: int | None = None) -> BatchPositions:
-        """Return the positions of a batch, with its epoch and shape."""
-        start = int(self.starts[number])
-        batch: list[int] = self.positions[start : start + int(self.sizes[number])].tolist()
-        return BatchPositions(batch, epoch, self.shapes[self.shape_of[number]] if self.shapes else None)
+    def batches(self, numbers: Iterable[int], epoch: int | None = None) -> Iterator[BatchItems[int]]:
+        """Yield the positions of the batches with these numbers, with their epoch and shape."""
+        infos = [BatchInfo(epoch, shape) for shape in self.shapes or (None,)]
+        for number in numbers:
+            start = int(self.starts[number])
+            batch: list[int] = self.positions[start : start + int(self.sizes[number])].tolist()
+            yield BatchItems(batch, infos[self.shape_of[number] if self.shapes else 0])
 
     def longest(self) -> Int64Array:
         """Return the length of each batch's longest utterance, [n_batches]."""

@@ -1,4 +1,4 @@
-"""Buckets of utterances of similar length."""
+"""Buckets of utterances of similar length, and the best lengths to pad them to."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 
 _LARGEST_TABLE = 1 << 20
+_MAX_CANDIDATES = 4096
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -84,3 +86,61 @@ def histogram_of_blocks(blocks: Iterable[Array]) -> tuple[Int64Array, Int64Array
             np.add.at(total, numbers, np.concatenate([counts, more_counts]))
             counts = total
     return values, counts
+
+
+def best_lengths(
+    values: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    n_shapes: int,
+) -> npt.NDArray[np.int64]:
+    """Choose the padded lengths that minimize the padded elements of an epoch.
+
+    Dynamic programming over the sorted lengths: the best way to cover the first j values with k shapes ends with one
+    shape for the values from some i to j, whose batches, the last one filled up with empty rows, cost
+    ``ceil(utterances / rows[j]) · rows[j] · values[j]``. If there are more than 4,096 distinct lengths, the padded
+    lengths are chosen among 4,096 of them, evenly spaced.
+
+    Args:
+        values: [m] the distinct lengths, ascending, at least one.
+        counts: [m] the number of utterances of each length.
+        rows: [m] the number of utterances of a batch padded to each length.
+        n_shapes: the maximum number of padded lengths.
+
+    Returns:
+        The chosen lengths, ascending, at most `n_shapes`; the last one is ``values[-1]``.
+
+    Raises:
+        ConfigurationError: `n_shapes` is below 1.
+    """
+    if n_shapes < 1:
+        raise ConfigurationError(f"n_shapes: expected an integer >= 1, found {n_shapes}")
+    total = np.concatenate(([0], np.cumsum(counts)))
+    ends = np.arange(len(values))
+    if len(ends) > _MAX_CANDIDATES:
+        ends = np.unique(np.linspace(0, len(values) - 1, _MAX_CANDIDATES).round().astype(np.int64))
+    before = np.concatenate(([0], total[ends + 1]))
+    m = len(ends)
+    costs = np.full(m + 1, np.inf)
+    costs[0] = 0
+    steps = []
+    for _ in range(min(n_shapes, m)):
+        best, came = np.full(m + 1, np.inf), np.zeros(m + 1, np.int64)
+        best[0] = 0
+        for j in range(1, m + 1):
+            end = ends[j - 1]
+            utterances = before[j] - before[:j]
+            batches = -(-utterances // rows[end])
+            candidates = costs[:j] + batches * (rows[end] * values[end])
+            came[j] = np.argmin(candidates)
+            best[j] = candidates[came[j]]
+        steps.append(came)
+        costs = best
+    chosen = []
+    j = m
+    for came in reversed(steps):
+        if j == 0:
+            break
+        chosen.append(int(values[ends[j - 1]]))
+        j = int(came[j])
+    return np.array(chosen[::-1], np.int64)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.loader.batch_info import BatchShape
 from tts_prep.loader.samplers.batch_plan import BatchPlan
 from tts_prep.loader.samplers.budgets import Limits
-from tts_prep.loader.samplers.shapes import BatchShape
 
 Int64Array = npt.NDArray[np.int64]
 

@@ -47,7 +47,7 @@ class DistributedSampler(Sampler[int]):
         """Iterate over the positions of an epoch, for all ranks."""
         return map(int, permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size))
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of positions of an epoch, for all ranks."""
         return self._size
 

@@ -11,14 +11,20 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.loader.batch_info import BatchShape
 from tts_prep.loader.randomness import BlockedPermutation, check_seed, digest, permutation, random_words, sort_order
 from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size
 from tts_prep.loader.samplers.batch_plan import BatchPlan, joined, shared
-from tts_prep.loader.samplers.buckets import bucket_edges, histogram_of_blocks, number_buckets, number_shapes
+from tts_prep.loader.samplers.buckets import (
+    best_lengths,
+    bucket_edges,
+    histogram_of_blocks,
+    number_buckets,
+    number_shapes,
+)
 from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget
 from tts_prep.loader.samplers.cutting import Cutter
 from tts_prep.loader.samplers.ranks import Rank
-from tts_prep.loader.samplers.shapes import BatchShape, best_lengths
 
 _UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
 """Random streams: one for each kind of draw in an epoch."""
@@ -199,13 +205,13 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     def order(self, epoch: int) -> Iterator[list[int]]:
         """Iterate over the batches of an epoch, for all ranks."""
         for plan, _ in self._remaining(epoch, ()):
-            yield from (plan.batch(number, epoch) for number in range(len(plan)))
+            yield from plan.batches(range(len(plan)), epoch)
 
-    def order_size(self, epoch: int) -> int:
+    def _order_size(self, epoch: int) -> int:
         """Return the number of batches of an epoch, for all ranks; with `max_frames` it varies between epochs."""
         return self.count(epoch) * self.world_size
 
-    def rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+    def _rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
         """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
         number = self.rank
         planned = 0
@@ -221,23 +227,22 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
                     f"{plan.repeats} utterances of an epoch are repeated: {self._n_ranks} ranks do not divide its "
                     "batches, and the last ones cannot be split, having one utterance each"
                 )
-            for i in range(number, len(plan), self.world_size):
-                yield plan.batch(i, epoch)
+            yield from plan.batches(range(number, len(plan), self.world_size), epoch)
             number = (number - len(plan)) % self.world_size
 
-    def count_rest(self, epoch: int, done: EpochProgress) -> int:
+    def _count_rest(self, epoch: int, done: EpochProgress) -> int:
         """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
         if self._counted[0] != (epoch, done):
             self._counted = (epoch, done), sum(len(plan) for plan, _ in self._remaining(epoch, done))
         return self._counted[1] // self.world_size
 
-    def ends_after(self, steps: int) -> bool:
+    def _ends_after(self, steps: int) -> bool:
         """Return whether the current epoch ends within this number of further steps."""
         key, certain = self._certain
         if key == (self._epoch, self._done) and steps * self.world_size < certain:
             # `state_dict` within an epoch must not wait for the rest of it to be planned.
             return False
-        return super().ends_after(steps)
+        return super()._ends_after(steps)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""

@@ -107,7 +107,7 @@ class MixingSampler(Sampler[int]):
         visits: Array = np.concatenate(orders)[start : start + last - first]
         return visits
 
-    def order_size(self, epoch: int) -> int:
+    def _order_size(self, epoch: int) -> int:
         """Return the number of positions of an epoch, for all ranks; epochs differ by at most one per group."""
         n = len(self._members)
         return sum(self._visited(group, epoch + 1) - self._visited(group, epoch) for group in range(n))

@@ -85,7 +85,7 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             order[:full] = batches[permutation(len(batches), self._seed, epoch, _BATCHES)].ravel()
         return map(int, order)
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of positions of an epoch, for all ranks."""
         return len(self._lengths)
 

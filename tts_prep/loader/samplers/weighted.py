@@ -89,7 +89,7 @@ class WeightedRandomSampler(Sampler[int]):
         first: Array = np.argsort(-keys, kind="stable")[: self._count]
         return first
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of positions of an epoch, for all ranks."""
         return self._count
 
@@ -132,7 +132,7 @@ class SubsetRandomSampler(Sampler[int]):
         """Iterate over the positions of an epoch, for all ranks."""
         return map(int, self._indices[permutation(len(self._indices), self._seed, epoch)])
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of positions of an epoch, for all ranks."""
         return len(self._indices)
 

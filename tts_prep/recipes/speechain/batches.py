@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
-from tts_prep.loader.samplers.shapes import BatchPositions
 
 
 class FixedBatches(Sampler[list[int]]):
@@ -58,9 +58,10 @@ class FixedBatches(Sampler[list[int]]):
         orders = [permutation(n, self._seed, turn) if self._shuffle else np.arange(n) for turn in turns]
         start = first - turns[0] * n
         numbers = np.concatenate(orders)[start : start + self._per_epoch]
-        return (BatchPositions(self._batches[number], epoch) for number in numbers.tolist())
+        info = BatchInfo(epoch)
+        return (BatchItems(self._batches[number], info) for number in numbers.tolist())
 
-    def order_size(self, epoch: int) -> int:  # noqa: ARG002
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return the number of batches of an epoch, for all ranks."""
         return self._per_epoch
 
