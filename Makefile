@@ -44,7 +44,7 @@ docs: $(INSTALLED)
 
 # Optional libraries for some tests, which take gigabytes on some systems.
 install-optional: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,optional]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group frameworks
 
 # Update the pinned versions of the demo for all systems and versions of Python; needs uv.
 lock:
@@ -55,7 +55,7 @@ lock:
 
 # Includes libraries that no other target installs; the tests of exports need lhotse, datasets and webdataset.
 test-frameworks: install-optional
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check jax paddlepaddle lhotse datasets webdataset
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
 	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py
 
 dist-check: $(INSTALLED)
@@ -71,5 +71,7 @@ $(PREPARED): pyproject.toml
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	# Groups of dependencies need pip 25.1; that of an older Python is older.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]' --group dev
 	touch $(PREPARED) $@
