@@ -54,7 +54,9 @@ def test_every_declared_name_exists_and_is_documented(module: str) -> None:
     assert set(declared.__all__) <= set(dir(declared))
     for name in declared.__all__:
         value = getattr(declared, name)
-        assert name in ("__version__", "MEASURES", "PRESETS") or (value.__doc__ and not value.__doc__.startswith(f"{name}("))
+        assert name in ("__version__", "MEASURES", "PRESETS") or (
+            value.__doc__ and not value.__doc__.startswith(f"{name}(")
+        )
 
 
 @pytest.mark.parametrize("module", DECLARED)
