@@ -34,14 +34,14 @@ STORE = Path(__file__).resolve().parent / "output" / "phases"
 TICK = 0.001
 PHASES = {
     "text: normalization, espeak-ng, ids": ("preprocess/runs/phonemizing.py:",),
-    "reading, decoding and checking recordings": ("preprocess/runs/cleaned.py:",),
+    "reading, decoding and checking recordings": ("preprocess/runs/recordings.py:",),
     "loading the compiler and the kernel": ("preprocess/audio/mel.py:compile_kernels",),
     "statistics": ("preprocess/audio/mel.py:bin_moments",),
     "mel": ("preprocess/audio/mel.py:",),
     "writing and CRC-32": ("format/hdf5/", "format/files/atomic.py:"),
     "SHA-256": ("format/files/checksums.py:seal_file",),
     "planning": ("preprocess/runs/plan.py:plan_shards",),
-    "frontend and versions": ("preprocess/runs/recipe.py:recipe_of",),
+    "frontend and versions": ("preprocess/runs/recipe.py:make_recipe",),
     "index and manifest": ("format/assembly.py:assemble_store",),
 }
 """Phase → the start of ``path:function``, within tts_prep. The phase of a moment is that of the outermost such call."""

@@ -22,7 +22,7 @@ from tts_prep.recipes.ref_yaml import read_yaml
 
 DROPPED = """
 import os, signal, sys, time
-import tts_prep.preprocess.runs.finish as finish
+import tts_prep.preprocess.runs.parts as finish
 
 class Dropper:
     def __del__(self):

@@ -22,7 +22,7 @@ from tts_prep.export import export as export_store
 from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.runs.adding_columns import add_columns
+from tts_prep.preprocess.runs.add_columns import add_columns
 
 N_FRAMES = [7, 3, 9]
 

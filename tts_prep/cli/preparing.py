@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tts_prep.cli.features import parse_features
 from tts_prep.cli.first_lines import (
@@ -26,12 +26,12 @@ from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.rows import corpus_rows
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
-from tts_prep.preprocess.runs.collecting import with_collected_symbols
+from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.runs.parts import Part
+from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.workers.cluster import Backend
@@ -78,7 +78,7 @@ def _prepare_and_report(
     lists = split_lists(options["splits"])
     first: list[str] = []
     config = configuration(reader, options, lists, reader_options, text_of_corpus(reader, corpus, reader_options))
-    items, folder = corpus_rows(config, corpus, root=root, splits=lists, report=first.append)
+    rows = CorpusRows.read(config, corpus, root=root, splits=lists, report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     with make_progress(sys.stderr) as progress:
@@ -89,18 +89,23 @@ def _prepare_and_report(
             "progress": with_first_lines(first, progress),
         }
         first[:0] = [settings_text(corpus, config), *notes(corpus, store, config.mel)]
-        items = report_low_rate(items, folder, config.mel.sample_rate, first.append)
+        items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, first.append)
         items = report_phonetic_texts(items, config.text, first.append)
         if config.text.symbols == AUTO:
-            rows, _ = corpus_rows(config, corpus, root=root, splits=lists)
-            config = with_collected_symbols(config, rows, jobs=how["jobs"], backend=how["backend"])
+            again = CorpusRows.read(config, corpus, root=root, splits=lists)
+            config = with_collected_symbols(config, again.items, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
         how |= {"features": parsed.features, "alignments": parsed.alignments}
-        replaces = {"overwrite": options["overwrite"], "update": options["update"]}
-        result = prepare(items, folder, store, parsed.config, part=part, **replaces, **how)
+        result = prepare(items, rows.root, store, parsed.config, existing=_existing(options), part=part, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
+
+
+def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwrite"]:
+    if options["overwrite"] and options["update"]:
+        raise ConfigurationError("overwrite, update, part: expected at most one of them")
+    return "overwrite" if options["overwrite"] else "update" if options["update"] else "resume"
 
 
 def split_lists(values: Iterable[str]) -> dict[str, Path]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.contents.array_file import ArrayHeader, inspect_array_file, read_array_header
 from tts_prep.format.contents.index import open_index
-from tts_prep.format.contents.index_writer import build_index
+from tts_prep.format.contents.index_writer import IndexSummary, build_index
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.contents.shard import CheckedShard, FindLocations, ShardHeader, inspect_shard
 from tts_prep.format.files.atomic import replacing, writing
@@ -43,9 +43,28 @@ from tts_prep.format.statistics import ArrayStatistics, MelStatistics
 _SAME = ("configuration", "software", "arrays", "vocabulary")
 
 
+@dataclass(frozen=True)
+class StoredShard:
+    """A finished shard of a store: its manifest entry, and its header without statistics, to save memory."""
+
+    entry: FileEntry
+    header: ShardHeader
+
+    @classmethod
+    def of(cls, checked: CheckedShard) -> StoredShard:
+        """Return the entry and the header of a checked shard."""
+        header = checked.header
+        entry = FileEntry(shard_name(header.number), checked.digest.size, header.rows, checked.digest.sha256)
+        return cls(entry, replace(header, mel_statistics={}))
+
+    def sharing_settings(self, settings: Mapping[str, Any]) -> StoredShard:
+        """Return the shard with the objects of equal settings, to hold those of thousands of shards once."""
+        return replace(self, header=self.header.without_statistics(settings))
+
+
 def assemble_store(
     store: Path,
-    shards: Sequence[tuple[FileEntry, ShardHeader]],
+    shards: Sequence[StoredShard],
     arrays: Mapping[str, Sequence[FileEntry]] | None = None,
     *,
     find: FindLocations = read_locations,
@@ -53,7 +72,7 @@ def assemble_store(
     """Write ``plan.json``, ``failures.jsonl``, ``index.h5`` and finally ``manifest.json``, which completes the store.
 
     Args:
-        shards: entries and headers of all shards, in order, at least one.
+        shards: all shards, in order, at least one.
         arrays: the files of each added array, one per shard, in order.
         find: finds the datasets of an HDF5 file.
 
@@ -61,20 +80,16 @@ def assemble_store(
         WriteError: a file cannot be written.
         CorruptStoreError: a shard or an array file contradicts its header, or has other settings than the first.
     """
-    headers = [header for _, header in shards]
+    headers = [shard.header for shard in shards]
     first = headers[0]
-    for entry, header in shards:
-        if any(getattr(header, name) != getattr(first, name) for name in _SAME):
-            raise CorruptStoreError(f"{store / entry.file}: made with other settings than {shards[0][0].file}")
+    for shard in shards:
+        if any(getattr(shard.header, name) != getattr(first, name) for name in _SAME):
+            raise CorruptStoreError(f"{store / shard.entry.file}: made with other settings than {shards[0].entry.file}")
     files = {name: tuple(arrays[name]) for name in sorted(arrays)} if arrays else {}
     added = {name: _array_headers(store, headers, entries, find) for name, entries in files.items()}
     write_plan(store, [header.key for header in headers], files)
     failures = write_failures(store, headers)
-    summary = build_index(store, [store / entry.file for entry, _ in shards], list(files), find)
-    statistics = summary.mel
-    if not statistics.count:
-        statistics = MelStatistics.empty(first.arrays["mel"]["row_shape"][0])
-    entries = {name: _manifest_entry(headers, summary.arrays[name]) for name, headers in added.items()}
+    summary = build_index(store, [store / shard.entry.file for shard in shards], list(files), find)
     ood_texts = _ood_entry(store, first, find)
     datasets = {INDEX: located(store / INDEX)}
     if ood_texts:
@@ -84,16 +99,12 @@ def assemble_store(
         fingerprint=fingerprint(first.configuration, first.software, [found[0] for found in added.values()]),
         plan=plan_sha256(header.key for header in headers),
         software=first.software,
-        arrays={**first.arrays, **entries},
+        arrays={**first.arrays, **{name: _array_entry(found, summary.arrays[name]) for name, found in added.items()}},
         vocabulary=first.vocabulary,
         speakers=(),
-        mel_statistics={
-            "count": statistics.count,
-            "mean": statistics.mean.tolist(),
-            "std": statistics.std.tolist(),
-        },
+        mel_statistics=_mel_entry(summary.mel, first),
         totals={},
-        shards=tuple(entry for entry, _ in shards),
+        shards=tuple(shard.entry for shard in shards),
         index=file_entry(store / INDEX, INDEX, summary.rows),
         failures=file_entry(store / FAILURES, FAILURES, len(failures)),
         ood_texts=ood_texts,
@@ -102,20 +113,32 @@ def assemble_store(
         array_files=files,
         datasets=datasets,
     )
-    index = open_index(map_file(store / INDEX), datasets[INDEX], summary.rows, manifest.specs, len(shards))
+    manifest = _with_totals(store, manifest, headers, summary)
+    write_manifest(store, manifest)
+    return manifest
+
+
+def _with_totals(store: Path, manifest: Manifest, headers: Sequence[ShardHeader], summary: IndexSummary) -> Manifest:
+    """Return a manifest with speakers and totals, from the new index."""
+    places = manifest.datasets[INDEX]
+    index = open_index(map_file(store / INDEX), places, summary.rows, manifest.specs, len(headers))
     speakers = index.column("speaker")
     assert isinstance(speakers, CategoryColumn)
     totals = {
         "utterances": summary.rows,
-        "failures": len(failures),
+        "failures": manifest.failures.rows,
         "seconds": float(sum(header.seconds for header in headers)),
-        "frames": statistics.count,
+        "frames": summary.mel.count,
         "phonemes": int(index.arrays["phonemes"][1].sum()),
-        "shards": len(shards),
+        "shards": len(headers),
     }
-    manifest = replace(manifest, speakers=tuple(speakers.table), totals=totals)
-    write_manifest(store, manifest)
-    return manifest
+    return replace(manifest, speakers=tuple(speakers.table), totals=totals)
+
+
+def _mel_entry(statistics: MelStatistics, first: ShardHeader) -> dict[str, Any]:
+    if not statistics.count:
+        statistics = MelStatistics.empty(first.arrays["mel"]["row_shape"][0])
+    return {"count": statistics.count, "mean": statistics.mean.tolist(), "std": statistics.std.tolist()}
 
 
 def fingerprint(
@@ -151,7 +174,7 @@ def _array_headers(
     return headers
 
 
-def _manifest_entry(headers: Sequence[ArrayHeader], statistics: ArrayStatistics) -> dict[str, Any]:
+def _array_entry(headers: Sequence[ArrayHeader], statistics: ArrayStatistics) -> dict[str, Any]:
     remarks = Remarks.merged(header.remarks for header in headers).summary()
     return {**headers[0].spec.as_dict(), "statistics": statistics.summary(), "remarks": remarks}
 
@@ -175,13 +198,8 @@ def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest
         count, names = _expected_files(store)
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
-        shards: list[tuple[FileEntry, ShardHeader]] = []
-        arrays: dict[str, list[FileEntry]] = {name: [] for name in names}
-        for checked in _checked(store, count, find_datasets):
-            shards.append(checked_entry(checked, shards))
-            for name, entries in arrays.items():
-                entries.append(array_entry(store, name, checked, find_datasets))
-        if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(header.key for _, header in shards):
+        shards, arrays = checked_files(store, count, names, find_datasets)
+        if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(shard.header.key for shard in shards):
             raise CorruptStoreError(f"{store}: its shards do not match {PLAN}; run the command that makes it again")
         manifest = assemble_store(store, shards, arrays, find=find_datasets)
         with writing(store):
@@ -268,37 +286,26 @@ def _ood_entry(store: Path, shard: ShardHeader, find: FindLocations) -> FileEntr
     return file_entry(path, OOD_TEXTS, header.rows)
 
 
-def _checked(store: Path, count: int, find: FindLocations) -> Iterator[CheckedShard]:
-    for number in range(count):
-        yield inspect_shard(stored_file(store, shard_name(number)), number, find)
+def checked_files(
+    store: Path, count: int, names: Iterable[str], find: FindLocations = read_locations
+) -> tuple[list[StoredShard], dict[str, list[FileEntry]]]:
+    """Check the first `count` shards of a store and their array files, and return them.
 
-
-def checked_store(
-    store: Path, count: int, find: FindLocations = read_locations
-) -> tuple[list[tuple[FileEntry, ShardHeader]], dict[str, list[FileEntry]]]:
-    """Return entry and header of the first `count` shards, and the files of the arrays listed in ``plan.json``.
+    Args:
+        names: the names of the added arrays.
 
     Raises:
         CorruptStoreError: a shard or an array file is broken or missing.
     """
-    plan = read_plan(store)
-    shards: list[tuple[FileEntry, ShardHeader]] = []
-    arrays: dict[str, list[FileEntry]] = {name: [] for name in (plan.arrays if plan else ())}
-    for checked in _checked(store, count, find):
-        shards.append(checked_entry(checked, shards))
+    shards: list[StoredShard] = []
+    arrays: dict[str, list[FileEntry]] = {name: [] for name in names}
+    for number in range(count):
+        checked = inspect_shard(stored_file(store, shard_name(number)), number, find)
+        shard = StoredShard.of(checked)
+        shards.append(shard.sharing_settings(vars(shards[0].header)) if shards else shard)
         for name, entries in arrays.items():
             entries.append(array_entry(store, name, checked, find))
     return shards, arrays
-
-
-def checked_entry(
-    checked: CheckedShard, before: Sequence[tuple[FileEntry, ShardHeader]]
-) -> tuple[FileEntry, ShardHeader]:
-    """Return a shard's entry and its header, which shares equal settings with the first shard to save memory."""
-    header = checked.header
-    first = before[0][1] if before else header
-    entry = FileEntry(shard_name(header.number), checked.digest.size, header.rows, checked.digest.sha256)
-    return entry, header.without_statistics(vars(first))
 
 
 def array_entry(store: Path, name: str, shard: CheckedShard, find: FindLocations = read_locations) -> FileEntry:

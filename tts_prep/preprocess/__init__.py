@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
     from tts_prep.preprocess.features.registry import make_feature
     from tts_prep.preprocess.option import Option
-    from tts_prep.preprocess.runs.adding import add_array
-    from tts_prep.preprocess.runs.adding_columns import add_columns
-    from tts_prep.preprocess.runs.finish import finish_store
-    from tts_prep.preprocess.runs.parts import Part
+    from tts_prep.preprocess.runs.add_arrays import add_array
+    from tts_prep.preprocess.runs.add_columns import add_columns
+    from tts_prep.preprocess.runs.parts import Part, finish_store
     from tts_prep.preprocess.runs.prepare import Progress, Result, prepare
     from tts_prep.preprocess.text.frontends.frontend import Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend
@@ -51,10 +50,10 @@ _MODULES = {
     "Result": "tts_prep.preprocess.runs.prepare",
     "SourceUtterance": "tts_prep.preprocess.corpora.source_utterance",
     "Vocab": "tts_prep.preprocess.text.vocab",
-    "add_array": "tts_prep.preprocess.runs.adding",
-    "add_columns": "tts_prep.preprocess.runs.adding_columns",
+    "add_array": "tts_prep.preprocess.runs.add_arrays",
+    "add_columns": "tts_prep.preprocess.runs.add_columns",
     "configure": "tts_prep.preprocess.configuration.settings",
-    "finish_store": "tts_prep.preprocess.runs.finish",
+    "finish_store": "tts_prep.preprocess.runs.parts",
     "get_frontend": "tts_prep.preprocess.text.frontends.registry",
     "make_feature": "tts_prep.preprocess.features.registry",
     "mel_spectrogram": "tts_prep.preprocess.audio.mel",

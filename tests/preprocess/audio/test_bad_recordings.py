@@ -23,7 +23,7 @@ from tts_prep.preprocess.configuration.settings import configure, read_config_fi
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.corpora.transcripts import read_transcript
-from tts_prep.preprocess.runs import cleaned
+from tts_prep.preprocess.runs import recordings
 from tts_prep.preprocess.text.symbols.file import read_symbols
 
 Capture: TypeAlias = "pytest.CaptureFixture[str]"
@@ -48,14 +48,14 @@ def test_a_recording_that_needs_more_memory_than_there_is_costs_one_row(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_ljspeech(tmp_path / "lj", ("Yes.", "No.", "Yes."))
-    read_utterance = cleaned.read_utterance
+    read_utterance = recordings.read_utterance
 
     def lack_memory(root: Path, utterance: Any, *rest: Any) -> Any:
         if utterance.id == "S-0002":
             raise MemoryError
         return read_utterance(root, utterance, *rest)
 
-    monkeypatch.setattr(cleaned, "read_utterance", lack_memory)
+    monkeypatch.setattr(recordings, "read_utterance", lack_memory)
     status, _, err = run(capsys, "ljspeech", root, tmp_path / "s", *PLAIN, "--max-failures", 1)
     assert (status, "Traceback" in err) == (0, False)
     (failure,) = map(json.loads, (tmp_path / "s/failures.jsonl").read_text().splitlines())

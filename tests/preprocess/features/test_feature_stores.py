@@ -17,9 +17,9 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature, make_imported
-from tts_prep.preprocess.runs.adding import Corpus, add_array, add_features
-from tts_prep.preprocess.runs.finish import finish_store
-from tts_prep.preprocess.runs.parts import Part
+from tts_prep.preprocess.runs.add_arrays import add_array, add_features
+from tts_prep.preprocess.runs.parts import Part, finish_store
+from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import prepare
 
 CONFIG = Configuration(mel=PRESETS["hifigan"], text=TextConfig("characters"), store=StoreConfig(shard_utterances=3))
@@ -78,8 +78,8 @@ def test_features_added_later_or_with_more_jobs_give_the_same_bytes(
 ) -> None:
     later = run(corpus, tmp_path / "later")
     made = features(alignments)
-    add_features(later, made[:2], Corpus(read_ljspeech(corpus), corpus))
-    add_features(later, made, Corpus(read_ljspeech(corpus), corpus))
+    add_features(later, made[:2], CorpusRows(read_ljspeech(corpus), corpus))
+    add_features(later, made, CorpusRows(read_ljspeech(corpus), corpus))
     assert files(later) == files(whole)
 
 
@@ -120,11 +120,11 @@ def test_a_failed_addition_leaves_the_store_as_it_was(corpus: Path, alignments: 
     with pytest.raises(
         StoreError, match=r"'durations' cannot be added, 2 of the 3 .* S-0004: .*no such file.* S-0005:"
     ):
-        add_features(store, features(broken)[-1:], Corpus(read_ljspeech(corpus), corpus))
+        add_features(store, features(broken)[-1:], CorpusRows(read_ljspeech(corpus), corpus))
     after = files(store)
     assert {name: after[name] for name in before} == before
     UtteranceDataset(store, verify=True)
-    add_features(store, features(alignments)[-1:], Corpus(read_ljspeech(corpus), corpus))
+    add_features(store, features(alignments)[-1:], CorpusRows(read_ljspeech(corpus), corpus))
     assert UtteranceDataset(store, verify=True)[0].arrays["durations"].sum() == UtteranceDataset(store).n_frames[0]
 
 
@@ -148,7 +148,7 @@ def test_adding_an_array_again_mends_its_broken_files(corpus: Path, tmp_path: Pa
     broken = store / "arrays/energy/00001.h5"
     broken.write_bytes(broken.read_bytes()[:-100])
     (store / "arrays/energy/00002.h5").unlink()
-    add_features(store, made, Corpus(read_ljspeech(corpus), corpus))
+    add_features(store, made, CorpusRows(read_ljspeech(corpus), corpus))
     assert files(store) == before
 
 
@@ -159,7 +159,7 @@ def test_an_array_that_is_there_with_other_settings_is_refused(corpus: Path, tmp
     with pytest.raises(
         StoreError, match=r"has the array 'energy' already, made with other settings: .*magnitude.*log_mel"
     ):
-        add_features(store, other, Corpus(read_ljspeech(corpus), corpus))
+        add_features(store, other, CorpusRows(read_ljspeech(corpus), corpus))
     with pytest.raises(StoreError, match=r"has the array 'energy' already"):
         run(corpus, store, other)
     with pytest.raises(
@@ -173,7 +173,7 @@ def test_features_of_another_corpus_are_refused(corpus: Path, tmp_path: Path) ->
     store = run(corpus, tmp_path / "store")
     other = write_ljspeech(tmp_path / "other", ("Another text.", "And one more."))
     with pytest.raises(StoreError, match="not made from the rows and recordings of this corpus"):
-        add_features(store, features(), Corpus(read_ljspeech(other), other))
+        add_features(store, features(), CorpusRows(read_ljspeech(other), other))
 
 
 def test_statistics_of_a_selection_are_numpys_over_its_rows(whole: Path) -> None:

@@ -25,7 +25,8 @@ from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.registry import alignment_config, make_feature
-from tts_prep.preprocess.runs.adding import Corpus, add_features
+from tts_prep.preprocess.runs.add_arrays import add_features
+from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import prepare
 
 RATE, HOP = 22050, 256
@@ -133,7 +134,7 @@ def test_bytes_do_not_depend_on_jobs_parts_or_when_features_are_added(tones: Pat
     assert contents(first) == contents(second)
     later = made(tones, tmp_path / "later", cleaned, features=[])
     add_features(later, [durations])
-    add_features(later, [pitch], Corpus(read_ljspeech(tones), tones))
+    add_features(later, [pitch], CorpusRows(read_ljspeech(tones), tones))
     assert contents(later) == contents(first)
     dataset = UtteranceDataset(first)
     assert set(dataset.columns) >= {"trimmed_start", "trimmed_end", "gain_db", "limited_db"}

@@ -145,7 +145,7 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
     if change == "there":
         path.unlink()
 
-    import tts_prep.preprocess.runs.prepare as pipeline
+    import tts_prep.preprocess.runs.planned_store as planning
 
     def plan_and_change(*arguments: object) -> object:
         plans = list(plan_shards(*arguments))
@@ -155,8 +155,8 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
             path.write_bytes({"longer": whole + b"\0\0", "shorter": whole[:-2], "there": whole}[change])
         return plans
 
-    plan_shards = pipeline.plan_shards
-    monkeypatch.setattr(pipeline, "plan_shards", plan_and_change)
+    plan_shards = planning.plan_shards
+    monkeypatch.setattr(planning, "plan_shards", plan_and_change)
     found = {
         "longer": f"{len(whole) + 2:,} bytes now, {len(whole):,} bytes when",
         "shorter": f"{len(whole) - 2:,} bytes now, {len(whole):,} bytes when",

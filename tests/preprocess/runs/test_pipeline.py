@@ -134,7 +134,7 @@ def test_a_store_made_with_other_settings_is_refused_and_the_settings_named(
         run(corpus, tmp_path / "store", other)
     assert "made with other settings: audio.fmax is 8000.0 in the store and 7600.0 now; give" in str(error.value)
     assert contents(tmp_path / "store") == before
-    run(corpus, tmp_path / "store", other, overwrite=True)
+    run(corpus, tmp_path / "store", other, existing="overwrite")
     assert read_manifest(tmp_path / "store").configuration["audio"]["fmax"] == 7600.0
 
 
@@ -157,14 +157,14 @@ def test_a_store_begun_from_a_longer_corpus_loses_its_extra_shards(own_corpus: P
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_a_folder_that_is_no_store_is_refused_and_left_alone(corpus: Path, tmp_path: Path, overwrite: bool) -> None:
+@pytest.mark.parametrize("existing", ["resume", "overwrite"])
+def test_a_folder_that_is_no_store_is_refused_and_left_alone(corpus: Path, tmp_path: Path, existing: str) -> None:
     folder = tmp_path / "thesis"
     (folder / "shards").mkdir(parents=True)
     (folder / "shards" / "precious.tar").write_bytes(b"years of work")
     (folder / "notes.txt").write_text("more")
     with pytest.raises(StoreError, match=r"not a store, it holds 'notes.txt' and 1 more; nothing was changed"):
-        run(corpus, folder, overwrite=overwrite)
+        run(corpus, folder, existing=existing)
     assert sorted(contents(folder)) == ["notes.txt", "shards/precious.tar"]
 
 
@@ -318,7 +318,7 @@ def test_shards_past_the_first_thousand_lie_in_folders_and_are_found_there(
     (tmp_path / "store/manifest.json").unlink()
     (tmp_path / "store/shards/002/00004.h5").unlink()
     assert run(corpus, tmp_path / "store", config).shards_made == 1
-    assert run(corpus, tmp_path / "store", config, overwrite=True).shards_made == len(TEXTS)
+    assert run(corpus, tmp_path / "store", config, existing="overwrite").shards_made == len(TEXTS)
 
 
 def test_shards_are_closed_by_the_bytes_of_their_recordings(corpus: Path, tmp_path: Path) -> None:

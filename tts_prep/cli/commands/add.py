@@ -65,7 +65,7 @@ def _add_measures(store: Path) -> None:
     from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
     from tts_prep.checks.measuring import measure
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.runs.adding_columns import add_columns
+    from tts_prep.preprocess.runs.add_columns import add_columns
 
     def values() -> Any:
         return measures_table(measure(UtteranceDataset(store), use_stored=False))
@@ -90,10 +90,10 @@ def _add_features(
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.configuration.rows import corpus_rows
     from tts_prep.preprocess.corpora import import_reader
-    from tts_prep.preprocess.runs.adding import Corpus, add_features
+    from tts_prep.preprocess.runs.add_arrays import add_features
     from tts_prep.preprocess.runs.array_files import specs_of
+    from tts_prep.preprocess.runs.planned_store import CorpusRows
     from tts_prep.preprocess.runs.prepare import available_jobs
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)
@@ -111,8 +111,7 @@ def _add_features(
     source = None
     if parsed.recordings and corpus is not None:
         own = import_reader(reader) if reader else None
-        items, folder = corpus_rows(config, corpus, root=root, splits=split_lists(splits), own=own)
-        source = Corpus(items, folder)
+        source = CorpusRows.read(config, corpus, root=root, splits=split_lists(splits), reader=own)
     with make_shard_progress(sys.stderr) as progress:
         manifest = add_features(
             store,

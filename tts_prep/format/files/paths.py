@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.files.regular_files import read_error
-from tts_prep.format.layout import SHARDS, shard_number
+from tts_prep.format.layout import ADDED_ARRAYS, SHARDS, array_file_number, shard_number
 
 
 def shard_folder_files(store: Path) -> Iterator[str]:
@@ -29,6 +29,20 @@ def shard_files(store: Path) -> Iterator[tuple[int, Path]]:
         number = shard_number(name)
         if number is not None:
             yield number, store / name
+
+
+def array_folder_files(store: Path) -> Iterator[str]:
+    """Yield all paths of files in the folder ``arrays``, relative to the store."""
+    for path in sorted((store / ADDED_ARRAYS).rglob("*")):
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(store).as_posix()
+
+
+def array_files(store: Path) -> Iterator[Path]:
+    """Yield the path of every array file of a store."""
+    for name in array_folder_files(store):
+        if array_file_number(name) is not None:
+            yield store / name
 
 
 def stored_file(store: Path, name: str) -> Path:

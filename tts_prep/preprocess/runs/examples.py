@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import AudioError
 from tts_prep.format.hdf5.datasets import Array
@@ -16,13 +17,14 @@ from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
+from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import computed
-from tts_prep.preprocess.runs.cleaned import CleanedRecording, read_cleaned
 from tts_prep.preprocess.runs.phonemizing import encode_labels, phonemize
 from tts_prep.preprocess.runs.recipe import ShardRecipe
+from tts_prep.preprocess.runs.recordings import CleanedRecording, read_recording
 
 _BLOCK = 1 << 16
 
@@ -46,64 +48,60 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     Raises:
         UtteranceError: the row fails.
     """
+    config = recipe.config
     # Read first where the alignment may give the phonemes: trimming decides which.
-    recording = read_recording(recipe, utterance) if recipe.alignments else None
-    aligned = recording.aligned if recording else None
-    labels = aligned.phonemes if aligned else None
-    if labels is None:
-        phoneme_text, phonemes = phonemize(
-            utterance.text,
-            utterance.id,
-            recipe.text,
-            remarks,
-            language=utterance.language,
-            normalized=utterance.normalized,
-        )
-    else:
-        phoneme_text, phonemes = encode_labels(labels, utterance.id, recipe.text, remarks)
-    config = recipe.extractor.config
-    recording = recording or read_recording(recipe, utterance)
-    waveform = recording.waveform
+    recording = read_recording(utterance, recipe) if recipe.alignments else None
+    phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remarks)
+    recording = recording or read_recording(utterance, recipe)
     for remark in recording.remarks:
         remarks.add("cleaning", remark, utterance.id)
-    specs = recipe.settings["arrays"]
+    waveform = recording.waveform
     mel, known = _mel_and_energy(waveform, recipe)
-    if aligned:
-        mel = mel[: aligned.n_frames(config.sample_rate, config.hop_length, len(mel))]
+    if recording.aligned:
+        mel = mel[: recording.aligned.n_frames(config.mel.sample_rate, config.mel.hop_length, len(mel))]
     moments = bin_moments(mel)
     # A single such value would make the statistics of the store useless.
     if not np.isfinite(moments).all():
         raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
-    arrays = {"mel": _stored_mel(mel, specs["mel"]), "phonemes": phonemes}
-    if "waveform" in specs:
-        arrays["waveform"] = _stored_waveform(waveform, config, specs["waveform"]["dtype"])
+    arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
+    if "waveform" in recipe.arrays:
+        arrays["waveform"] = _stored_waveform(waveform, config.mel, recipe.arrays["waveform"]["dtype"])
     row = {
         "id": utterance.id,
         "text": utterance.text,
         "phoneme_text": phoneme_text,
-        "seconds": len(waveform) / config.sample_rate,
+        "seconds": len(waveform) / config.mel.sample_rate,
         "speaker": utterance.speaker,
         **utterance.meta,
         **recording.columns,
     }
-    values: tuple[FeatureValues, ...] = ()
-    if recipe.features:
-        source = FeatureInput(
-            *(utterance.id, utterance.speaker, utterance.text, phoneme_text, phonemes, len(mel), recipe.extractor),
-            lambda: waveform,
-            {"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
-            recording.cut,
-        )
-        lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
-        values = tuple(computed(feature, source, lengths) for feature in recipe.features)
+    source = FeatureInput(
+        id=utterance.id,
+        speaker=utterance.speaker,
+        text=utterance.text,
+        phoneme_text=phoneme_text,
+        phonemes=phonemes,
+        n_frames=len(mel),
+        extractor=recipe.extractor,
+        read=lambda: waveform,
+        known={"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
+        cut=recording.cut,
+    )
+    lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
+    values = tuple(computed(feature, source, lengths) for feature in recipe.features)
     return Example(arrays, row, MelStatistics(len(mel), *moments), values)
 
 
-def read_recording(recipe: ShardRecipe, utterance: SourceUtterance) -> CleanedRecording:
-    """Read the recording of an utterance, cleaned, and cut by its alignment if alignments change shards."""
-    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
-    config = recipe.extractor.config
-    return read_cleaned(recipe.root, utterance, config, recipe.reading, recipe.cleaning, aligned)
+def _phonemes(
+    utterance: SourceUtterance, recording: CleanedRecording | None, config: TextConfig, remarks: Remarks
+) -> tuple[str, npt.NDArray[np.int32]]:
+    """Return the phonemes as text and as ids: those of the alignment, or else those of the text."""
+    labels = recording.aligned.phonemes if recording and recording.aligned else None
+    if labels is not None:
+        return encode_labels(labels, utterance.id, config, remarks)
+    return phonemize(
+        utterance.text, utterance.id, config, remarks, language=utterance.language, normalized=utterance.normalized
+    )
 
 
 def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:

@@ -20,10 +20,10 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.remarks import Remarks
-from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.runs.phonemizing import phonemize
-from tts_prep.preprocess.runs.shards import take_over
+from tts_prep.preprocess.runs.transaction import take_over_file
 from tts_prep.preprocess.workers.processes import WorkerPool
 
 _CHUNK = 1000
@@ -38,8 +38,7 @@ class _Text:
 
 
 def make_ood_texts(
-    ood: OodConfig,
-    text: TextConfig,
+    config: Configuration,
     settings: Mapping[str, Any],
     store: Path,
     pool: WorkerPool[Any, Any],
@@ -51,6 +50,7 @@ def make_ood_texts(
     file, as in StyleTTS2's lists, it is the second field.
 
     Args:
+        config: the configuration, with a file of texts.
         settings: the settings of the run, as in the headers of shards.
         pool: the worker processes.
         source: another store, whose texts are reused if they are up to date.
@@ -59,18 +59,19 @@ def make_ood_texts(
         ConfigurationError: no line has a usable text.
         StoreError: the file cannot be written.
     """
-    path = store / OOD_TEXTS
+    ood, path = config.ood_texts, store / OOD_TEXTS
+    assert ood is not None
     key = json_sha256([ood.sha256, settings])
     for folder in (store, *([source] if source else [])):
         header = existing_ood_header(folder / OOD_TEXTS)
         if header is not None and header.key == key:
             if folder == source:
                 path.unlink(missing_ok=True)
-                take_over(source, store, OOD_TEXTS)
+                take_over_file(source, store, OOD_TEXTS)
             return
     lines = list(_read(ood.path))
     chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
-    make = partial(_phonemize, config=text)
+    make = partial(_phonemize, config=config.text)
     done = pool.run(make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines")
     results = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
     texts = [item for item in results if isinstance(item, _Text)]

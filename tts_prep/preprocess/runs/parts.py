@@ -6,8 +6,15 @@ This is for batch systems without a running cluster. A part is every n-th shard 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.format.assembly import assemble_store, checked_files
+from tts_prep.format.layout import MANIFEST, shard_name
+from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.store_plan import StorePlan, read_plan
+from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 
 
 @dataclass(frozen=True)
@@ -29,3 +36,41 @@ class Part:
         if not (slash and digits and 1 <= int(number) <= int(count)):
             raise ConfigurationError(f"part: expected K/N with K from 1 to N, such as 3/16, found {text!r}")
         return cls(int(number), int(count))
+
+
+def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
+    """Check that all shards exist, and write failure list, index and manifest.
+
+    Raises:
+        StoreError: shards are missing; the message says which part makes them.
+        TooManyFailuresError: more rows failed than allowed.
+    """
+    allowed = FailureLimit.parse(max_failures)
+    # Before the store is locked, which would make its folder.
+    plan = None if (store / MANIFEST).exists() else read_plan(store)
+    if plan is None and not (store / MANIFEST).exists():
+        raise StoreError(f"{store}: no parts of a store; make parts with a corpus command and --part K/N first")
+    with StoreTransaction.begin(store, Change.FINISH) as transaction:
+        if plan is None:
+            return read_manifest(store)
+        with transaction.build():
+            return _finish(transaction, plan, allowed)
+
+
+def _finish(transaction: StoreTransaction, plan: StorePlan, allowed: FailureLimit) -> Manifest:
+    store = transaction.store
+    missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
+    if missing:
+        raise StoreError(
+            f"{store}: {len(missing)} of {len(plan.shards)} shards are missing, {shard_name(missing[0])} first; "
+            f"make all parts, then finish (of N parts, part {missing[0]} mod N + 1 makes it)"
+        )
+    transaction.plan(plan.shards, plan.arrays)
+    shards, arrays = checked_files(store, len(plan.shards), plan.arrays)
+    headers = [shard.header for shard in shards]
+    if tuple(header.key for header in headers) != plan.shards:
+        raise CorruptStoreError(f"{store}: its shards do not match the plan; run all parts again")
+    total = sum(header.rows + len(header.failures) for header in headers)
+    if sum(len(header.failures) for header in headers) > allowed.of(total):
+        give_up(store, headers, total, allowed)
+    return assemble_store(store, shards, arrays)

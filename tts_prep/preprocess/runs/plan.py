@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tts_prep.errors import CorpusError
+from tts_prep.errors import CorpusChangedError, CorpusError
 from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
@@ -25,6 +25,21 @@ class PlannedUtterance:
 
     utterance: SourceUtterance
     size: int
+
+    def check_unchanged(self, root: Path) -> None:
+        """Check that the recording has the same size. A failed row instead would persist after it is fixed.
+
+        Raises:
+            CorpusChangedError: it has another size, or does not exist any more.
+        """
+        path = root / self.utterance.audio
+        size = recording_size(path)
+        if size != self.size:
+            now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, self.size))
+            raise CorpusChangedError(
+                f"{path}: {now} now, {planned} when the run was planned; do not modify the corpus while a store is "
+                "made, run again to resume"
+            )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,20 @@ from tts_prep.format.records.manifest import manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
-from tts_prep.preprocess.configuration.rows import corpus_rows
 from tts_prep.preprocess.corpora import Corpus, Reader
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.alignments.applying import Alignments
-from tts_prep.preprocess.runs.folder import locked_folder
+from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header
-from tts_prep.preprocess.runs.prepare import Progress, Repair, Result, prepare
-from tts_prep.preprocess.workers.scratch import scratch_folder
+from tts_prep.preprocess.runs.planned_store import CorpusRows, plan_store
+from tts_prep.preprocess.runs.prepare import Progress, Result, make_store
+from tts_prep.preprocess.runs.recipe import make_recipe
+from tts_prep.preprocess.runs.resuming import check_settings
+from tts_prep.preprocess.runs.shards import get_ready
+from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
+from tts_prep.preprocess.workers.cluster import Backend
+from tts_prep.preprocess.workers.processes import worker_pool
 
 
 @dataclass(frozen=True)
@@ -80,36 +86,29 @@ def repair_store(
     findings = _inspect(store)
     if not findings.broken:
         # Remove the remains of a repair that was killed at its end.
-        with locked_folder(store), scratch_folder(store):
-            manifest = read_manifest(store)
-        totals = manifest.totals
-        return Result(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"]), []
+        with StoreTransaction.begin(store, Change.REPAIR):
+            return Result.of_complete(store, read_manifest(store)), []
     config = Configuration.from_dict(store, findings.settings["configuration"])
     aligned = _alignments(store, config, alignments)
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in findings.broken)
-
-    def check_plan(keys: Sequence[str]) -> None:
-        # Otherwise intact shards would be replaced by shards with other rows.
-        if not findings.match(keys):
+    rows = CorpusRows.read(config, corpus, root=root, splits=splits, reader=reader)
+    with (
+        StoreTransaction.begin(store, Change.REPAIR) as transaction,
+        worker_pool(jobs, Backend(), partial(get_ready, config, transaction.scratch)) as pool,
+    ):
+        pool.start(2)
+        planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned), pool.start)
+        check_settings(store, findings.settings, planned.recipe.settings, "install what it was made with")
+        if not findings.match(planned.keys):
+            # Otherwise intact shards would be replaced by shards with other rows.
             raise StoreError(
                 f"{store}: not made from the rows and recordings of {corpus}, with audio paths relative to "
-                f"{audio_root}{f' and alignments of {alignments}' if alignments else ''}; give what it was made from"
+                f"{rows.root}{f' and alignments of {alignments}' if alignments else ''}; give what it was made from"
             )
-
-    items, audio_root = corpus_rows(config, corpus, root=root, splits=splits, own=reader)
-    result = prepare(
-        items,
-        audio_root,
-        store,
-        config,
-        jobs=jobs,
         # Failures were counted when the store was made.
-        max_failures="100%",
-        progress=progress,
-        alignments=aligned,
-        repair=Repair(findings.broken, findings.settings, check_plan),
-    )
+        allowed = FailureLimit.parse("100%")
+        result = make_store(transaction, planned, pool, allowed, progress, broken=findings.broken)
     return result, findings.broken
 
 

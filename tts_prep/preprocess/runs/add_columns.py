@@ -9,20 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.assembly import assemble_store
+from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.contents.index import index_locations
-from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
-from tts_prep.preprocess.runs.adding import is_intact, shard_headers, take_over_files
-from tts_prep.preprocess.runs.folder import beside, locked_folder
-from tts_prep.preprocess.workers.scratch import scratch_folder
+from tts_prep.preprocess.runs.add_arrays import is_intact, stored_shards
+from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 
 
 def add_columns(
@@ -41,29 +39,26 @@ def add_columns(
         StoreError: the store is incomplete, was replaced meanwhile, or has a column with one of the names. The store is
             unchanged.
     """
-    # Before the store is locked, which would make its folder.
-    read_manifest(store)
-    with locked_folder(store), scratch_folder(store):
+    with StoreTransaction.begin(store, Change.ADD) as transaction:
         manifest = read_manifest(store)
         array = spec(manifest).checked()
         if manifest.specs.get(array.name) == array and is_intact(store, manifest, array.name):
             return manifest
         _check_names(store, manifest, array)
-        with beside(store, json_sha256(["columns", manifest.fingerprint, manifest.plan, array.as_dict()])) as folder:
+        with transaction.build([manifest.fingerprint, manifest.plan, array.as_dict()]) as folder:
             table = values()
             if table.shape != (manifest.index.rows, len(array.index_columns)):
                 raise ConfigurationError(
                     f"array '{array.name}': expected {manifest.totals['utterances']:,} rows of "
                     f"{len(array.index_columns)} numbers, found {list(table.shape)}"
                 )
-            take_over_files(store, folder, manifest)
-            shards = shard_headers(folder, manifest)
+            transaction.take_over(manifest)
+            shards = stored_shards(folder, manifest)
             entries = []
             start = 0
-            for number, (entry, header) in enumerate(shards):
-                rows = table[start : start + header.rows]
-                entries.append(_write(folder, array, number, entry, header.key, rows))
-                start += header.rows
+            for shard in shards:
+                entries.append(_write(folder, array, shard, table[start : start + shard.header.rows]))
+                start += shard.header.rows
             return assemble_store(folder, shards, {**manifest.array_files, array.name: entries})
 
 
@@ -77,14 +72,14 @@ def _check_names(store: Path, manifest: Manifest, array: ArraySpec) -> None:
             )
 
 
-def _write(
-    folder: Path, array: ArraySpec, number: int, shard: FileEntry, key: str, rows: npt.NDArray[np.float64]
-) -> FileEntry:
-    path = stored_file(folder, shard.file)
+def _write(folder: Path, array: ArraySpec, shard: StoredShard, rows: npt.NDArray[np.float64]) -> FileEntry:
+    path = stored_file(folder, shard.entry.file)
+    header = shard.header
     speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
     assert isinstance(speakers, TextColumn)
     # Missing values (NaN) have no statistics, so no row is counted.
     uncounted = [np.zeros(1, np.bool_)] * len(rows)
+    key = array_key(array, header.key)
     return write_array_file(
-        folder, array, number, key, array_key(array, key), list(rows), speakers=list(speakers), counted=uncounted
+        folder, array, header.number, header.key, key, list(rows), speakers=list(speakers), counted=uncounted
     )

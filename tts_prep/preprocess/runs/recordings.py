@@ -1,21 +1,19 @@
-"""Reading and cleaning of recordings, with the corresponding cut of alignments."""
+"""Read the recording of an utterance, clean it, and cut it with its alignment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, margin_samples, trimming_cut
-from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START, CleaningConfig
+from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
-from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.applying import AlignedUtterance
+from tts_prep.preprocess.runs.recipe import ShardRecipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,27 +35,17 @@ class CleanedRecording:
     remarks: tuple[str, ...]
 
 
-def read_cleaned(
-    root: Path,
-    utterance: SourceUtterance,
-    config: MelConfig,
-    reading: ReadingConfig,
-    cleaning: CleaningConfig,
-    aligned: AlignedUtterance | None,
-) -> CleanedRecording:
-    """Read the recording of an utterance and clean it.
-
-    Args:
-        root: the folder of relative paths.
-        config: the mel settings.
-        aligned: the alignment, if it affects the stored data.
+def read_recording(utterance: SourceUtterance, recipe: ShardRecipe) -> CleanedRecording:
+    """Read the recording of an utterance and clean it; cut it by its alignment if alignments change shards.
 
     Raises:
         AudioError: the recording is invalid, or nothing remains of it.
         AlignmentError: the alignment does not match it, or trimming removes phones.
     """
-    rate = config.sample_rate
-    waveform = read_utterance(root, utterance, rate, reading)
+    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
+    cleaning = recipe.config.cleaning
+    rate, hop_length = recipe.config.mel.sample_rate, recipe.config.mel.hop_length
+    waveform = read_utterance(recipe.root, utterance, rate, recipe.config.reading)
     cut: Cut | None = None
     columns: dict[str, float] = {}
     remarks: list[str] = []
@@ -71,8 +59,8 @@ def read_cleaned(
             columns[TRIMMED_END] = (cut.n_samples - cut.stop) / rate
             waveform = waveform[cut.start : cut.stop]
         if aligned:
-            aligned = aligned.within(cut, rate, config.hop_length) if cut else aligned
-            waveform = aligned.cut(waveform, rate, config.hop_length)
+            aligned = aligned.within(cut, rate, hop_length) if cut else aligned
+            waveform = aligned.cut(waveform, rate, hop_length)
         level = levelled(waveform, rate, cleaning)
     except AudioError as error:
         raise AudioError(f"{utterance.audio}: {error}") from None

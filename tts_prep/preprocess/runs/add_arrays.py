@@ -1,0 +1,252 @@
+"""Add arrays to a complete store. Its shards do not change, and the store is complete at any time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.format.assembly import StoredShard, assemble_store
+from tts_prep.format.contents.shard import inspect_shard, read_shard_header
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import shard_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.store_plan import plan_sha256
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.features.alignments.applying import Alignments
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.runs.array_files import check_same, complete_array_files, specs_of
+from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, feature_inputs
+from tts_prep.preprocess.runs.plan import ShardPlan
+from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
+from tts_prep.preprocess.runs.recipe import ShardRecipe, extractor_of, make_recipe
+from tts_prep.preprocess.runs.shards import get_ready
+from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
+from tts_prep.preprocess.workers.cluster import Backend
+from tts_prep.preprocess.workers.processes import worker_pool
+
+
+def add_features(
+    store: Path,
+    features: Sequence[Feature],
+    corpus: CorpusRows | None = None,
+    *,
+    alignments: Alignments | None = None,
+    jobs: int = 1,
+    backend: Backend = Backend(),
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Manifest:
+    """Add the arrays of features to a complete store; return its new manifest.
+
+    The bytes are the same as if the store had been prepared with the features. After an interruption the store is
+    unchanged; the next call resumes with the missing shards. Broken files of an existing array are rebuilt.
+
+    Args:
+        corpus: the rows and recordings of the store; None if the features need no recordings.
+        alignments: the alignments of the store, if they change its shards and the features need recordings.
+        jobs: the number of worker processes.
+        backend: where the workers run.
+        progress: called with the number of finished shards and of all shards.
+
+    Raises:
+        StoreError: the store is incomplete, was made from another corpus, or has an array of that name with other
+            settings; or a feature of an utterance cannot be computed. The store is unchanged.
+    """
+    specs = specs_of(features)
+    with StoreTransaction.begin(store, Change.ADD) as transaction:
+        manifest = read_manifest(store)
+        missing = _missing(store, manifest, features)
+        if not missing:
+            return manifest
+        config = Configuration.from_dict(store, manifest.configuration)
+        planned = _planned(store, config, manifest, corpus, alignments) if corpus else None
+        jobs_of = [
+            _ShardJob(number, planned.shards[number] if planned else None) for number in range(len(manifest.shards))
+        ]
+        with transaction.build([manifest.fingerprint, manifest.plan, sorted(specs)]) as folder:
+            transaction.take_over(manifest)
+            recipe = planned.recipe if planned else None
+            make = partial(_make_array_files, store.absolute(), folder, missing, config, recipe)
+            made: dict[int, _ArrayFiles] = {}
+            progress(0, len(jobs_of))
+            with (
+                worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool,
+                contextlib.closing(pool.run(make, jobs_of, _text)) as results,
+            ):
+                for result in results:
+                    made[result.number] = result
+                    progress(len(made), len(jobs_of))
+            added = {
+                name: tuple(made[number].entries[name] for number in sorted(made)) for name in sorted(made[0].entries)
+            }
+            return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
+
+
+def _missing(store: Path, manifest: Manifest, features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """Return the features that a store does not have, or of which it has broken files."""
+    specs = specs_of(features)
+    for name in specs.keys() & manifest.specs.keys():
+        check_same(store, manifest.specs[name], specs[name])
+    intact = {name for name in specs.keys() & manifest.array_files.keys() if is_intact(store, manifest, name)}
+    return tuple(feature for feature in features if not all(spec.name in intact for spec in feature.specs))
+
+
+def is_intact(store: Path, manifest: Manifest, name: str) -> bool:
+    """Return whether the files of an array match their checksums in the manifest."""
+    for entry in manifest.array_files[name]:
+        path = store / entry.file
+        if not path.is_file() or file_sha256(path) != entry.sha256:
+            return False
+    return True
+
+
+def add_array(
+    store: Path,
+    name: str,
+    function: Callable[[FeatureInput], Array],
+    *,
+    dtype: str = "float32",
+    row_shape: tuple[int, ...] = (),
+    axis: str = "frame",
+    rate: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+    jobs: int = 1,
+    backend: Backend = Backend(),
+) -> Manifest:
+    """Add an array that a function computes from each stored utterance; return the new manifest.
+
+    The array is computed in parallel. After an interruption, the next call resumes. The store changes only when the
+    array is complete.
+
+    Args:
+        name: the name of the array: lower-case letters, digits and underscores.
+        function: takes an utterance with ``id``, ``speaker``, ``text``, ``phonemes`` and ``mel``, and ``waveform`` if
+            stored; returns [rows, *row_shape], or [*row_shape] with the axis ``utterance``. With several jobs it must
+            be picklable: a function of a module, not a lambda.
+        dtype, row_shape: the dtype and the row shape of the array.
+        axis: ``frame``, ``phoneme``, ``sample``, ``utterance`` or ``own``.
+        rate: rows per second, with the axis ``own``.
+        settings: the settings that determine the values, as JSON; stored in the manifest.
+        jobs: the number of worker processes.
+
+    Raises:
+        StoreError: see `add_features`.
+        ConfigurationError: the array is not valid.
+    """
+    spec = ArraySpec(name, dtype, tuple(row_shape), axis, rate=rate, settings=dict(settings or {}))
+    return add_features(Path(store), [_FunctionFeature(spec.checked(), function)], jobs=jobs, backend=backend)
+
+
+@dataclass(frozen=True, eq=False)
+class _FunctionFeature:
+    """A feature computed by a user's function."""
+
+    spec: ArraySpec
+    function: Callable[[FeatureInput], Array]
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        return (self.spec,)
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: the settings determine the values."""
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        return FeatureValues({self.spec.name: np.asarray(self.function(utterance))})
+
+
+@dataclass(frozen=True)
+class _ShardJob:
+    """A shard whose array files are to be made: from its recordings if it has a plan, else from its stored arrays."""
+
+    number: int
+    plan: ShardPlan | None
+
+
+@dataclass(frozen=True)
+class _ArrayFiles:
+    """The array files of a shard by array name."""
+
+    number: int
+    entries: Mapping[str, FileEntry]
+
+
+def _text(job: _ShardJob) -> str:
+    return shard_name(job.number)
+
+
+def _planned(
+    store: Path, config: Configuration, manifest: Manifest, corpus: CorpusRows, alignments: Alignments | None
+) -> PlannedStore:
+    """Plan the shards of a complete store again, to read their recordings."""
+    recipe = make_recipe(config, corpus.root, alignments=_needed_alignments(config, alignments))
+    # Other versions of the libraries could compute other values.
+    differing = sorted(name for name, made in manifest.software.items() if recipe.software.get(name) != made)
+    if differing:
+        name = differing[0]
+        raise StoreError(
+            f"{store}: made with {name} {manifest.software[name]}, found {recipe.software.get(name) or 'none'}; "
+            "install it, or make the store again"
+        )
+    planned = plan_store(corpus, recipe)
+    if plan_sha256(planned.keys) != manifest.plan:
+        raise StoreError(
+            f"{store}: not made from the rows and recordings of this corpus, with audio paths relative to "
+            f"{corpus.root}; pass the corpus that it was made from"
+        )
+    return planned
+
+
+def _needed_alignments(config: Configuration, alignments: Alignments | None) -> Alignments | None:
+    """Return the alignments of a store, if they change its shards."""
+    if config.alignments is None:
+        return None
+    if alignments is None:
+        raise ConfigurationError(
+            "alignments: the store was made with alignments that change its shards; pass the same with --alignments"
+        )
+    if alignments.settings.as_dict() != config.alignments:
+        raise ConfigurationError(
+            f"alignments: the store was made with the settings {dict(config.alignments)}, found "
+            f"{alignments.settings.as_dict()}"
+        )
+    return alignments
+
+
+def _make_array_files(
+    store: Path,
+    folder: Path,
+    features: tuple[Feature, ...],
+    config: Configuration,
+    recipe: ShardRecipe | None,
+    job: _ShardJob,
+    report: Callable[[int], None] = lambda _: None,
+) -> _ArrayFiles:
+    """Make the array files of one shard in the folder of the new store."""
+    try:
+        # The file of the store, which is the same as that of the new one, so that an error names it.
+        shard = inspect_shard(stored_file(store, shard_name(job.number)), job.number, read_locations)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}: 'tts-prep verify {store} --repair CORPUS'") from error
+    recordings = ShardRecordings(job.plan, recipe, report) if job.plan and recipe else None
+    inputs = partial(feature_inputs, config=config, extractor=extractor_of(config.mel), recordings=recordings)
+    return _ArrayFiles(job.number, complete_array_files(folder, shard, features, inputs))
+
+
+def stored_shards(store: Path, manifest: Manifest) -> list[StoredShard]:
+    """Return the shards of a complete store."""
+    shards: list[StoredShard] = []
+    for entry in manifest.shards:
+        shard = StoredShard(entry, read_shard_header(stored_file(store, entry.file), read_locations))
+        shards.append(shard.sharing_settings(vars(shards[0].header if shards else shard.header)))
+    return shards

@@ -1,0 +1,179 @@
+"""The inputs of features for a finished shard: from its stored rows, and from the recordings if features need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tts_prep.errors import CorpusChangedError, FeatureError
+from tts_prep.format.contents.shard import CheckedShard
+from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
+from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
+from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE
+from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
+from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.framing import n_frames as frame_count
+from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.features.feature import FeatureInput
+from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.runs.recipe import ShardRecipe
+from tts_prep.preprocess.runs.recordings import read_recording, stored_cut
+
+
+@dataclass(frozen=True, eq=False)
+class ShardRows:
+    """Ids, speakers and lengths of the utterances of a finished shard, in order.
+
+    Attributes:
+        number, key: the number and the key of the shard.
+        ids, speakers: the id and the speaker of each utterance.
+        lengths: the number of rows of each utterance by axis.
+    """
+
+    number: int
+    key: str
+    ids: Sequence[str]
+    speakers: Sequence[str]
+    lengths: Mapping[str, Sequence[int]]
+
+    def expected_lengths(self, axis: str) -> Sequence[int] | None:
+        """Return the required number of rows of each utterance; None with the axes ``own`` and ``utterance``.
+
+        Raises:
+            FeatureError: the shard has no array of this axis.
+        """
+        if axis not in (FRAME, PHONEME, SAMPLE):
+            return None
+        if axis not in self.lengths:
+            raise FeatureError("the axis 'sample' needs waveforms, but the store has none; prepare it with --waveform")
+        return self.lengths[axis]
+
+
+class StoredRows:
+    """The stored rows of a finished shard.
+
+    Args:
+        path: the path of the shard.
+        shard: the checked shard.
+    """
+
+    def __init__(self, path: Path, shard: CheckedShard) -> None:
+        self._file, self._shard = map_file(path), shard
+        self._columns = column_datasets(shard.locations)
+        lengths = {}
+        for axis, columns in AXES.items():
+            if columns and columns[1] in self._columns:
+                lengths[axis] = self._numbers(columns[1]).tolist()
+        header = shard.header
+        self.rows = ShardRows(header.number, header.key, self.texts("id"), self.texts("speaker"), lengths)
+
+    def texts(self, name: str) -> list[str]:
+        """Return a column of texts."""
+        column = column_of(self._file, self._columns[name])
+        assert isinstance(column, TextColumn)
+        return list(column)
+
+    def cuts(self, sample_rate: int) -> list[Cut]:
+        """Return what trimming kept of each recording of a store that was made with trimming."""
+        starts, ends, kept = (self._numbers(name).tolist() for name in (TRIMMED_START, TRIMMED_END, "seconds"))
+        return [stored_cut(*seconds, sample_rate) for seconds in zip(starts, ends, kept, strict=True)]
+
+    def array(self, name: str, axis: str) -> list[Array]:
+        """Return an array stored in the shard, as one view per utterance."""
+        columns = AXES[axis]
+        assert columns is not None
+        values = self._file.dataset(dataset_at(self._file.path, self._shard.locations, name))
+        starts, lengths = (self._numbers(column).tolist() for column in columns)
+        return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+
+    def _numbers(self, name: str) -> Array:
+        return self._file.dataset(self._columns[name][""])
+
+
+class ShardRecordings:
+    """The recordings of a finished shard, read again if a feature needs them.
+
+    Args:
+        plan: the plan of the shard.
+        report: called with the number of every row before it is processed.
+    """
+
+    def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
+        self._recipe, self._report = recipe, report
+        self._numbers: dict[str, int] = {}
+        self._rows: dict[str, PlannedUtterance] = {}
+        for number, row in enumerate(plan.rows):
+            if isinstance(row, PlannedUtterance):
+                self._numbers[row.utterance.id], self._rows[row.utterance.id] = number, row
+
+    def reader(self, utterance_id: str, n_frames: int) -> Callable[[], Waveform]:
+        """Return a function that reads the recording of an utterance, whose stored mel has this many frames.
+
+        Raises:
+            CorpusChangedError: the recording has changed since the run was planned.
+        """
+        row = self._rows[utterance_id]
+        self._report(self._numbers[utterance_id])
+        row.check_unchanged(self._recipe.root)
+        return partial(_read_again, self._recipe, row.utterance, n_frames)
+
+
+def feature_inputs(
+    stored: StoredRows, config: Configuration, extractor: MelExtractor, recordings: ShardRecordings | None
+) -> Iterator[FeatureInput]:
+    """Yield the input of features for each utterance of a shard.
+
+    Args:
+        config: the settings of the store.
+        recordings: the recordings; without them, features get the stored mels and waveforms.
+
+    Raises:
+        CorpusChangedError: a recording has changed since the run was planned.
+    """
+    rows = stored.rows
+    texts, phoneme_texts = stored.texts("text"), stored.texts("phoneme_text")
+    phonemes, mels = stored.array("phonemes", PHONEME), stored.array("mel", FRAME)
+    waveforms = stored.array("waveform", SAMPLE) if SAMPLE in rows.lengths else None
+    cuts = stored.cuts(config.mel.sample_rate) if config.cleaning.trims else None
+    for i, uid in enumerate(rows.ids):
+        yield FeatureInput(
+            id=uid,
+            speaker=rows.speakers[i],
+            text=texts[i],
+            phoneme_text=phoneme_texts[i],
+            phonemes=np.asarray(phonemes[i]),
+            n_frames=len(mels[i]),
+            extractor=extractor,
+            read=recordings.reader(uid, len(mels[i]))
+            if recordings
+            else partial(_stored_waveform, waveforms[i] if waveforms else None),
+            known={} if recordings else {"mel": mels[i]},
+            cut=cuts[i] if cuts else None,
+        )
+
+
+def _read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
+    """Return the recording of an utterance whose mel is already stored, cut in the same way."""
+    waveform = read_recording(utterance, recipe).waveform
+    found = frame_count(len(waveform), recipe.config.mel)
+    if found < n_frames:
+        raise CorpusChangedError(
+            f"{recipe.root / utterance.audio}: has {found:,} frames, its stored mel has {n_frames:,}; use the "
+            "recordings that the store was made from"
+        )
+    return waveform
+
+
+def _stored_waveform(waveform: Array | None) -> Array:
+    """Return a stored waveform as float32."""
+    if waveform is None:
+        raise FeatureError("the store has no waveforms; prepare it with --waveform int16")
+    scale = np.float32(1 / 32768) if waveform.dtype == np.int16 else np.float32(1)
+    return np.asarray(waveform * scale, np.float32)

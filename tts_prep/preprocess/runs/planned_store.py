@@ -1,0 +1,109 @@
+"""Plan a store: its recipe, and its shards with their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora import Corpus, Reader, read_corpus
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
+from tts_prep.preprocess.runs.recipe import ShardRecipe
+
+
+@dataclass(frozen=True)
+class CorpusRows:
+    """The rows of a corpus, and its recordings.
+
+    Attributes:
+        items: the rows, from a corpus reader.
+        root: the folder of relative audio paths.
+    """
+
+    items: Iterable[SourceUtterance | Failure] = field(repr=False)
+    root: Path
+
+    @classmethod
+    def read(
+        cls,
+        config: Configuration,
+        corpus: Path,
+        *,
+        root: Path | None = None,
+        splits: Mapping[str, Path] | None = None,
+        report: Callable[[str], None] = lambda _: None,
+        reader: Corpus | Reader | None = None,
+    ) -> CorpusRows:
+        """Return the rows of a corpus, read with the settings of a store.
+
+        Args:
+            config: the configuration, which has the reader, its options, and whether rows need texts.
+            corpus, root, splits, report: see `tts_prep.preprocess.corpora.read_corpus`.
+            reader: a reader that no package registers.
+
+        Raises:
+            ConfigurationError: the reader is unknown, or does not accept ``root``.
+        """
+        items, folder = read_corpus(
+            config.corpus,
+            corpus,
+            root=root,
+            splits=splits,
+            options=config.options,
+            texts=config.text.has_phonemes,
+            report=report,
+            own=reader,
+        )
+        return cls(items, folder)
+
+
+@dataclass(frozen=True)
+class PlannedStore:
+    """A store that is to be made.
+
+    Attributes:
+        recipe: how its shards are made.
+        shards: the plans of its shards, in order, at least one.
+    """
+
+    recipe: ShardRecipe
+    shards: tuple[ShardPlan, ...]
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all shards, in order."""
+        return tuple(self.recipe.key(plan) for plan in self.shards)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of all rows, including failed ones."""
+        return sum(plan.n_rows for plan in self.shards)
+
+
+def plan_store(
+    corpus: CorpusRows, recipe: ShardRecipe, planned: Callable[[int], None] = lambda _: None
+) -> PlannedStore:
+    """Read a corpus, and plan the shards of its store.
+
+    Args:
+        planned: called with the number of planned shards after each of them.
+
+    Raises:
+        CorpusError: the corpus has no rows, or a column with a name that is not allowed.
+    """
+    config, alignments = recipe.config, recipe.alignments
+    items = alignments.marked(corpus.items) if alignments else corpus.items
+    plans: list[ShardPlan] = []
+    for plan in plan_shards(first_rows(items, config.limit), corpus.root, config.store):
+        plans.append(plan)
+        planned(len(plans))
+    if not plans:
+        raise CorpusError(f"{corpus.root}: no rows, expected one per recording")
+    if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):
+        raise CorpusError(f"{corpus.root}: a corpus may not name a column '{taken[0]}' where cleaning does; rename it")
+    return PlannedStore(recipe, tuple(plans))

@@ -1,0 +1,289 @@
+"""A store transaction: one change of a store, from the lock on its folder until the change is complete.
+
+A new or unfinished store is built in its own folder. A complete store is never modified: its replacement is built in a
+folder beside it, and the two folders are exchanged at the end. An interrupted change is resumed, see
+`tts_prep.preprocess.runs.resuming`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import StoreError, WriteError
+from tts_prep.format.files.atomic import replacing, sync, writing
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.lock import Lock, locked
+from tts_prep.format.files.paths import array_files, shard_files
+from tts_prep.format.files.replacement import remove_folder, replace_store, replacement_folder
+from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS
+from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.store_plan import plan_sha256, write_plan
+from tts_prep.preprocess.runs.folder import (
+    PURPOSE,
+    locked_folder,
+    refuse_foreign_files,
+    remove_unplanned_files,
+    tidied,
+)
+from tts_prep.preprocess.runs.resuming import check_other_parts, check_settings, unfinished_settings
+from tts_prep.preprocess.workers.scratch import scratch_folder
+
+
+class Change(Enum):
+    """What is asked of a store."""
+
+    NEW = "new"
+    """Make the store, or resume it."""
+    PART = "part"
+    """Make some of its shards, while other processes make others."""
+    FINISH = "finish"
+    """Complete the store, all of whose parts are made."""
+    OVERWRITE = "overwrite"
+    """Replace the store, and take nothing over."""
+    UPDATE = "update"
+    """Replace the store, and take over what is still up to date."""
+    REPAIR = "repair"
+    """Replace the store by the same one, and take over what is intact."""
+    ADD = "add"
+    """Replace the store by the same one with more arrays, and take over everything."""
+
+    @property
+    def replaces(self) -> bool:
+        """Whether a complete store is replaced."""
+        return self in (Change.OVERWRITE, Change.UPDATE, Change.REPAIR, Change.ADD)
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether files of the replaced store are taken over."""
+        return self in (Change.UPDATE, Change.REPAIR, Change.ADD)
+
+
+@dataclass
+class StoreTransaction:
+    """One change of a store, created by `begin`; `build` does it.
+
+    Attributes:
+        store: the folder of the store.
+        folder: the folder in which the store is built, absolute; that of the store itself, or one beside it.
+        change: what is asked for.
+        scratch: a folder for temporary files.
+    """
+
+    store: Path
+    folder: Path
+    change: Change
+    scratch: Path
+    lock: Lock
+
+    @classmethod
+    @contextmanager
+    def begin(cls, store: Path, change: Change) -> Iterator[StoreTransaction]:
+        """Hold the lock of a store, and a folder for temporary files, during a block.
+
+        Raises:
+            StoreError: the folder has other contents, cannot be written, or is in use by another process; or the
+                change is for complete stores, and there is none.
+        """
+        if change is Change.ADD:
+            # Before the store is locked, which would make its folder.
+            read_manifest(store)
+        with locked_folder(store, shared=change is Change.PART) as lock, scratch_folder(store) as scratch:
+            yield cls(store, store.absolute(), change, scratch, lock)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the store is complete at the moment."""
+        return (self.store / MANIFEST).exists()
+
+    @property
+    def source(self) -> Path | None:
+        """The old store, if files are taken over from it."""
+        return self.store if self.change.takes_over and self.folder != self.store.absolute() else None
+
+    def up_to_date(self, settings: Mapping[str, Any], keys: Sequence[str]) -> Manifest | None:
+        """Return the manifest of the store if it is complete and has the planned shards, else None.
+
+        Args:
+            settings: ``configuration`` and ``software`` of this run.
+            keys: the keys of the planned shards.
+
+        Raises:
+            StoreError: the store has other settings or rows, and is not to be replaced.
+        """
+        if self.change in (Change.OVERWRITE, Change.REPAIR):
+            return None
+        manifest = read_manifest(self.store) if self.is_complete else None
+        if manifest and manifest.plan == plan_sha256(keys):
+            if self.change is Change.PART:
+                raise StoreError(f"{self.store}: already complete; there is no part to make")
+            return manifest
+        found = vars(manifest) if manifest else unfinished_settings(self.store)
+        if found and self.change is not Change.UPDATE:
+            check_settings(self.store, found, settings, "give another path, or --overwrite to replace it")
+            if manifest:
+                raise StoreError(
+                    f"{self.store}: complete, but the corpus has changed since it was made; give another path, or "
+                    "--update or --overwrite to replace it"
+                )
+        return None
+
+    @contextmanager
+    def build(self, purpose: object = None, configuration: Mapping[str, Any] | None = None) -> Iterator[Path]:
+        """Yield the folder in which to build the store. When the block ends, the change is complete.
+
+        If the block raises, a complete store is unchanged, and what was built is kept for the next transaction with
+        the same purpose.
+
+        Args:
+            purpose: what determines a replacement, as JSON. A replacement with another purpose is not resumed.
+            configuration: the configuration of the run. An unfinished store that has the same is resumed, not replaced.
+
+        Raises:
+            StoreError: the store cannot be replaced, or another process is replacing it.
+        """
+        if self.change.replaces and not self._is_resumed(configuration):
+            with self._replacement(json_sha256([self.change.value, purpose])) as folder:
+                self.folder = folder.absolute()
+                yield self.folder
+        else:
+            with self._own_folder():
+                yield self.folder
+
+    def _is_resumed(self, configuration: Mapping[str, Any] | None) -> bool:
+        """Return whether the store has nothing to replace: it is empty, or an unfinished one of this configuration."""
+        if self.is_complete:
+            return False
+        found = unfinished_settings(self.store)
+        return found is None or found["configuration"] == configuration
+
+    @contextmanager
+    def _own_folder(self) -> Iterator[None]:
+        _refuse_links(self.folder)
+        if self.change is Change.PART:
+            # Temporary files may belong to other processes.
+            with writing(self.folder):
+                (self.folder / SHARDS).mkdir(exist_ok=True)
+            yield
+            return
+        self.lock.begun = True
+        with tidied(self.folder):
+            yield
+        self.lock.begun = False
+
+    @contextmanager
+    def _replacement(self, purpose: str) -> Iterator[Path]:
+        """Yield the folder beside the store; afterwards exchange the two."""
+        folder = replacement_folder(self.store)
+        _make_replacement(self.store, folder, purpose)
+        try:
+            with locked(folder) as lock:
+                _refuse_links(folder)
+                lock.begun = True
+                with tidied(folder):
+                    yield folder
+                lock.begun = False
+        except BaseException:
+            if not _holds_work(folder, self.store):
+                remove_folder(folder)
+            raise
+        with writing(folder):
+            (folder / PURPOSE).unlink()
+        replace_store(self.store)
+
+    def plan(self, keys: Sequence[str], arrays: Iterable[str]) -> None:
+        """Write the plan of the store before its first shard is made.
+
+        Args:
+            keys: the keys of the planned shards.
+            arrays: the names of the planned added arrays.
+
+        Raises:
+            StoreError: other parts of the store have another plan.
+        """
+        names = sorted(arrays)
+        if self.change is Change.PART:
+            check_other_parts(self.store, keys, names)
+        else:
+            remove_unplanned_files(self.folder, len(keys), names)
+        write_plan(self.folder, keys, names)
+
+    def take_over(self, manifest: Manifest) -> None:
+        """Take over the shards, array files and other texts of the old store."""
+        for entry in manifest.files:
+            is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
+            if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
+                take_over_file(self.store, self.folder, entry.file)
+
+
+def take_over_file(source: Path, folder: Path, name: str) -> None:
+    """Take over a file of another store: by a hard link, or by a copy if the file system has no hard links.
+
+    Args:
+        name: the path of the file, relative to both stores.
+
+    Raises:
+        WriteError: the file can be neither linked nor copied.
+    """
+    path = folder / name
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        try:
+            # Resolve links, because a hard link to a symbolic link could point anywhere.
+            os.link(os.path.realpath(source / name), path)
+            sync(path.parent)
+        except OSError:
+            with replacing(path) as partial:
+                shutil.copyfile(source / name, partial)
+
+
+def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
+    """Create the folder of a replacement, unless one with this purpose was begun."""
+    if folder.is_symlink():
+        raise StoreError(f"{folder}: unexpected link; remove it")
+    refuse_foreign_files(folder)
+    try:
+        if (folder / MANIFEST).exists() or _purpose(folder) != purpose:
+            remove_folder(folder)
+        folder.mkdir(exist_ok=True)
+        (folder / PURPOSE).write_text(purpose, encoding="utf-8")
+        if folder.stat().st_dev != store.stat().st_dev:
+            remove_folder(folder)
+            raise StoreError(f"{store}: is a mount point and cannot be replaced; give another path")
+    except OSError as error:
+        raise WriteError(
+            f"{folder}: cannot be written ({error.strerror}); the replacement of a store is made in this folder"
+        ) from error
+
+
+def _purpose(folder: Path) -> str | None:
+    try:
+        return (folder / PURPOSE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _holds_work(folder: Path, store: Path) -> bool:
+    """Return whether an unfinished replacement has a shard or an array file that was not taken over."""
+    with contextlib.suppress(OSError):
+        for path in (*(path for _, path in shard_files(folder)), *array_files(folder)):
+            old = store / path.relative_to(folder)
+            # Where there are no hard links, files were copied.
+            if not old.is_file() or not (old.samefile(path) or filecmp.cmp(old, path, shallow=False)):
+                return True
+    return False
+
+
+def _refuse_links(store: Path) -> None:
+    for folder in (store / SHARDS, store / ADDED_ARRAYS):
+        if folder.is_symlink():
+            raise StoreError(f"{folder}: a link to another folder, which could be another store's; expected a folder")
