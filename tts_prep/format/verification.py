@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -26,7 +27,7 @@ from tts_prep.format.files.regular_files import read_error
 from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.tiling import check_tiling
-from tts_prep.format.layout import FAILURES, INDEX, MANIFEST, OOD_TEXTS
+from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.manifest import FileEntry, Manifest, manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import read_plan
 
@@ -59,6 +60,13 @@ def require_intact(store: Path, manifest: Manifest | None = None) -> None:
     for entry, fault in verify_store(store, manifest):
         if fault:
             raise CorruptStoreError(f"{store / entry.file}: {fault}; 'tts-prep verify' lists all such files")
+
+
+def other_files(store: Path, manifest: Manifest) -> list[str]:
+    """Return the files in the folder of a store that are not part of it, such as what a killed command left."""
+    known = {MANIFEST, LOCK, *(entry.file for entry in manifest.files)}
+    found = (Path(folder, name).relative_to(store) for folder, _, names in os.walk(store) for name in names)
+    return sorted(name for path in found if (name := path.as_posix()) not in known)
 
 
 class _Verification:

@@ -66,6 +66,36 @@ def test_a_signal_that_another_thread_receives_while_a_process_starts_interrupts
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the state of a process is read from /proc")
+def test_a_worker_that_is_stopped_is_named_after_a_while_and_its_job_is_done_when_it_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.preprocess.workers.processes._WATCH_SECONDS", 0.2)
+    notes: list[str] = []
+
+    def continue_it(text: str) -> None:
+        notes.append(text)
+        if "stopped" in text:
+            os.kill(int(text.split("kill -CONT ")[1].split("'")[0]), signal.SIGCONT)
+
+    with worker_pool(2, Backend()) as pool:
+        done = sorted(pool.run(partial(_stop_once, tmp_path / "stopped"), [1, 2, 3], str, note=continue_it))
+    assert done == [1, 2, 3]
+    number = (tmp_path / "stopped").read_text()
+    assert notes == [f"worker process {number} is stopped; 'kill -CONT {number}' continues", ""]
+
+
+def _stop_once(path: Path, job: int) -> int:
+    """Stop this process, the first time that the function is called."""
+    try:
+        with path.open("x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return job
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return job
+
+
 def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
     mark = partial(_note_process, tmp_path)
     with worker_pool(2, Backend(), mark) as pool:

@@ -61,7 +61,8 @@ def verify(
     r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
 
     If there are broken files, they are listed, and the exit status is 1. It is 3 if a file cannot be read here, because
-    a process was killed, a library is missing, or too many files are open. --repair makes only broken files again, with
+    a process was killed, a library is missing, or too many files are open. Files that are not part of the store, such
+    as those that a killed command left, are listed too. --repair makes only broken files again, with
     the settings of the store. A store does not record paths: give all paths that it was made from.
 
     \b
@@ -70,8 +71,9 @@ def verify(
       tts-prep verify store --repair LJSpeech-1.1
     """
     from tts_prep.errors import one_line
-    from tts_prep.format.verification import verify_store
-    from tts_prep.quantities import bytes_text
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.format.verification import other_files, verify_store
+    from tts_prep.quantities import bytes_text, count_text
 
     if corpus is not None:
         return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs)
@@ -99,7 +101,11 @@ def verify(
         line = f"tts-prep: error: {store}: {len(faults)} of {count} files are broken"
         click.echo(one_line(line), err=True)
         return 1
-    say(one_line(f"{store}: {count} files, {bytes_text(size)}, all intact"))
+    others = other_files(store, read_manifest(store))
+    for name in others:
+        say(one_line(f"{name}: not part of the store; it may be what a killed command left, and can be removed"))
+    rest = f"; {count_text(len(others), 'other file')}" if others else ""
+    say(one_line(f"{store}: {count} files, {bytes_text(size)}, all intact{rest}"))
     return 0
 
 

@@ -37,12 +37,16 @@ _ENVIRONMENT: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} 
 """The environment of a worker: one thread each, because there is one worker per processor, and a safe search path."""
 
 
+_WATCH_SECONDS = 10.0
+"""Seconds without any answer after which stopped worker processes are looked for."""
+
+
 class _WorkerDiedError(Exception):
     """A worker process ended before it answered."""
 
 
 Note: TypeAlias = Callable[[str], None]
-"""A function that is called with a text on what a process does before its first job; an empty text ends it."""
+"""A function that is called with a text on what holds up the jobs, such as compiling; an empty text ends it."""
 
 
 def _nothing(_: object) -> None:
@@ -95,6 +99,21 @@ class _Worker:
             error, text = value
             raise error from RuntimeError(f"in a worker process:\n{text}")
         return kind, value
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid or 0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped the process (SIGSTOP, SIGTSTP); False where the system does not tell."""
+        try:
+            status = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        # The state follows the name of the program, which is in parentheses and may contain any character.
+        return status.rpartition(")")[2].split()[:1] == ["T"]
 
     def end(self) -> str:
         """Kill the process, and return its exit status."""
@@ -168,8 +187,8 @@ class WorkerPool(Generic[Job, Done]):
                 which case it must raise MemoryError.
             names: returns the name of a job for error messages.
             without: returns a job without the step of a number, if steps can be skipped.
-            note: called with the notes of ``get_ready``; with ``without`` and one job at a time, it is the keyword
-                argument ``note`` of ``make``.
+            note: called with the notes of ``get_ready``, and with a text when a signal has stopped workers; with
+                ``without`` and one job at a time, it is the keyword argument ``note`` of ``make``.
 
         Raises:
             WorkerError: the worker of a job was killed again, and no step can be skipped.
@@ -189,7 +208,7 @@ class WorkerPool(Generic[Job, Done]):
                 if again:
                     self.stop()
                 for job in again:
-                    yield self._alone(make, job, names, without)
+                    yield self._alone(make, job, names, without, note)
             except BaseException:
                 # The caller removes temporary files next, so no worker may still be writing one.
                 self.stop()
@@ -205,9 +224,7 @@ class WorkerPool(Generic[Job, Done]):
                 if worker not in under_way and waiting:
                     under_way[worker] = waiting.popleft()
                     worker.give(make, under_way[worker])
-            connections = {worker.connection: worker for worker in self._workers}
-            for connection in multiprocessing.connection.wait(list(connections)):
-                worker = connections[connection]  # type: ignore[index]
+            for worker in _answering(self._workers, note):
                 try:
                     kind, value = worker.receive()
                 except _WorkerDiedError:
@@ -249,6 +266,7 @@ class WorkerPool(Generic[Job, Done]):
         job: Job,
         names: Callable[[Job], str],
         without: Callable[[Job, int], Job] | None,
+        note: Note,
     ) -> Done:
         before: int | None = None
         died = 0
@@ -258,6 +276,7 @@ class WorkerPool(Generic[Job, Done]):
             try:
                 worker.give(make, job, reports=without is not None)
                 while True:
+                    _answering([worker], note)
                     kind, value = worker.receive()
                     if kind == DONE:
                         result: Done = value
@@ -282,6 +301,29 @@ class WorkerPool(Generic[Job, Done]):
         """End all processes."""
         while self._workers:
             self._workers.pop().end()
+
+
+def _answering(workers: Sequence[_Worker], note: Note) -> list[_Worker]:
+    """Wait for workers that answer or end. Note the processes that a signal has stopped, while nothing else happens."""
+    connections = {worker.connection: worker for worker in workers}
+    stopped: list[int] = []
+    while not (ready := multiprocessing.connection.wait(list(connections), _WATCH_SECONDS)):
+        now = sorted(worker.pid for worker in workers if worker.is_stopped)
+        if now != stopped:
+            stopped = now
+            note(_stopped_text(stopped) if stopped else "")
+    if stopped:
+        note("")
+    return [connections[connection] for connection in ready]  # type: ignore[index]
+
+
+def _stopped_text(processes: Sequence[int]) -> str:
+    text = ", ".join(map(str, processes))
+    one = len(processes) == 1
+    return (
+        f"worker process{'' if one else 'es'} {text} {'is' if one else 'are'} stopped; "
+        f"'kill -CONT {text.replace(',', '')}' continues"
+    )
 
 
 @contextmanager
