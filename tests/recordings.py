@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 import struct
 from collections.abc import Callable
 
 import numpy as np
 import soundfile
 from corpora import speech_like
+
+from tts_prep.preprocess.audio.containers.ogg import page_checksum
 
 RATE = 24_000  # one that Opus has
 CONTAINERS = {
@@ -96,3 +99,99 @@ PIPED: dict[str, Callable[[], bytes]] = {
     "AU": piped_au,
     "FLAC": piped_flac,
 }
+
+
+def opus_of_rate(rate: int) -> bytes:
+    """Return an Opus file whose header names another sample rate of the encoder's input."""
+    data = recording("opus")
+    data = _replaced(data, data.index(b"OpusHead") + 12, struct.pack("<I", rate))
+    first = data[: data.index(b"OggS", 4)]
+    return _replaced(data, 22, struct.pack("<I", page_checksum(first)))
+
+
+W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")
+GUID_TAIL = bytes.fromhex("000000001000800000aa00389b71")
+
+
+def w64(*chunks: tuple[bytes, bytes]) -> bytes:
+    """Return a Wave64 file of these chunks; their sizes include the 24 bytes of their headers."""
+    body = b""
+    for name, contents in chunks:
+        body += name + W64_TAIL + struct.pack("<Q", 24 + len(contents)) + contents + bytes(-len(contents) % 8)
+    riff = b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000") + struct.pack("<Q", 40 + len(body))
+    return riff + b"wave" + W64_TAIL + body
+
+
+def wav(*chunks: tuple[bytes, bytes]) -> bytes:
+    """Return a WAV file of these chunks."""
+    body = b"WAVE"
+    for name, contents in chunks:
+        body += name + struct.pack("<I", len(contents)) + contents + bytes(len(contents) % 2)
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def wav_format(kind: int, bits: int, width: int, channels: int = 1, guid: bool = False) -> bytes:
+    """Return the contents of a ``fmt `` chunk: ``bits`` of ``width`` bytes a sample."""
+    align = width * channels
+    fields = struct.pack("<HHIIHH", 0xFFFE if guid else kind, channels, RATE, RATE * align, align, bits)
+    return fields + (struct.pack("<HHIH", 22, bits, 0, kind) + GUID_TAIL if guid else b"")
+
+
+def piped_caf() -> bytes:
+    """Return a CAF file whose samples reach to the end of the file."""
+    data = recording("caf")
+    return _replaced(data, data.index(b"data") + 4, b"\xff" * 8)
+
+
+def sox_piped_aiff() -> bytes:
+    """Return an AIFF file as sox writes it to a pipe: with 0x7F000000 bytes of samples."""
+    data = _replaced(recording("aiff"), 4, struct.pack(">I", 0x7F00002E))
+    data = _replaced(data, data.index(b"COMM") + 10, struct.pack(">I", 0x7F000000 // 2))
+    return _replaced(data, data.index(b"SSND") + 4, struct.pack(">I", 0x7F000008))
+
+
+def sph(bits: int, little: bool) -> tuple[bytes, np.ndarray]:
+    """Return a SPH file of integers of 24 or 32 bits, and the integers."""
+    top = 2 ** (bits - 1)
+    values = np.round(samples(0.5) * top).astype(np.int64)
+    width = bits // 8
+    body = b"".join(int(value).to_bytes(width, "little" if little else "big", signed=True) for value in values)
+    lines = ["NIST_1A", "   1024", f"sample_count -i {len(values)}", f"sample_n_bytes -i {width}", "channel_count -i 1"]
+    lines += [f"sample_byte_format -s{width} {'0123'[:width] if little else '3210'[-width:]}"]
+    lines += [f"sample_rate -i {RATE}", "sample_coding -s3 pcm", "end_head", ""]
+    return "\n".join(lines).encode().ljust(1024, b" ") + body, values / top
+
+
+def ogg_flac() -> bytes:
+    """Return FLAC in Ogg: a page for each packet."""
+    data = recording("flac")
+    packets, position, last = [], 4, False
+    while not last:
+        last = bool(data[position] & 0x80)
+        size = 4 + int.from_bytes(data[position + 1 : position + 4], "big")
+        packets.append(data[position : position + size])
+        position += size
+    packets[0] = b"\x7fFLAC\1\0" + struct.pack(">H", len(packets) - 1) + b"fLaC" + packets[0]
+    n_blocks = len(packets)
+    # All frames in one packet would not be as the mapping has it, so they are cut where libsndfile's encoder puts them.
+    starts = [match.start() for match in re.finditer(rb"\xff\xf8[\x10-\xef]", data[position:])]
+    starts = [
+        start for start in starts if data[position + start : position + start + 4] == data[position : position + 4]
+    ]
+    frames = data[position:]
+    packets += [frames[start:stop] for start, stop in zip(starts, [*starts[1:], len(frames)], strict=True)]
+    pages = b""
+    for number, packet in enumerate(packets):
+        sizes = bytes([255] * (len(packet) // 255) + [len(packet) % 255])
+        pieces = [sizes[first : first + 255] for first in range(0, len(sizes), 255)]
+        assert len(pieces) == 1
+        final = number == len(packets) - 1
+        granule = 0 if number < n_blocks else 2 * RATE if final else -1
+        kind = 2 if number == 0 else 4 if final else 0
+        head = b"OggS\0" + struct.pack("<BqIIIB", kind, granule, 7, number, 0, len(sizes)) + sizes
+        page = head + packet
+        pages += _replaced(page, 22, struct.pack("<I", page_checksum(page)))
+    return pages
+
+
+PIPED |= {"CAF": piped_caf, "AIFF, 0x7F000000": sox_piped_aiff}

@@ -40,7 +40,7 @@ def refusal(folder: Path, data: bytes) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("name", [name for name in CONTAINERS if name != "opus"])
 def test_a_whole_recording_has_the_samples_that_libsndfile_gives(tmp_path: Path, name: str) -> None:
     data = recording(name)
     waveform = read(tmp_path, data)

@@ -58,8 +58,8 @@ def read_waveform(
 ) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
-    Supported are WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis and Opus. Integer samples are
-    divided by their full scale; 16 and 24 bits remain exact.
+    Supported are WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC. Integer samples
+    are divided by their full scale; 16 and 24 bits remain exact.
 
     Args:
         sample_rate: Hz; a recording with another rate is resampled (soxr, high quality).
@@ -147,7 +147,8 @@ def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> I
         else:
             file = stack.enter_context(soundfile.SoundFile(BytesIO(stream.contents)))
         if stream.padding and file.frames < (stream.n_samples or 0):
-            file = stack.enter_context(soundfile.SoundFile(BytesIO(read_from(raw, 0) + bytes(stream.padding))))
+            contents = stream.contents or read_from(raw, 0)
+            file = stack.enter_context(soundfile.SoundFile(BytesIO(contents + bytes(stream.padding))))
         n_samples = file.frames if stream.n_samples is None else stream.n_samples
         _check_claim(n_samples * file.channels, size)
         if n_samples > file.frames:

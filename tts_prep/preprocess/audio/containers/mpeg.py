@@ -22,6 +22,9 @@ _V2 = (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 _RATES = {1: (44100, 48000, 32000), 2: (22050, 24000, 16000), 2.5: (11025, 12000, 8000)}
 _VERSIONS = {0: 2.5, 2: 2, 3: 1}
 
+# Without a tag, libsndfile takes the file for one of a Macintosh if there is one named "._" in the working folder.
+_EMPTY_TAG = b"ID3\4\0\0\0\0\1\0" + bytes(128)
+
 
 @dataclass(frozen=True)
 class _Frame:
@@ -75,6 +78,8 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
                 skipped = id3v2_size(data[position : position + 10])
                 if not skipped and not data[position:stop].strip(b"\0"):
                     break
+                if skipped and n_frames and data[position + skipped : stop].strip(b"\0"):
+                    raise BrokenRecordingError(several_streams(position))
                 if not skipped and len(header) < 4:
                     raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
                 if not skipped:
@@ -92,14 +97,15 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
         n_frames += 1
     if tag in (b"Xing", b"Info"):
         n_frames -= 1
+    contents = None if start else _EMPTY_TAG + data
     if promised is None:
         n_samples = n_frames * first.n_samples
         # libmpg123 estimates the length by the size of the first frame.
-        return Stream("MP3", n_samples, padding=n_frames * (first.size + 1) + 4096)
+        return Stream("MP3", n_samples, padding=n_frames * (first.size + 1) + 4096, contents=contents)
     if n_frames != promised:
         kind = "truncated" if n_frames < promised else "damaged"
         raise BrokenRecordingError(f"{kind}, {n_frames:,} frames, the header says {promised:,}")
-    return Stream("MP3")
+    return Stream("MP3", contents=contents)
 
 
 def id3v2_size(header: bytes) -> int:

@@ -19,7 +19,7 @@ class Stream:
         n_samples: the number of samples per channel, from the header or by counting frames; None if libsndfile's count
             is correct.
         padding: the number of zeros to append to the file if libsndfile estimates too few samples.
-        contents: bytes to decode instead of the file, if its header would mislead libsndfile.
+        contents: bytes to decode instead of the file, if libsndfile would misread it.
     """
 
     container: str
