@@ -115,7 +115,8 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
             length = _end_behind_chunks(file, position, size, order) - position
             check_multiple(length, form.align)
             # A writer that could not seek left the sizes at 0, which libsndfile believes.
-            return _samples(file, form, 0, position, length, rewrite=unset)
+            fact = length // (form.align or 1) * form.block_samples
+            return _samples(file, form, fact, position, length, rewrite=unset)
     return Stream("WAV")
 
 
