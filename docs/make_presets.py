@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, DESCRIPTIONS, Preset
+from tts_prep.preprocess.audio.resampling import DEFAULT_RESAMPLER
 
 PAGE = Path(__file__).parent / "presets.md"
 
@@ -26,12 +27,14 @@ tts-prep presets hifigan
 centred in `n_fft`, unless a preset has a symmetric one.
 
 A mel also depends on the processing of the recording. For each preset, this page describes the processing of the
-original system in training and inference. tts-prep resamples with soxr at high quality; other resamplers give other
-values, particularly near half of the lower sample rate.
+original system in training and inference. Recordings at another rate are resampled by the `resampler` of the preset, as
+its original system does in training: soxr at high quality (`soxr_hq`), which librosa has too, unless a preset says
+otherwise. Other resamplers give other values, particularly near half of the lower sample rate.
 
 """
 
 COMPARED = Path(__file__).parent / "presets-compared.json"
+RESAMPLED = Path(__file__).parent / "presets-resampled.json"
 
 # Processing before the mel in the original systems: separate lines for training and inference if they differ.
 _HIFIGAN = (
@@ -170,7 +173,7 @@ def presets_page() -> str:
         before = "\n".join(f"- {line}" for line in BEFORE[preset.name])
         steps = f"{lines}\n\nProcessing before the mel in the original system:\n\n{before}\n"
         parts.append(f"## {preset.name}\n\n{preset.source}.\n\n{steps}")
-    return HEAD + "\n".join(rows) + "\n\n" + compared() + "\n" + "\n".join(parts)
+    return HEAD + "\n".join(rows) + "\n\n" + compared() + "\n" + resampled() + "\n" + "\n".join(parts)
 
 
 def compared() -> str:
@@ -193,9 +196,35 @@ def compared() -> str:
     return "\n".join(rows)
 
 
+def resampled() -> str:
+    """Return the table of differences after resampling."""
+    comparison = json.loads(RESAMPLED.read_text(encoding="utf-8"))
+    rates = list(comparison["rows"][0]["mean"])
+    rows = [
+        "## Comparison after resampling",
+        "",
+        f"`conformance/resampling.py` compares the mels of {comparison['clips']} clips of LJ Speech and LibriTTS at",
+        "other sample rates with the mels of what the resampler of the original system makes of them. It shows the",
+        "mean and the maximum of the absolute difference, by the rate of the recordings in Hz. Maxima are in bins with",
+        "almost no energy, where the logarithm magnifies rounding, and in the last frame, because librosa makes one",
+        "sample more of some recordings.",
+        "",
+        f"| preset | original | {' | '.join(f'{int(rate):,}' for rate in rates)} |",
+        f"| --- | --- |{' --- |' * len(rates)}",
+    ]
+    for row in comparison["rows"]:
+        cells = (f"{row['mean'][rate]:.0e} / {row['largest'][rate]:.0e}" for rate in rates)
+        cells_or_0 = ("0" if cell == "0e+00 / 0e+00" else cell for cell in cells)
+        rows.append(f"| `{row['preset']}` | {row['source']} | {' | '.join(cells_or_0)} |")
+    return "\n".join([*rows, ""])
+
+
 def describe_reading(preset: Preset) -> list[str]:
     """Return the reading settings of a preset that differ from the defaults."""
-    return ["the mean of the channels"] if preset.reading.channel == "mean" else []
+    lines = ["the mean of the channels"] if preset.reading.channel == "mean" else []
+    if preset.reading.resampler != DEFAULT_RESAMPLER:
+        lines.append(f"resampled as by {preset.reading.resampler} (`resampler`)")
+    return lines
 
 
 def describe(config: MelConfig) -> list[str]:

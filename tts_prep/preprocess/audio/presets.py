@@ -39,6 +39,7 @@ class Preset:
 
 _LOG10 = Compression(log="log10", floor=1e-10)
 _MEAN = ReadingConfig(channel="mean")
+_MEAN_BY_TORCHAUDIO = ReadingConfig(channel="mean", resampler="torchaudio")
 
 _PARALLEL_WAVEGAN = MelConfig(fmin=80.0, fmax=7600.0, compression=_LOG10)
 _HIFIGAN = MelConfig(framing="hifigan", power_offset=1e-9)
@@ -184,30 +185,32 @@ _ALL = (
         "BigVGAN: meldataset.py with bigvgan_v2_44khz_128band_256x",
         _MEAN,
     ),
-    Preset("vocos", _VOCOS, "Vocos: MelSpectrogramFeatures of feature_extractors.py, vocos-mel-24khz", _MEAN),
+    Preset(
+        "vocos", _VOCOS, "Vocos: MelSpectrogramFeatures of feature_extractors.py, vocos-mel-24khz", _MEAN_BY_TORCHAUDIO
+    ),
     Preset(
         "f5-tts",
         replace(_VOCOS, compression=LogMagnitude(1e-5)),
         "F5-TTS: get_vocos_mel_spectrogram of src/f5_tts/model/modules.py, F5TTS_Base and F5TTS_v1_Base",
-        _MEAN,
+        _MEAN_BY_TORCHAUDIO,
     ),
     Preset(
         "cosyvoice",
         _HIFIGAN,
         "CosyVoice: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice/conf/cosyvoice.yaml",
-        _MEAN,
+        _MEAN_BY_TORCHAUDIO,
     ),
     Preset(
         "cosyvoice2",
         _COSYVOICE2,
         "CosyVoice 2: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice2/conf/cosyvoice2.yaml",
-        _MEAN,
+        _MEAN_BY_TORCHAUDIO,
     ),
     Preset(
         "cosyvoice3",
         replace(_COSYVOICE2, fmax=12000.0),
         "CosyVoice 3: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice3/conf/cosyvoice3.yaml",
-        _MEAN,
+        _MEAN_BY_TORCHAUDIO,
     ),
     Preset(
         "univnet",

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO, FileIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -18,6 +19,7 @@ from tts_prep.format.files.regular_files import open_regular
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.resampling import DEFAULT_RESAMPLER, RESAMPLERS, resample
 from tts_prep.preprocess.recording_locations import open_recording
 
 CHANNELS = ("first", "mean")
@@ -44,13 +46,24 @@ class ReadingConfig:
     Attributes:
         channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them; a
             number selects a channel, counted from 0.
+        resampler: how recordings with another sample rate than that of the mel are resampled: ``"soxr_vhq"``,
+            ``"soxr_hq"``, ``"soxr_mq"``, ``"soxr_lq"``, ``"soxr_qq"`` (soxr's qualities), or ``"torchaudio"`` (a sinc
+            with a Hann window, torchaudio's default).
     """
 
     channel: str | int = "first"
+    resampler: str = DEFAULT_RESAMPLER
 
     def __post_init__(self) -> None:
+        if self.resampler not in RESAMPLERS:
+            raise ConfigurationError(f"resampler: expected one of {', '.join(RESAMPLERS)}, found {self.resampler!r}")
         if self.channel not in CHANNELS and not isinstance(self.channel, int):
             raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as in the manifest: the resampler only if it is not the default."""
+        resampler = {} if self.resampler == DEFAULT_RESAMPLER else {"resampler": self.resampler}
+        return {"channel": self.channel, **resampler}
 
 
 def read_waveform(
@@ -62,7 +75,7 @@ def read_waveform(
     are divided by their full scale; 16 and 24 bits remain exact.
 
     Args:
-        sample_rate: Hz; a recording with another rate is resampled (soxr, high quality).
+        sample_rate: Hz; a recording with another rate is resampled.
         inside: the location of the recording in the file, see `tts_prep.preprocess.recording_locations`.
 
     Returns:
@@ -79,8 +92,7 @@ def read_waveform(
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        if recording.file.samplerate != sample_rate:
-            waveform = _resample(waveform, recording.file.samplerate, sample_rate)
+        waveform = resample(waveform, recording.file.samplerate, sample_rate, config.resampler)
         return np.ascontiguousarray(waveform)
 
 
@@ -221,13 +233,6 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
             f"samples of up to {max(high, -low):,.6g}, expected full scale to be 1; divide integers by theirs"
         )
     return waveform, low == high == 0
-
-
-def _resample(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:
-    import soxr
-
-    # The result has ceil(n · sample_rate / rate) samples, or one less.
-    return np.asarray(soxr.resample(waveform, rate, sample_rate, quality="HQ"), np.float32)
 
 
 def _reason(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +174,7 @@ class Configuration:
                 **self.options,
                 **({"splits": dict(self.splits)} if self.splits else {}),
             },
-            "audio": {**asdict(self.mel), **asdict(self.reading)},
+            "audio": {**asdict(self.mel), **self.reading.as_dict()},
             "text": {
                 **asdict(self.text),
                 "frontend": self.text.frontend_name,
@@ -199,7 +199,9 @@ class Configuration:
         try:
             audio = dict(value["audio"])
             audio["compression"] = Compression(**audio["compression"])
-            reading = {field.name: audio.pop(field.name) for field in fields(ReadingConfig)}
+            reading = {"channel": audio.pop("channel")}
+            if "resampler" in audio:
+                reading["resampler"] = audio.pop("resampler")
             # Stores of version 0.1; they cannot be repaired by this one, but arrays can be added to them.
             audio.pop("trim_db", None)
             corpus, text = dict(value["corpus"]), dict(value["text"])

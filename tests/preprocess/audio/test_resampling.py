@@ -1,0 +1,85 @@
+"""The windowed sinc is torchaudio's definition; soxr is soxr."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+from corpora import speech_like
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+from tts_prep.preprocess.audio.resampling import RESAMPLERS, resample
+
+RATES = [(22_050, 24_000), (16_000, 24_000), (48_000, 24_000), (24_000, 22_050), (8_000, 24_000), (3, 7), (7, 3)]
+
+
+def direct(x: np.ndarray, rate: int, sample_rate: int) -> np.ndarray:
+    """Return the sum over all samples of torchaudio's documentation: width 6, roll-off 0.99, a Hann window."""
+    divisor = math.gcd(rate, sample_rate)
+    old, new = rate // divisor, sample_rate // divisor
+    cutoff = 0.99 * min(old, new)
+    found = []
+    for j in range(math.ceil(new * len(x) / old)):
+        t = (np.arange(len(x)) / old - j / new) * cutoff
+        window = np.where(np.abs(t) < 6, np.cos(t * np.pi / 12) ** 2, 0)
+        found.append(np.sum(x * np.sinc(t) * window) * cutoff / old)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("rate", "sample_rate"), RATES)
+@pytest.mark.parametrize("n_samples", [1, 2, 100, 479])
+def test_the_windowed_sinc_is_the_sum_of_its_definition(rate: int, sample_rate: int, n_samples: int) -> None:
+    x = np.random.default_rng(n_samples).uniform(-1, 1, n_samples).astype(np.float32)
+    found = resample(x, rate, sample_rate, "torchaudio")
+    expected = direct(x.astype(np.float64), rate, sample_rate)
+    assert found.shape == expected.shape
+    # The times of torchaudio, and here, are rounded to float32.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize(("rate", "sample_rate"), RATES[:5])
+def test_the_windowed_sinc_is_torchaudios(rate: int, sample_rate: int) -> None:
+    torch, torchaudio = pytest.importorskip("torch"), pytest.importorskip("torchaudio")
+    x = np.random.default_rng(1).uniform(-1, 1, 20_001).astype(np.float32)
+    expected = torchaudio.transforms.Resample(rate, sample_rate)(torch.from_numpy(x)).numpy()
+    found = resample(x, rate, sample_rate, "torchaudio")
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("quality", ["VHQ", "HQ", "MQ", "LQ", "QQ"])
+def test_soxr_has_its_qualities(quality: str) -> None:
+    x = speech_like(0.2, 1).astype(np.float32)
+    expected = soxr.resample(x, 22_050, 24_000, quality=quality)
+    np.testing.assert_array_equal(resample(x, 22_050, 24_000, f"soxr_{quality.lower()}"), expected)
+
+
+def test_the_sample_rate_of_the_recording_is_left_alone() -> None:
+    x = speech_like(0.1, 1).astype(np.float32)
+    for name in RESAMPLERS:
+        assert resample(x, 22_050, 22_050, name) is x
+
+
+def test_recordings_are_resampled_as_the_preset_says(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", speech_like(0.3, 1), 22_050, "FLOAT")
+    x = soundfile.read(tmp_path / "a.wav", dtype="float32")[0]
+    for preset in ("f5-tts", "vocos", "cosyvoice2"):
+        found = read_waveform(tmp_path / "a.wav", 24_000, get_preset(preset).reading)
+        np.testing.assert_array_equal(found, resample(x, 22_050, 24_000, "torchaudio"))
+    found = read_waveform(tmp_path / "a.wav", 24_000, get_preset("bigvgan-24k-100").reading)
+    np.testing.assert_array_equal(found, resample(x, 22_050, 24_000, "soxr_hq"))
+
+
+def test_an_unknown_resampler_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="resampler: expected one of soxr_vhq, .*, found 'kaiser'"):
+        ReadingConfig(resampler="kaiser")
+
+
+def test_the_recorded_settings_name_the_resampler_only_if_it_is_not_the_default() -> None:
+    assert ReadingConfig().as_dict() == {"channel": "first"}
+    assert get_preset("f5-tts").reading.as_dict() == {"channel": "mean", "resampler": "torchaudio"}
