@@ -173,7 +173,7 @@ def importers_of(*packages: str) -> set[str]:
 
 
 def test_each_language_package_is_imported_by_one_module() -> None:
-    assert importers_of("pypinyin", "rjieba") == {"preprocess/text/frontends/mandarin.py"}
+    assert importers_of("opencc", "pypinyin", "rjieba") == {"preprocess/text/frontends/mandarin.py"}
     assert importers_of("ko_speech_tools", "mecab_ko") == {"preprocess/text/frontends/korean.py"}
     assert importers_of("pyopenjtalk", "onnxruntime") == {"preprocess/text/frontends/japanese.py"}
 

@@ -111,6 +111,22 @@ def test_numbers_are_grouped_by_ten_thousands(number: str, words: str) -> None:
     assert sino(number) == words
 
 
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("제1장 시작", "제일장 시작"),
+        ("종이 1장", "종이 한장"),
+        ("1/2 컵", "이분의 일 컵"),
+        ("5·18 민주화", "오일팔 민주화"),
+        ("3·1절", "삼일절"),
+        ("10·26 사태", "십이육 사태"),
+        ("12·12 사태", "십이십이 사태"),
+    ],
+)
+def test_ordinals_fractions_and_days_that_are_names(written: str, spoken: str) -> None:
+    assert normalize_korean(written) == spoken
+
+
 def test_latin_words_are_read_as_english_or_by_their_letters_in_any_order(korean) -> None:
     assert syllables(korean.phoneticize("KBS가 hello라고")) == "케이비에스가 헐로라고"
     # The package replaces words in the order of a set, so that one inside of another is read first or last by chance.

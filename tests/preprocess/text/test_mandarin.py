@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("opencc")
 pytest.importorskip("pypinyin")
 pytest.importorskip("rjieba")
 
@@ -75,6 +76,71 @@ def pinyin():
 @pytest.fixture(scope="module")
 def phones():
     return get_frontend("mandarin")
+
+
+# The same dictionary; words in traditional characters, of which one has several readings.
+TRADITIONAL = {
+    "銀行": "yin2 hang2",
+    "重慶": "chong2 qing4",
+    "還錢": "huan2 qian2",
+    "還是": "hai2 shi4",
+    "長大": "zhang3 da4",
+    "長城": "chang2 cheng2",
+    "音樂": "yin1 yue4",
+    "快樂": "kuai4 le4",
+    "行為": "xing2 wei2",
+    "因為": "yin1 wei4",
+    "調查": "diao4 cha2",
+    "調整": "tiao2 zheng3",
+    "會計": "kuai4 ji4",
+    "開會": "kai1 hui4",
+    "覺得": "jue2 de5",
+    "睡覺": "shui4 jiao4",
+    "發展": "fa1 zhan3",
+    "乾淨": "gan1 jing4",
+    "處理": "chu2 li3",
+    "到處": "dao4 chu4",
+    "傳記": "zhuan4 ji4",
+    "傳統": "chuan2 tong3",
+    "彈琴": "tan2 qin2",
+    "子彈": "zi3 dan4",
+    "降價": "jiang4 jia4",
+    "參加": "can1 jia1",
+    "人參": "ren2 shen1",
+    "種樹": "zhong4 shu4",
+    "種類": "zhong3 lei4",
+    "差別": "cha1 bie2",
+}
+# The syllables with neutral tone of the list of the Putonghua Proficiency Test.
+NEUTRAL = {
+    "妈妈": "ma1 ma5",
+    "谢谢": "xie4 xie5",
+    "朋友": "peng2 you5",
+    "东西": "dong1 xi5",
+    "葡萄酒": "pu2 tao2 jiu3",
+    "先生": "xian1 sheng5",
+    "姐姐": "jie3 jie5",
+    "漂亮": "piao4 liang5",
+    "胡萝卜": "hu2 luo2 bo5",
+    "媽媽": "ma1 ma5",
+}
+# Letters as speakers of Mandarin name them.
+LETTERS = {
+    "A股": "ei1 gu3",
+    "卡拉OK": "ka3 la1 ou1 kei1",
+    "5G手机": "wu3 ji4 shou3 ji1",
+    "比分3:1": "bi3 fen1 san1 bi3 yi1",
+}
+
+
+@pytest.mark.parametrize(("text", "pinyin"), [*TRADITIONAL.items(), *NEUTRAL.items(), *LETTERS.items()])
+def test_traditional_characters_neutral_tones_and_letters(text: str, pinyin: str) -> None:
+    frontend = get_frontend("mandarin-pinyin")
+    assert frontend.phoneticize(frontend.normalize(text)) == pinyin
+
+
+def test_a_range_of_times_is_read_as_one() -> None:
+    assert normalize_chinese("9:00-10:30开门") == "九点整至十点三十分开门"
 
 
 @pytest.mark.parametrize("text", READINGS)
@@ -222,7 +288,10 @@ def test_phones_of_real_pinyin_are_those_of_the_corpus_but_for_pauses(phones) ->
     [
         ("", "the text is empty"),
         ("，。！", "nothing to speak"),
-        ("我爱OK", "reads Chinese characters and pinyin with tones, found 'OK'"),
+        (
+            "我爱apple",
+            "pinyin with tones and names of capital letters, found 'apple'; write it in characters or pinyin",
+        ),
         ("５个", "a digit"),
         ("你好☃", "not in the vocabulary: '☃'"),
         ("\0", "nothing to speak|not in the vocabulary"),
@@ -251,4 +320,4 @@ def test_results_do_not_depend_on_what_came_before(phones) -> None:
         except TextError:
             continue
     assert phones.phoneticize("重庆的银行行长") == alone
-    assert phones.software().keys() == {"pypinyin", "rjieba"}
+    assert phones.software().keys() == {"opencc", "pypinyin", "rjieba"}

@@ -40,6 +40,16 @@ def test_marks_of_other_scripts_become_their_counterparts(written: str, plain: s
     assert without_controls(written) == plain
 
 
+def test_joiners_are_kept_where_a_script_needs_them(espeak) -> None:
+    # Words of Malayalam in the spelling before Unicode 5.1, and in that of today.
+    for old, new in (("അവന്\u200d", "അവൻ"), ("കാല്\u200d", "കാൽ"), ("അവള്\u200d", "അവൾ"), ("കാര്\u200d", "കാർ")):
+        assert without_controls(old) == new
+        assert espeak.phoneticize(old, "ml") == espeak.phoneticize(new, "ml")
+    # Persian separates parts of words; between other letters, a non-joiner is invisible.
+    assert without_controls("می\u200cخواهم") == "می\u200cخواهم"
+    assert without_controls("\u200cسلام\u200c a\u200cb क्\u200dष") == "سلام ab क्ष"
+
+
 def test_marks_of_other_scripts_are_in_the_phonemes(espeak) -> None:
     assert espeak.phoneticize("你好。再见，是吗？", "cmn") == "ni2χˈɑu2. tsˈai5 tɕˈiɛ5n, s.ˈi.5 mˈɑ1?"
     assert [c for c in espeak.phoneticize("كيف حالك؟ بخير، شكرا.", "ar") if c in ",.?!"] == ["?", ",", "."]

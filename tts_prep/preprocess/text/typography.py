@@ -6,8 +6,15 @@ import re
 import unicodedata
 from typing import Final
 
-# Zero-width characters, soft hyphens and direction marks, which are silent and break comparisons.
-_INVISIBLE: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
+# Zero-width characters, soft hyphens and direction marks, which are silent and break comparisons. A non-joiner between
+# Arabic letters separates parts of Persian words.
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b\u200d-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]|"
+    "(?<![\u0620-\u06ff])\u200c|\u200c(?![\u0620-\u06ff])"
+)
+# Malayalam consonants without a vowel, as texts before Unicode 5.1 have them: a consonant, a virama and a joiner.
+_CHILLUS: Final = dict(zip("ണനരലളക", "ൺൻർൽൾൿ", strict=True))
+_CHILLU: Final = re.compile(f"([{''.join(_CHILLUS)}])\u0d4d\u200d")
 _CONTROL: Final = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 # Punctuation of other scripts and full-width characters, mapped to the characters in symbol tables.
 _COUNTERPARTS: Final = str.maketrans(
@@ -77,6 +84,7 @@ def without_controls(text: str) -> str:
     # Before NFC, which turns the Greek question mark into a semicolon.
     composed = unicodedata.normalize("NFC", spaced.translate(_COUNTERPARTS))
     composed = _WORD_DASH.sub("—", _SHORT_MINUS.sub("\u2212", composed))
+    composed = _CHILLU.sub(lambda match: _CHILLUS[match[1]], composed)
     return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", composed)).split())
 
 

@@ -96,6 +96,9 @@ _DATE = re.compile(r"(?<!\d)(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 _YEAR_RANGE = re.compile(r"(?<!\d)(\d{4})[-–—](?=\d{4}年)")
 _YEAR = re.compile(r"(?<!\d)(\d{4}|\d{2})(?=年)")
 _TIME = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?::([0-5]\d))?(?!\d)")
+_TIME_RANGE = re.compile(r"(?<=\d:[0-5]\d)\s?[-–—]\s?(?=\d{1,2}:[0-5]\d)")
+# 3:1; with two digits behind the colon, it is a time of the day.
+_RATIO = re.compile(r"(?<![\d:])(\d+):(\d|[6-9]\d|\d{3,})(?![\d:])")
 _PERCENT = re.compile(rf"({_NUMBER}) ?(%|‰)")
 _FRACTION = re.compile(r"(?<![\d/])(\d+)/(\d+)(?![\d/])")
 _RANGE = re.compile(r"(?<=[\d%CF])\s?[~〜～]\s?(?=-?\d)")
@@ -137,6 +140,7 @@ def _times(text: str) -> str:
             spoken += ("零" if 0 < minute < 10 else "") + f"{cardinal(str(minute))}分"
         return spoken + (f"{cardinal(second)}秒" if second else "" if minute else "整")
 
+    text = _RATIO.sub(r"\1比\2", _TIME_RANGE.sub("至", text))
     return _TIME.sub(say, text)
 
 

@@ -1,6 +1,7 @@
 """Mandarin by pypinyin: initials and finals with tones, pinyin, or IPA.
 
-pypinyin and rjieba, which segments words, are optional dependencies (both MIT). Only this module imports them.
+pypinyin, rjieba, which segments words (both MIT), and OpenCC, which converts traditional characters (Apache-2.0), are
+optional dependencies. Only this module imports them.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ import importlib.metadata
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.preprocess.text.chinese.neutral_tones import NEUTRAL
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
@@ -27,6 +29,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
 )
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.tables import word_table
 from tts_prep.preprocess.text.vocab import Vocab
 
 STYLES: Final = ("phones", "pinyin", "ipa")
@@ -56,10 +59,24 @@ _SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】〔〕(
 _PAUSES: Final = frozenset(",.?!;:…—")
 # The most frequent readings of characters that are single words, where they differ from the dictionary's first one.
 _SINGLE: Final = {"得": "de5", "地": "de5", "着": "zhe5", "了": "le5", "的": "de5", "还": "hai2"}
+# What one returns: before these, 还 is the verb.
+_RETURNED: Final = tuple("钱书款债账")
 # Interjections without a vowel, or with a vowel that no other syllable has.
 _INTERJECTIONS: Final = {"m": "mu", "n": "en", "ng": "en", "hm": "heng", "hng": "heng", "ê": "ei"}
 # Characters before 儿 as a full syllable: words in which it means child, and poetic ones.
 _FULL_ER: Final = frozenset("女婴幼孤少胎健男小混宠产患新育托")
+# How Mandarin speakers name letters, in syllables that the tables have.
+_LETTERS: Final = {
+    letter: tuple(names.split())
+    for letter, names in word_table(
+        """
+        A=ei1 B=bi4 C=xi1 D=di4 E=yi4 F=ai2+fu5 G=ji4 H=ei2+chi1 I=ai4 J=jie4 K=kei1 L=ai2+lu5 M=ai2+mu5 N=en4 O=ou1
+        P=pi4 Q=qiu1 R=a4 S=ai2+si5 T=ti4 U=you1 V=wei4 W=da2+bu5+liu5 X=ai2+ke5+si5 Y=wai4 Z=zei2
+        """
+    ).items()
+}
+# Longer ones, and those in small letters, are rather words.
+_INITIALS: Final = re.compile("[A-Z]{1,5}")
 _PREFIX: Final = "@"
 _SILENCES: Final = frozenset(("sp", "spn", "sil"))
 """Pauses of an aligner in pinyin."""
@@ -104,7 +121,7 @@ class MandarinFrontend(VocabFrontend):
         super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
         self.spaced = style != "ipa"
         self._style = style
-        self._pypinyin, self._jieba = _import_packages()
+        self._pypinyin, self._jieba, self._simplified = _import_packages()
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Expand numbers, dates, times, money and units to characters; pinyin and marks such as #1 are unchanged."""
@@ -135,15 +152,19 @@ class MandarinFrontend(VocabFrontend):
         for match in _TOKEN.finditer(text):
             kind, token = str(match.lastgroup), match[0]
             if kind == "hanzi":
-                for word in self._words(token):
+                for word in self._words(self._simplified(token)):
                     number += 1
                     yield from (Syllable(character, pinyin, number) for character, pinyin in word)
             elif kind == "latin" and is_pinyin(token):
                 number += 1
                 yield Syllable("", _INTERJECTIONS.get(token[:-1], token[:-1]) + token[-1], number)
+            elif kind == "latin" and _INITIALS.fullmatch(token):
+                number += 1
+                yield from (Syllable("", pinyin, number) for letter in token for pinyin in _LETTERS[letter])
             elif kind == "latin" and token not in _SILENCES:
                 raise TextError(
-                    f"the frontend 'mandarin' reads Chinese characters and pinyin with tones, found {token[:20]!r}"
+                    "the frontend 'mandarin' reads Chinese characters, pinyin with tones and names of capital letters, "
+                    f"found {token[:20]!r}; write it in characters or pinyin"
                 )
             elif token.isdigit():
                 raise TextError(f"a digit, {token!r}, in {text[:60]!r}; drop --no-normalize")
@@ -153,9 +174,10 @@ class MandarinFrontend(VocabFrontend):
     def _words(self, characters: str) -> Iterator[list[tuple[str, str]]]:
         """Segment characters into words, each a list of pairs (character, pinyin)."""
         pypinyin = self._pypinyin
-        for word in self._jieba.cut(characters):
+        words = self._jieba.cut(characters)
+        for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
             if len(word) == 1 and word in _SINGLE:
-                yield [(word, _SINGLE[word])]
+                yield [(word, "huan2" if word == "还" and following[:1] in _RETURNED else _SINGLE[word])]
                 continue
             read = pypinyin.lazy_pinyin(
                 word, style=pypinyin.Style.TONE3, neutral_tone_with_five=True, errors=lambda _: None
@@ -165,6 +187,8 @@ class MandarinFrontend(VocabFrontend):
             pairs = [(c, _INTERJECTIONS.get(p[:-1], p[:-1]) + p[-1]) for c, p in zip(word, read, strict=True)]
             if len(word) == 3 and word[1] == "得" and word[0] not in "不只非":
                 pairs[1] = ("得", "de5")
+            if word in NEUTRAL:
+                pairs[-1] = (pairs[-1][0], f"{pairs[-1][1][:-1]}5")
             # 小老虎 is 小 and 老虎, but 展览馆 is 展览 and 馆: third tones change first inside words of two.
             if len(word) == 3 and self._jieba.has_word(word[1:]) and not self._jieba.has_word(word[:2]):
                 yield pairs[:1]
@@ -201,7 +225,7 @@ class MandarinFrontend(VocabFrontend):
 
     def software(self) -> dict[str, str]:
         """Return the versions of the packages for words and pinyin."""
-        return {name: importlib.metadata.version(name) for name in ("pypinyin", "rjieba")}
+        return {name: importlib.metadata.version(name) for name in ("opencc", "pypinyin", "rjieba")}
 
 
 mandarin_pinyin = partial(MandarinFrontend, style="pinyin")
@@ -257,12 +281,21 @@ def _ipa(elements: Sequence[Syllable | str]) -> str:
     return text
 
 
-def _import_packages() -> tuple[Any, Any]:
+def _simplifier() -> Callable[[str], str]:
+    """Return the conversion of traditional characters: words are segmented and read in simplified ones."""
+    import opencc
+
+    convert: Callable[[str], str] = opencc.OpenCC("t2s").convert
+    return convert
+
+
+def _import_packages() -> tuple[Any, Any, Callable[[str], str]]:
     try:
+        import opencc  # noqa: F401 - only whether it is installed
         import pypinyin
         import rjieba
     except ImportError as error:
         raise MissingPackageError(
             f"the frontend 'mandarin' needs the package {error.name}; install it with: pip install 'tts-prep[zh]'"
         ) from None
-    return pypinyin, made_once(rjieba.Jieba)
+    return pypinyin, made_once(rjieba.Jieba), made_once(_simplifier)

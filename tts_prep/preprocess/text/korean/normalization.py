@@ -81,7 +81,11 @@ _UNIT: Final = re.compile(rf"(?<=\d)\s?({'|'.join(map(re.escape, sorted(_UNITS, 
 _RANGE: Final = re.compile(r"(?<=\d)\s?[~∼〜～]\s?(?=\d)")
 _MINUS: Final = re.compile(r"(?<![\w.,)])[-−](?=\d)")
 _DECIMAL: Final = re.compile(rf"({_NUMBER})\.(\d+)")
-_COUNTED: Final = re.compile(rf"({_NUMBER})(\s?)(?!{_NOT_COUNTERS})({'|'.join(_COUNTERS)})")
+_FRACTION: Final = re.compile(r"(?<![\d/])(?!24/7)(\d{1,4})/(\d{1,4})(?![\d/])")
+# Days that are names: 5·18 is 오일팔, and 12·12 is 십이십이.
+_DAY_NAME: Final = re.compile(r"(?<![\d·ㆍ・])(\d{1,2})[·ㆍ・](\d{1,2})(?![\d·ㆍ・])")
+# 제1장: an ordinal, which is no count.
+_COUNTED: Final = re.compile(rf"(?<!제)(?<!제 )({_NUMBER})(\s?)(?!{_NOT_COUNTERS})({'|'.join(_COUNTERS)})")
 _WHOLE: Final = re.compile(_NUMBER)
 
 
@@ -94,6 +98,8 @@ def normalize_korean(text: str) -> str:
     text = _PHONE.sub(lambda m: " ".join(digits(group, "공") for group in m.groups()), text)
     text = _DATE.sub(lambda m: f"{m[1]}년 {int(m[2])}월 {int(m[3])}일", text)
     text = _TIME.sub(_time, text)
+    text = _FRACTION.sub(lambda m: f"{sino(_plain(m[2]))}분의 {sino(_plain(m[1]))}", text)
+    text = _DAY_NAME.sub(_day_name, text)
     text = _MONTH.sub(lambda m: "유월" if m[1] == "6" else "시월", text)
     text = _CURRENCY.sub(lambda m: f"{m[2]}{m[3]} {_CURRENCIES[m[1]]}", text)
     text = _UNIT.sub(lambda m: f" {_UNITS[m[1]]}", text)
@@ -107,6 +113,11 @@ def normalize_korean(text: str) -> str:
 def letter_names(word: str) -> str:
     """Return the names of the Latin letters of a word in Hangul, without other characters."""
     return "".join(_LETTERS.get(letter, "") for letter in word.upper())
+
+
+def _day_name(match: re.Match[str]) -> str:
+    month, day = match.groups()
+    return sino(month) + (sino(day) if month == day else digits(day))
 
 
 def _time(match: re.Match[str]) -> str:
