@@ -61,7 +61,8 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
     try:
         value = yaml.load(text, Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    # A number in base 60, such as 1:30, can be too large for a float.
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         if isinstance(error, ConfigurationError):
             raise
         raise ConfigurationError(f"{where}: invalid YAML ({' '.join(str(error).split())})") from error

@@ -11,6 +11,8 @@ from tts_prep.errors import CorpusError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.format.records.failures import Failure
 
+_MAX_BYTES = 1 << 29
+
 
 def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
     """Yield the lines of a UTF-8 file as pairs (location, line), such as ``("metadata.csv:41", …)``.
@@ -22,6 +24,8 @@ def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
         CorpusError: the file cannot be read, or has no lines.
     """
     try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise CorpusError(f"{path}: longer than the maximum of {_MAX_BYTES:,} bytes; 'tts-prep manifest' has none")
         data = read_regular(path)
     except FileNotFoundError:
         below = sorted(path.parent.glob(f"*/{glob.escape(path.name)}"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tts_prep.errors import CorpusChangedError, CorpusError
 from tts_prep.format.files.checksums import canonical_json, json_sha256
@@ -68,7 +70,7 @@ class ShardPlan:
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """The rows, decompressed."""
         return tuple(
-            Failure(**row) if size is None else PlannedUtterance(SourceUtterance(**row), size)
+            Failure(**row) if size is None else PlannedUtterance(_unpacked(row), size)
             for row, size in json.loads(zlib.decompress(self.packed))
         )
 
@@ -112,17 +114,31 @@ def _id(row: PlannedUtterance | Failure) -> str:
 
 def _pack(rows: Sequence[PlannedUtterance | Failure]) -> tuple[bytes, str]:
     """Return rows compressed, and the SHA-256 of their canonical JSON."""
-    values = [(vars(row), None) if isinstance(row, Failure) else (vars(row.utterance), row.size) for row in rows]
+    values = [(vars(row), None) if isinstance(row, Failure) else (_packable(row.utterance), row.size) for row in rows]
     text = canonical_json(values).encode()
     # The fastest level compresses nearly as well as the slower ones.
     return zlib.compress(text, 1), hashlib.sha256(text).hexdigest()
 
 
+def _packable(utterance: SourceUtterance) -> dict[str, Any]:
+    """Return the fields of an utterance for JSON, in which a missing number, NaN in the columns, is null."""
+    fields = vars(utterance)
+    if any(value != value for value in utterance.meta.values()):
+        fields = {**fields, "meta": {name: value if value == value else None for name, value in utterance.meta.items()}}
+    return fields
+
+
+def _unpacked(fields: Mapping[str, Any]) -> SourceUtterance:
+    meta = {name: math.nan if value is None else value for name, value in fields["meta"].items()}
+    return SourceUtterance(**{**fields, "meta": meta})
+
+
 def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
     first: dict[str, str] = {}
     for item in items:
-        if not _is_text(item):
-            yield Failure("", _escaped(item.where), "corpus", f"{_escaped(item.where)}: contains a lone surrogate")
+        if fault := _fault(item):
+            where = _escaped(item.where)
+            yield Failure(_escaped(item.id), where, "corpus", f"{where}: {fault}")
             continue
         if isinstance(item, SourceUtterance):
             earlier = first.setdefault(item.id, item.where)
@@ -133,14 +149,18 @@ def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUttera
         yield item
 
 
-def _is_text(item: SourceUtterance | Failure) -> bool:
-    """Return whether all texts of a row can be written as UTF-8."""
-    values = [*vars(item).values(), *getattr(item, "meta", {}).items()]
+def _fault(item: SourceUtterance | Failure) -> str:
+    """Return what a store cannot hold of a row: texts without UTF-8, infinite numbers; empty if there is nothing."""
+    values = [*vars(item).values()]
+    for name, value in getattr(item, "meta", {}).items():
+        values += (name, value)
+        if isinstance(value, float) and math.isinf(value):
+            return f"column '{_escaped(name)}': expected a finite number, found {value}"
     try:
-        json_sha256([value for value in values if isinstance(value, str | tuple)])
+        "".join(value for value in values if isinstance(value, str)).encode("utf-8")
     except UnicodeEncodeError:
-        return False
-    return True
+        return "contains a lone surrogate, which is no character"
+    return ""
 
 
 def _escaped(text: str) -> str:

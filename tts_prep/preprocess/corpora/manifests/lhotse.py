@@ -54,7 +54,7 @@ class Lhotse:
             try:
                 for span in self._spans(value):
                     yield _row(where, span)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
                 identifier = str(value.get("id", ""))
                 reason = f"{where}: not a valid cut or supervision ({_text(error)})"
                 yield Failure(identifier, where, "corpus", reason)

@@ -18,6 +18,8 @@ from tts_prep.preprocess.corpora.manifests.containers import find_files, open_co
 from tts_prep.preprocess.corpora.manifests.row import Container, Row
 from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 
+_MAX_SECONDS = 1e9
+_MAX_COLUMNS = 1000
 _FOLDERS = ("", "clips", "wavs", "wav", "audio")
 """Folders of recordings, relative to the manifest's folder. Common Voice uses clips/."""
 
@@ -52,12 +54,14 @@ def read_manifest(
     is_numeric: dict[str, bool] = {}
     names: dict[str, None] = {}
     failure: Failure | None = None
-    for _, container in containers:
+    for path, container in containers:
         for row in container.rows():
             if isinstance(row, Row):
                 _update_types(row, is_numeric, names)
             else:
                 failure = failure or row
+            if len(names) > _MAX_COLUMNS:
+                raise CorpusError(f"{path}: more than the maximum of {_MAX_COLUMNS:,} columns")
     if not names:
         found = f"no valid rows: {failure.reason}" if failure else "no rows, expected one for each recording"
         raise CorpusError(f"{paths[0]}: {found}")
@@ -111,7 +115,7 @@ def _utterance(
     values = {role: row.values.get(name) for role, name in roles.items()}
     try:
         start, end = _span(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         times = ", ".join(f"{role} {values.get(role)!r}" for role in ("start", "end", "duration") if role in values)
         return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {times}")
     identifier = _text(values.get("id")) or _identifier(audio, folder, row, start)
@@ -123,7 +127,7 @@ def _utterance(
             continue
         value = row.values.get(name)
         column = "language" if name == roles.get("language") else _column_name(name)
-        meta[column] = (math.nan if value in (None, "") else float(value)) if numeric else _text(value)
+        meta[column] = _number(value) if numeric else _text(value)
     if isinstance(language := meta.get("language"), str):
         meta["language"] = language_code(language)
     text = normalized or _text(values.get("text"))
@@ -159,10 +163,10 @@ def _span(values: Mapping[str, Any]) -> tuple[float, float | None]:
 
 
 def _seconds(value: Any) -> float | None:
-    if value is None or value == "":
+    if _is_missing(value):
         return None
     seconds = float(value)
-    if not math.isfinite(seconds):
+    if not abs(seconds) <= _MAX_SECONDS:
         raise ValueError
     return seconds
 
@@ -172,22 +176,31 @@ def _update_types(row: Row, is_numeric: dict[str, bool], names: dict[str, None])
     for name, value in row.values.items():
         names.setdefault(name)
         # Columns without values are dropped.
-        if value is not None and value != "":
+        if not _is_missing(value):
             is_numeric[name] = is_numeric.get(name, True) and _is_number(value)
 
 
+def _is_missing(value: Any) -> bool:
+    """Return whether there is no value; the missing numbers of tables of floats are NaN."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _number(value: Any) -> float:
+    return math.nan if _is_missing(value) else float(value)
+
+
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False
     try:
-        return math.isfinite(float(value)) and (isinstance(value, int | float) or value.strip().isascii())
-    except (TypeError, ValueError, OverflowError):
+        return math.isfinite(float(value)) and (not isinstance(value, str) or value.strip().isascii())
+    except (ValueError, OverflowError):
         return False
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON for lists and objects, and an empty string for None."""
-    if value is None:
+    """Return a value as text: JSON for lists and objects, and an empty string for a missing value."""
+    if _is_missing(value):
         return ""
     return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
@@ -202,7 +215,10 @@ def _column_name(name: str) -> str:
 def _folder(path: Path, audio: str) -> Path:
     """Return the folder that the path of a recording is relative to."""
     candidates = [path.parent / name for name in _FOLDERS]
-    return next((folder for folder in candidates if (folder / audio).exists()), path.parent)
+    try:
+        return next((folder for folder in candidates if (folder / audio).exists()), path.parent)
+    except OSError:  # a name that is too long for a file; its row will fail
+        return path.parent
 
 
 def _identifier(audio: str, folder: Path | None, row: Row, start: float) -> str:

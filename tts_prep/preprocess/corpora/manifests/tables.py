@@ -9,7 +9,7 @@ from pathlib import Path
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.row import Row
-from tts_prep.preprocess.corpora.manifests.text_files import open_text
+from tts_prep.preprocess.corpora.manifests.text_files import MAX_LINE, open_text
 
 _SEPARATORS = ("\t", "|", ",", ";")
 _QUOTING = ",;"
@@ -40,7 +40,10 @@ class Table:
         if isinstance(header, Failure) or not header.strip():
             raise CorpusError(f"{self._path}: expected the names of the columns in the first line")
         separator = max(_SEPARATORS, key=header.count)
-        names = _fields(header, separator)
+        try:
+            names = _fields(header, separator)
+        except csv.Error as error:
+            raise CorpusError(f"{self._path}: the first line is no header of a table ({error})") from error
         if len(set(names)) != len(names):
             raise CorpusError(
                 f"{self._path}: a column is repeated in the header: {', '.join(names)}; is the first line a recording?"
@@ -58,12 +61,13 @@ def _records(lines: Iterator[tuple[str, str | Failure]], separator: str) -> Iter
     for where, line in lines:
         parts = [line]
         if separator in _QUOTING and isinstance(line, str):
-            n_quotes = line.count('"')
-            while n_quotes % 2 and len(parts) < _MAX_LINES:
+            n_quotes, length = line.count('"'), len(line)
+            while n_quotes % 2 and len(parts) < _MAX_LINES and length < MAX_LINE:
                 _, following = next(lines, ("", None))
                 if not isinstance(following, str):
                     break
                 parts.append(following)
+                length += len(following)
                 n_quotes += following.count('"')
         yield where, "\n".join(part for part in parts if isinstance(part, str)) if len(parts) > 1 else line
 

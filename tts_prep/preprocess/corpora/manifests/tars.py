@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -18,6 +18,12 @@ from tts_prep.preprocess.recording_locations import byte_range
 _TEXT = {".txt": "text", ".lab": "text", ".normalized.txt": "normalized_text"}
 _MAX_DESCRIPTION = 1 << 22
 _BLOCK = 512
+_EXTENSIONS = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+_MAX_EXTENSION = 1 << 20
+_MAX_EXTENSIONS = 16
+"""The maximum number of additional headers of one member, and their size. A long name and a long link need two."""
 
 
 class Tar:
@@ -94,28 +100,79 @@ class Tar:
 
 
 def _members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
-    """Yield the members of an uncompressed archive. A `tarfile.TarFile` would keep a kilobyte for every member."""
+    """Yield the members of an uncompressed archive.
+
+    Only single headers are parsed by `tarfile`: its `TarFile` keeps a kilobyte for every member, and follows negative
+    sizes, chains of thousands of headers, and long names of gigabytes. Compressed archives are refused, because their
+    members are not byte ranges of the file.
+    """
     size = os.fstat(file.fileno()).st_size
-    # Compressed archives are refused, because their members are not byte ranges of the file.
-    with tarfile.open(fileobj=file, mode="r:") as archive:
-        position = 0
-        while position < size:
-            file.seek(position)
-            # The end of the archive is marked by zeros, which some writers leave out.
-            if not file.read(_BLOCK).strip(b"\0"):
-                return
-            file.seek(position)
-            try:
-                member = tarfile.TarInfo.fromtarfile(archive)
-            except tarfile.HeaderError as error:
-                raise tarfile.ReadError(f"{error} at byte {position:,}") from error
-            if member.issparse():
-                raise tarfile.ReadError(f"{member.name} is sparse; create the archive without --sparse")
-            yield member
-            has_data = not (member.islnk() or member.issym() or member.isdir() or member.isdev())
-            position = member.offset_data + (-(-member.size // _BLOCK) * _BLOCK if has_data else 0)
+    position = n_extensions = 0
+    of_all: dict[str, str] = {}
+    of_next: dict[str, str] = {}
+    while position < size:
+        file.seek(position)
+        block = file.read(_BLOCK)
+        # The end of the archive is marked by zeros, which some writers leave out.
+        if not block.strip(b"\0"):
+            return
+        try:
+            member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"{error} at byte {position:,}") from error
+        member.offset, member.offset_data = position, position + _BLOCK
+        if member.type in _EXTENSIONS:
+            n_extensions += 1
+            if n_extensions > _MAX_EXTENSIONS or not 0 <= member.size <= _MAX_EXTENSION:
+                raise tarfile.ReadError(f"too many or too large headers at byte {position:,}")
+            values = of_all if member.type == tarfile.XGLTYPE else of_next
+            values.update(_extension(member.type, file.read(member.size), position))
+            position = _end(member)
+            continue
+        _apply(member, {**of_all, **of_next})
+        of_next, n_extensions = {}, 0
+        yield member
+        has_data = not (member.islnk() or member.issym() or member.isdir() or member.isdev())
+        position = _end(member) if has_data else member.offset_data
     if position > size:
         raise tarfile.ReadError(f"the last {position - size:,} bytes are missing")
+
+
+def _end(member: tarfile.TarInfo) -> int:
+    return member.offset_data + -(-member.size // _BLOCK) * _BLOCK
+
+
+def _extension(kind: bytes, data: bytes, position: int) -> dict[str, str]:
+    """Return the fields that an additional header has for members: of GNU's long names, or of pax."""
+    if kind == tarfile.GNUTYPE_LONGNAME:
+        return {"path": data.partition(b"\0")[0].decode("utf-8", "surrogateescape")}
+    values: dict[str, str] = {}
+    # A record is its length in decimal, a space, and KEY=VALUE with a line end.
+    while kind != tarfile.GNUTYPE_LONGLINK and data.strip(b"\0"):
+        digits, _, _ = data[:20].partition(b" ")
+        length = int(digits) if digits.isdigit() else 0
+        key, equals, value = data[len(digits) + 1 : length].partition(b"=")
+        if not equals or not value.endswith(b"\n") or length > len(data):
+            raise tarfile.ReadError(f"invalid pax header at byte {position:,}")
+        values[key.decode("utf-8", "surrogateescape")] = value[:-1].decode("utf-8", "surrogateescape")
+        data = data[length:]
+    return values
+
+
+def _apply(member: tarfile.TarInfo, values: Mapping[str, str]) -> None:
+    """Apply the fields of additional headers to a member.
+
+    Raises:
+        tarfile.ReadError: the member is sparse, or its size is not a number.
+    """
+    member.name = values.get("GNU.sparse.name", values.get("path", member.name)).rstrip("/")
+    if member.type == tarfile.GNUTYPE_SPARSE or any(key.startswith("GNU.sparse.") for key in values):
+        raise tarfile.ReadError(f"{member.name} is sparse; create the archive without --sparse")
+    size = values.get("size", "")
+    if size.isascii() and size.isdigit() and len(size) < 20:
+        member.size = int(size)
+    elif size or member.size < 0:
+        raise tarfile.ReadError(f"{member.name} at byte {member.offset:,} has an invalid size")
 
 
 def _key(name: str) -> str:

@@ -8,11 +8,12 @@ import zlib
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
+from typing import Final
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 
-_MAX_LINE = 1 << 24
+MAX_LINE: Final = 1 << 24
 """The maximum length of a line in bytes. The longest rows of common corpora have several hundred thousand."""
 
 
@@ -27,13 +28,13 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
     number = 0
     try:
         with _opened(path) as file:
-            while line := file.readline(_MAX_LINE):
+            while line := file.readline(MAX_LINE):
                 number += 1
                 where = f"{path.name}:{number}"
-                if len(line) == _MAX_LINE and not line.endswith(b"\n"):
-                    while (rest := file.readline(_MAX_LINE)) and not rest.endswith(b"\n"):
+                if len(line) == MAX_LINE and not line.endswith(b"\n"):
+                    while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
                         pass
-                    yield where, Failure("", where, "corpus", f"{where}: longer than {_MAX_LINE:,} bytes")
+                    yield where, Failure("", where, "corpus", f"{where}: longer than {MAX_LINE:,} bytes")
                     continue
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
