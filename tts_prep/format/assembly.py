@@ -82,9 +82,7 @@ def assemble_store(
     """
     headers = [shard.header for shard in shards]
     first = headers[0]
-    for shard in shards:
-        if any(getattr(shard.header, name) != getattr(first, name) for name in _SAME):
-            raise CorruptStoreError(f"{store / shard.entry.file}: made with other settings than {shards[0].entry.file}")
+    _check_same_settings(store, shards)
     files = {name: tuple(arrays[name]) for name in sorted(arrays)} if arrays else {}
     added = {name: _array_headers(store, headers, entries, find) for name, entries in files.items()}
     write_plan(store, [header.key for header in headers], files)
@@ -116,6 +114,13 @@ def assemble_store(
     manifest = _with_totals(store, manifest, headers, summary)
     write_manifest(store, manifest)
     return manifest
+
+
+def _check_same_settings(store: Path, shards: Sequence[StoredShard]) -> None:
+    first = shards[0]
+    for shard in shards:
+        if any(getattr(shard.header, name) != getattr(first.header, name) for name in _SAME):
+            raise CorruptStoreError(f"{store / shard.entry.file}: made with other settings than {first.entry.file}")
 
 
 def _with_totals(store: Path, manifest: Manifest, headers: Sequence[ShardHeader], summary: IndexSummary) -> Manifest:

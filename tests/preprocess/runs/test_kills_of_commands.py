@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
 from corpora import TEXTS, write_ljspeech
 from killing import complaints, contents, session_processes, workers_of
@@ -58,8 +59,8 @@ def make(*arguments: object) -> None:
     assert not exit_.value.code
 
 
-def stored(store: Path) -> dict[str, bytes]:
-    """Return the files of a store, without those that a killed run leaves and the next one removes."""
+def whole_files(store: Path) -> dict[str, bytes]:
+    """Return the files of a store just after a kill, without those that it leaves and the next run removes."""
     files = contents(store)
     return {name: data for name, data in files.items() if not name.endswith(".partial") and name != ".lock"}
 
@@ -70,7 +71,8 @@ class Operation:
 
     Attributes:
         before: a folder to begin with; copied for each try.
-        after: the bytes of the store when the command has come to its end.
+        after: the bytes of all files in the folder of the store when the command has come to its end.
+        then: a second command that ends the operation: a part cannot remove what another part may be writing.
         was_whole: the store was whole before, so that it has to have a manifest at every instant.
     """
 
@@ -78,6 +80,7 @@ class Operation:
     before: Path
     after: dict[str, bytes]
     was_whole: bool = True
+    then: tuple[object, ...] = ()
 
 
 @dataclass
@@ -113,7 +116,10 @@ class Harness:
             while tries < self.max_tries and not self.end_once(name, operation, store, choose):
                 tries += 1
             finish(*operation.arguments, *self.jobs(name, 1), temporary=self.temporary)
-            assert stored(store) == operation.after
+            if operation.then:
+                finish(*operation.then, temporary=self.temporary)
+            # Nothing is left out: no temporary file, lock or array file may remain.
+            assert contents(store) == operation.after, name
             assert not any(self.temporary.iterdir())
             assert [path.name for path in self.folder.iterdir()] == ["store"]
             self.finished[name] += 1
@@ -127,7 +133,7 @@ class Harness:
 
     def end_once(self, name: str, operation: Operation, store: Path, choose: random.Random) -> bool:
         """Start the command and kill it after a random time; return whether it finished first."""
-        before, way = stored(store), choose.choice(tuple(WAYS))
+        before, way = whole_files(store), choose.choice(tuple(WAYS))
         jobs = self.jobs(name, choose.choice((1, 2, 4)))
         process = start(*operation.arguments, *jobs, temporary=self.temporary)
         until = time.monotonic() + choose.uniform(0.05, self.longest)
@@ -156,10 +162,10 @@ class Harness:
         while session_processes(process.pid) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not session_processes(process.pid)
-        now = stored(store)
+        now = whole_files(store)
         if operation.was_whole:
             assert now in (before, operation.after), f"{name}: neither the old store nor the new one after {way}"
-        elif "manifest.json" in now:
+        elif "manifest.json" in now and not operation.then:
             assert now == operation.after
         if not faster:
             self.kills[name, way] += 1
@@ -188,7 +194,16 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
     shutil.copytree(folder / "a", folder / "added")
     energy = ("--corpus", old, "--feature", "energy")
     make("add", folder / "added", *energy, "--jobs", 1)
-    a, b = contents(folder / "a"), contents(folder / "b")
+    (folder / "tokens").mkdir()
+    for number in range(len(TEXTS) * 2):
+        np.save(folder / f"tokens/S-{number:04d}.npy", np.arange(number))
+    tokens = ("--array", f"tokens={folder / 'tokens'}")
+    for name, options in (("imported", tokens), ("measured", ("--measures",))):
+        shutil.copytree(folder / "a", folder / name)
+        make("add", folder / name, *options, "--jobs", 1)
+    features = ("--feature", "energy", "--feature", "spectrogram")
+    make("ljspeech", new, folder / "arrays", *SETTINGS, *features, "--jobs", 1)
+    a, b, with_arrays = (contents(folder / name) for name in ("a", "b", "arrays"))
     again = ("ljspeech", new, store, *SETTINGS)
     return {
         "prepare": Operation(again, folder / "empty", b, was_whole=False),
@@ -197,12 +212,17 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
         "part": Operation(
             ("ljspeech", old, store, *SETTINGS, "--part", "1/2"),
             folder / "part",
-            stored(folder / "parts"),
+            a,
             was_whole=False,
+            then=("finish", store),
         ),
         "finish": Operation(("finish", store), folder / "parts", a, was_whole=False),
         "reindex": Operation(("reindex", store), folder / "a", a),
-        "add": Operation(("add", store, *energy), folder / "a", stored(folder / "added")),
+        "add": Operation(("add", store, *energy), folder / "a", contents(folder / "added")),
+        "import": Operation(("add", store, *tokens), folder / "a", contents(folder / "imported")),
+        "measures": Operation(("add", store, "--measures"), folder / "a", contents(folder / "measured")),
+        "prepare with arrays": Operation((*again, *features), folder / "empty", with_arrays, was_whole=False),
+        "overwrite with arrays": Operation((*again, *features, "--overwrite"), folder / "a", with_arrays),
         "repair": Operation(("verify", store, "--repair", old), folder / "broken", a),
     }
 
@@ -211,7 +231,7 @@ def test_a_few_kills_of_every_command_leave_the_old_store_or_the_new_one(
     operations: dict[str, Operation], tmp_path: Path
 ) -> None:
     store = next(iter(operations.values())).arguments[2]
-    some = {name: operations[name] for name in ("overwrite", "repair", "add")}
+    some = {name: operations[name] for name in ("overwrite with arrays", "repair", "add")}
     assert isinstance(store, Path)
     Harness(store.parent, some, seed=3, longest=2, max_tries=1).run(3)
 

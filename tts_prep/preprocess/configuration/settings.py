@@ -6,7 +6,7 @@ import difflib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -34,7 +34,6 @@ _TABLES = {
 }
 """The records of the settings in each table of a file."""
 
-_TEXT_FILES = ("ood_texts",)
 _NONE_IS_A_VALUE = ("frontend",)
 
 
@@ -126,57 +125,104 @@ def configure(
         ConfigurationError: a setting does not exist or has an invalid value, a file cannot be read, or both a preset
             and a vocoder are given.
     """
-    layers: list[tuple[str, Mapping[str, Any], Path]] = []
+    layers: list[_Layer] = []
     if file is not None:
-        tables = read_config_file(file)
-        named = tables.pop("preset", None)
-        if named is not None and not isinstance(named, str):
-            raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {named!r}")
+        layer, named = _read_layer(file)
         if preset and named and preset != named:
             raise ConfigurationError(
                 f"{file}: preset: {named!r} in the file, {preset!r} in the option; drop one of the two"
             )
         preset = preset or (None if vocoder else named)
-        layers.append((f"{file}: ", tables, file.parent))
-    layers.append(("", settings or {}, Path()))
+        layers.append(layer)
+    layers.append(_Layer("", settings or {}, Path()))
     if preset is not None and vocoder is not None:
         raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
-    reading, store = ReadingConfig(), StoreConfig()
-    texts = TextConfig(**text or {})
-    if vocoder:
-        mel = read_vocoder_config(vocoder)
-    else:
-        chosen = get_preset(preset or DEFAULT_PRESET)
-        preset, mel, reading = chosen.name, chosen.config, chosen.reading
-        texts = _changed(f"preset {preset}: text.", texts, chosen.text)
-    cleaning = CleaningConfig()
-    ood_texts: OodConfig | None = None
-    for where, layer, folder in layers:
-        _check_tables(where, layer)
-        audio = _table(where, layer, "audio")
-        _check_names(f"{where}audio.", "setting", audio, _names(*_TABLES["audio"]))
-        compression = _changed(
-            f"{where}audio.compression.", mel.compression, _table(f"{where}audio.", audio, "compression")
-        )
-        own = {name: value for name, value in audio.items() if name in _names(MelConfig) and name != "compression"}
-        mel = _changed(f"{where}audio.", replace(mel, compression=compression), own)
-        reading = _changed(
-            f"{where}audio.", reading, {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
-        )
-        cleaning = _changed(f"{where}cleaning.", cleaning, _table(where, layer, "cleaning"))
-        named = dict(_table(where, layer, "text"))
-        files = {name: _file(f"{where}text.{name}", named.pop(name), folder) for name in _TEXT_FILES if name in named}
-        table = named.pop("symbols", None)
-        texts = _changed(f"{where}text.", texts, named)
-        if table is not None:
-            texts = replace(texts, symbols=_symbols(f"{where}text.symbols", table, folder))
-        if "ood_texts" in files:
-            ood_texts = OodConfig.of(files["ood_texts"]) if files["ood_texts"] else None
-        store = _changed(f"{where}store.", store, _table(where, layer, "store"))
-    checksums = split_checksums(splits or {})
-    return Configuration(
-        corpus, limit, mel, reading, texts, store, options or {}, ood_texts, checksums, preset, cleaning=cleaning
+    config = Configuration(
+        corpus, limit, text=TextConfig(**text or {}), options=options or {}, splits=split_checksums(splits or {})
     )
+    config = _with_vocoder(config, vocoder) if vocoder else _with_preset(config, preset or DEFAULT_PRESET)
+    # Checked together at the end: settings of different tables depend on each other.
+    parts = {name: getattr(config, name) for name in ("mel", "reading", "cleaning", "text", "store", "ood_texts")}
+    for layer in layers:
+        parts |= layer.applied(**parts)
+    return replace(config, **parts)
+
+
+def _with_vocoder(config: Configuration, path: Path) -> Configuration:
+    return replace(config, mel=read_vocoder_config(path), reading=ReadingConfig(), preset=None)
+
+
+def _with_preset(config: Configuration, name: str) -> Configuration:
+    preset = get_preset(name)
+    text = _changed(f"preset {preset.name}: text.", config.text, preset.text)
+    return replace(config, mel=preset.config, reading=preset.reading, text=text, preset=preset.name)
+
+
+def _read_layer(file: Path) -> tuple[_Layer, str | None]:
+    """Return the settings of a file, and the preset that it names."""
+    tables = read_config_file(file)
+    preset = tables.pop("preset", None)
+    if preset is not None and not isinstance(preset, str):
+        raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {preset!r}")
+    return _Layer(f"{file}: ", tables, file.parent), preset
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Settings by table, which override those before them.
+
+    Attributes:
+        where: the start of messages.
+        folder: the folder of relative paths.
+    """
+
+    where: str
+    tables: Mapping[str, Any]
+    folder: Path
+
+    def applied(
+        self,
+        *,
+        mel: MelConfig,
+        reading: ReadingConfig,
+        cleaning: CleaningConfig,
+        text: TextConfig,
+        store: StoreConfig,
+        ood_texts: OodConfig | None,
+    ) -> dict[str, Any]:
+        """Return the records with the settings of this layer."""
+        where = self.where
+        _check_tables(where, self.tables)
+        named = dict(_table(where, self.tables, "text"))
+        if "ood_texts" in named:
+            path = _file(f"{where}text.ood_texts", named.pop("ood_texts"), self.folder)
+            ood_texts = OodConfig.of(path) if path else None
+        return {
+            **self._audio(mel, reading),
+            "cleaning": _changed(f"{where}cleaning.", cleaning, _table(where, self.tables, "cleaning")),
+            "text": self._text(text, named),
+            "store": _changed(f"{where}store.", store, _table(where, self.tables, "store")),
+            "ood_texts": ood_texts,
+        }
+
+    def _audio(self, mel: MelConfig, reading: ReadingConfig) -> dict[str, MelConfig | ReadingConfig]:
+        where = f"{self.where}audio."
+        audio = _table(self.where, self.tables, "audio")
+        _check_names(where, "setting", audio, _names(*_TABLES["audio"]))
+        compression = _changed(f"{where}compression.", mel.compression, _table(where, audio, "compression"))
+        own = {name: value for name, value in audio.items() if name in _names(MelConfig) and name != "compression"}
+        of_reading = {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
+        return {
+            "mel": _changed(where, replace(mel, compression=compression), own),
+            "reading": _changed(where, reading, of_reading),
+        }
+
+    def _text(self, text: TextConfig, settings: dict[str, Any]) -> TextConfig:
+        table = settings.pop("symbols", None)
+        text = _changed(f"{self.where}text.", text, settings)
+        if table is None:
+            return text
+        return replace(text, symbols=_symbols(f"{self.where}text.symbols", table, self.folder))
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:

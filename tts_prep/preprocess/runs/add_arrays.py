@@ -33,7 +33,7 @@ from tts_prep.preprocess.runs.recipe import ShardRecipe, extractor_of, make_reci
 from tts_prep.preprocess.runs.shards import get_ready
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 from tts_prep.preprocess.workers.cluster import Backend
-from tts_prep.preprocess.workers.processes import worker_pool
+from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 
 
 def add_features(
@@ -77,19 +77,25 @@ def add_features(
             transaction.take_over(manifest)
             recipe = planned.recipe if planned else None
             make = partial(_make_array_files, store.absolute(), folder, missing, config, recipe)
-            made: dict[int, _ArrayFiles] = {}
-            progress(0, len(jobs_of))
-            with (
-                worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool,
-                contextlib.closing(pool.run(make, jobs_of, _text)) as results,
-            ):
-                for result in results:
-                    made[result.number] = result
-                    progress(len(made), len(jobs_of))
-            added = {
-                name: tuple(made[number].entries[name] for number in sorted(made)) for name in sorted(made[0].entries)
-            }
+            with worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool:
+                added = _run(pool, make, jobs_of, progress)
             return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
+
+
+def _run(
+    pool: WorkerPool[_ShardJob, _ArrayFiles],
+    make: Callable[[_ShardJob], _ArrayFiles],
+    todo: Sequence[_ShardJob],
+    progress: Callable[[int, int], None],
+) -> dict[str, tuple[FileEntry, ...]]:
+    """Make the array files of all shards. Return the files of each new array, one per shard, in order."""
+    made: dict[int, _ArrayFiles] = {}
+    progress(0, len(todo))
+    with contextlib.closing(pool.run(make, todo, _text)) as results:
+        for result in results:
+            made[result.number] = result
+            progress(len(made), len(todo))
+    return {name: tuple(made[number].entries[name] for number in sorted(made)) for name in sorted(made[0].entries)}
 
 
 def _missing(store: Path, manifest: Manifest, features: Sequence[Feature]) -> tuple[Feature, ...]:

@@ -66,15 +66,8 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
         arrays["waveform"] = _stored_waveform(waveform, config.mel, recipe.arrays["waveform"]["dtype"])
-    row = {
-        "id": utterance.id,
-        "text": utterance.text,
-        "phoneme_text": phoneme_text,
-        "seconds": len(waveform) / config.mel.sample_rate,
-        "speaker": utterance.speaker,
-        **utterance.meta,
-        **recording.columns,
-    }
+    text = {"id": utterance.id, "text": utterance.text, "phoneme_text": phoneme_text, "speaker": utterance.speaker}
+    row = {**text, "seconds": len(waveform) / config.mel.sample_rate, **utterance.meta, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
         speaker=utterance.speaker,

@@ -127,35 +127,31 @@ def prepare(
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 
-    The bytes of the store depend only on the corpus, the configuration and the versions of the libraries, not on
-    ``jobs`` or on interruptions.
+    Its bytes depend on the corpus, the configuration and the versions of libraries alone, not on ``jobs`` or kills.
 
     Args:
-        items: rows from a corpus reader, such as `tts_prep.preprocess.corpora.read_ljspeech`.
-        root: the folder of relative audio paths.
+        items, root: rows of a corpus, and the folder of relative audio paths; see `tts_prep.preprocess.read_corpus`.
         store: the folder of the store.
-        existing: what happens to a store that is there already. ``"resume"`` continues an unfinished one, and refuses
-            one of another corpus or with other settings; ``"overwrite"`` replaces it; ``"update"`` replaces it too, and
-            takes over its shards whose rows and settings are unchanged. A complete store is never modified in place:
-            the new one is made beside it, and replaces it atomically.
-        part: make only the shards of this part; `tts_prep.preprocess.runs.parts.finish_store` finishes the store.
-            Parts can be made in any order, in parallel, on several machines with a common file system, and repeatedly.
-        jobs: the number of worker processes.
-        backend: where the workers run.
+        existing: ``"resume"`` continues an unfinished store, and refuses one with other settings or rows;
+            ``"overwrite"`` replaces it; ``"update"`` replaces it, and takes over what has the same rows and settings.
+            A complete store is never modified in place: the new one is made beside it, and replaces it atomically.
+        part: make only the shards of this part, in any order, also at the same time on several machines;
+            `tts_prep.preprocess.finish_store` finishes the store.
+        jobs, backend: the number of worker processes, and where they run.
         max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
-        features: the features of added arrays; see `tts_prep.preprocess.features.registry.make_feature`.
+        features: the features of added arrays; see `tts_prep.preprocess.make_feature`.
         alignments: the alignments, if the configuration says that they change shards.
 
     Raises:
         TtsPrepError: the run failed. Finished shards are kept.
     """
-    allowed = FailureLimit.parse(max_failures)
+    allowed, change = FailureLimit.parse(max_failures), _change(existing, part)
     with (
-        StoreTransaction.begin(store, _change(existing, part)) as transaction,
+        StoreTransaction.begin(store, change) as transaction,
         worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool,
     ):
         # A complete store needs no workers, and most other corpora at least two.
-        start = pool.start if transaction.change.replaces or not transaction.is_complete else _start_none
+        start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(2)
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root), recipe, start)

@@ -22,7 +22,7 @@ from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, A
 from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header
-from tts_prep.preprocess.runs.planned_store import CorpusRows, plan_store
+from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.runs.prepare import Progress, Result, make_store
 from tts_prep.preprocess.runs.recipe import make_recipe
 from tts_prep.preprocess.runs.resuming import check_settings
@@ -48,8 +48,20 @@ class _Findings:
     plan: str | None
     keys: Mapping[int, str]
 
-    def match(self, keys: Sequence[str]) -> bool:
-        """Return whether the shards of the store's plan have these keys."""
+    def check(self, store: Path, planned: PlannedStore, sources: str) -> None:
+        """Check that a store was made as it is planned; otherwise intact shards would be replaced by others.
+
+        Args:
+            sources: what it is planned from, for the message.
+
+        Raises:
+            StoreError: it was made with other settings, or from other rows.
+        """
+        check_settings(store, self.settings, planned.recipe.settings, "install what it was made with")
+        if not self._match(planned.keys):
+            raise StoreError(f"{store}: not made from the rows and recordings of {sources}; give what it was made from")
+
+    def _match(self, keys: Sequence[str]) -> bool:
         if self.plan is not None:
             return self.plan == plan_sha256(keys)
         return all(number < len(keys) and keys[number] == key for number, key in self.keys.items())
@@ -69,8 +81,7 @@ def repair_store(
 ) -> tuple[Result, list[str]]:
     """Make the broken files of a store again; return the result and the files that were broken.
 
-    The settings are read from the store. Intact files are kept. A store does not record the paths of its inputs, so the
-    arguments give them.
+    The settings are read from the store, which does not record the paths of its inputs. Intact files are kept.
 
     Args:
         corpus, root, splits: see `tts_prep.preprocess.corpora.read_corpus`; the same as when the store was made.
@@ -99,13 +110,8 @@ def repair_store(
     ):
         pool.start(2)
         planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned), pool.start)
-        check_settings(store, findings.settings, planned.recipe.settings, "install what it was made with")
-        if not findings.match(planned.keys):
-            # Otherwise intact shards would be replaced by shards with other rows.
-            raise StoreError(
-                f"{store}: not made from the rows and recordings of {corpus}, with audio paths relative to "
-                f"{rows.root}{f' and alignments of {alignments}' if alignments else ''}; give what it was made from"
-            )
+        sources = f"{corpus}, with audio paths relative to {rows.root}"
+        findings.check(store, planned, f"{sources} and alignments of {alignments}" if alignments else sources)
         # Failures were counted when the store was made.
         allowed = FailureLimit.parse("100%")
         result = make_store(transaction, planned, pool, allowed, progress, broken=findings.broken)
