@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, trimming_cut
+from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import PRESETS
@@ -40,8 +40,8 @@ def steps() -> dict[str, Callable[[np.ndarray], object]]:
         "the mel itself, for comparison": MelExtractor(PRESETS["tacotron2"]),
         "high-pass": step(filtered, highpass=50.0),
         "trimming by energy": step(trimming_cut, trim_db=40.0),
-        "loudness": step(levelled, loudness=-23.0),
-        "limiter, every recording over it": step(levelled, limiter=-20.0),
+        "loudness": step(adjust_level, loudness=-23.0),
+        "limiter, every recording over it": step(adjust_level, limiter=-20.0),
         "trimming by voice activity": step(trimming_cut, trim_vad=0.5),
     }
     try:

@@ -18,8 +18,8 @@ from tts_prep.loader import Utterance, UtteranceDataset, beta_binomial_prior
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
-from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.recipes.fastpitch import TTSCollate
@@ -50,7 +50,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
         make_feature("energy", {}, mel),
         make_feature("durations", CUT, mel, folder),
     ]
-    alignments = Alignments(AlignmentFolder.open(folder), settings)
+    alignments = CorpusAlignments(AlignmentFolder.open(folder), settings)
     store = root / "store"
     prepare(read_ljspeech(root), root, store, config, features=features, alignments=alignments)
     return UtteranceDataset(store, verify=True)

@@ -12,7 +12,7 @@ from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.features.alignments.applying import Alignments
+    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.feature import Feature
 
 _GROUP: Final = "Features"
@@ -57,7 +57,7 @@ class ParsedFeatures:
 
     features: tuple[Feature, ...]
     config: Configuration
-    alignments: Alignments | None
+    alignments: CorpusAlignments | None
     recordings: tuple[str, ...]
 
 
@@ -67,8 +67,8 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     Raises:
         ConfigurationError: an option is invalid.
     """
+    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-    from tts_prep.preprocess.features.alignments.applying import Alignments
     from tts_prep.preprocess.features.registry import alignment_config, make_feature, make_imported, parse_feature
 
     requested: dict[str, dict[str, str]] = {}
@@ -84,7 +84,7 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
     if folder is not None and (aligning := alignment_config(requested["durations"])).changes_mels:
-        alignments = Alignments(AlignmentFolder.open(folder), aligning)
+        alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
     recordings = tuple(name for name in requested if name != "durations")
     return ParsedFeatures(tuple(made), config, alignments, recordings)

@@ -12,7 +12,7 @@ from corpora import speech_like
 from scipy import signal
 
 from tts_prep.errors import AlignmentError, AudioError, ConfigurationError, MissingPackageError
-from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, trimming_cut
+from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.cleaning.limiter import limited
 from tts_prep.preprocess.audio.cleaning.trimming import Cut, first_and_last
@@ -71,7 +71,7 @@ def test_what_leaves_nothing_is_an_error_that_says_why() -> None:
     with pytest.raises(AudioError, match="silence, no sample above -100 dBFS"):
         trimming_cut(sound / peak * np.float32(0.9e-5), RATE, CleaningConfig(trim_db=40))
     with pytest.raises(AudioError, match=r"too quiet for a loudness: nothing above -70 LUFS"):
-        levelled(sound * np.float32(1e-4), RATE, CleaningConfig(loudness=-23))
+        adjust_level(sound * np.float32(1e-4), RATE, CleaningConfig(loudness=-23))
     with pytest.raises(AudioError, match="silence, no sample above -100 dBFS, after the high-pass filter at 50 Hz"):
         filtered(np.full(RATE, 0.5, np.float32), RATE, CleaningConfig(highpass=50))
 
@@ -104,13 +104,13 @@ def test_loudness_is_what_was_asked_for_by_pyloudnorm() -> None:
     pyloudnorm = pytest.importorskip("pyloudnorm")
     meter = pyloudnorm.Meter(RATE, filter_class="DeMan")
     waveform = np.concatenate([recording(3), recording(4)])
-    found = levelled(waveform, RATE, CleaningConfig(loudness=-20))
+    found = adjust_level(waveform, RATE, CleaningConfig(loudness=-20))
     before, after = (meter.integrated_loudness(x.astype(np.float64)) for x in (waveform, found.waveform))
     assert after == pytest.approx(-20, abs=0.01)
     assert found.columns["gain_db"] == pytest.approx(-20 - before, abs=0.01)
     # A short one is as loud as the same sound that lasts.
     tone = np.sin(2 * np.pi * 1000 * np.arange(RATE) / RATE).astype(np.float32)
-    long, short = (levelled(tone[:n], RATE, CleaningConfig(loudness=-20)) for n in (RATE, 2205))
+    long, short = (adjust_level(tone[:n], RATE, CleaningConfig(loudness=-20)) for n in (RATE, 2205))
     assert short.columns["gain_db"] == pytest.approx(long.columns["gain_db"], abs=0.1)
     assert short.remarks == ("shorter than 0.4 s, repeated up to there to measure its loudness",)
 

@@ -22,8 +22,8 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.features.registry import alignment_config, make_feature
 from tts_prep.preprocess.runs.add_arrays import add_features
 from tts_prep.preprocess.runs.planned_store import CorpusRows
@@ -77,7 +77,7 @@ def config(**settings: object) -> Configuration:
 def made(tones: Path, store: Path, cleaned: Configuration, aligning: dict[str, str] | None = None, **options) -> Path:
     alignments, features = None, [make_feature("pitch", {}, cleaned.mel)]
     if aligning is not None:
-        alignments = Alignments(AlignmentFolder.open(tones / "grids"), alignment_config(aligning))
+        alignments = CorpusAlignments(AlignmentFolder.open(tones / "grids"), alignment_config(aligning))
         cleaned = replace(cleaned, alignments=alignments.settings.as_dict())
         features.append(make_feature("durations", aligning, cleaned.mel, tones / "grids"))
     options.setdefault("features", features)
@@ -209,7 +209,7 @@ def test_phones_that_trimming_cuts_off_and_two_ways_of_trimming_are_named(tones:
     grid = late / "T3.TextGrid"
     # The first 0.9 s are no silence by this alignment.
     grid.write_text(grid.read_text().replace('"sil"', '"b"'))
-    alignments = Alignments(AlignmentFolder.open(late), alignment_config({"phonemes": "alignment"}))
+    alignments = CorpusAlignments(AlignmentFolder.open(late), alignment_config({"phonemes": "alignment"}))
     grid.write_text(grid.read_text().replace('\n4\n0.0\n0.9\n"b"\n', '\n5\n0.0\n0.4\n"b"\n0.4\n0.9\n"a"\n', 1))
     settings = replace(cleaned, alignments=alignments.settings.as_dict())
     with pytest.raises(TooManyFailuresError, match=r"T3.TextGrid: trimming cuts off the phone 'b', from 0.000 to 0.4"):

@@ -23,7 +23,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.alignments.applying import Alignments
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import check_same, complete_array_files, specs_of
 from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, feature_inputs
@@ -41,7 +41,7 @@ def add_features(
     features: Sequence[Feature],
     corpus: CorpusRows | None = None,
     *,
-    alignments: Alignments | None = None,
+    alignments: CorpusAlignments | None = None,
     jobs: int = 1,
     backend: Backend = Backend(),
     progress: Callable[[int, int], None] = lambda _done, _total: None,
@@ -192,7 +192,7 @@ def _text(job: _ShardJob) -> str:
 
 
 def _planned(
-    store: Path, config: Configuration, manifest: Manifest, corpus: CorpusRows, alignments: Alignments | None
+    store: Path, config: Configuration, manifest: Manifest, corpus: CorpusRows, alignments: CorpusAlignments | None
 ) -> PlannedStore:
     """Plan the shards of a complete store again, to read their recordings."""
     recipe = make_recipe(config, corpus.root, alignments=_needed_alignments(config, alignments))
@@ -213,7 +213,7 @@ def _planned(
     return planned
 
 
-def _needed_alignments(config: Configuration, alignments: Alignments | None) -> Alignments | None:
+def _needed_alignments(config: Configuration, alignments: CorpusAlignments | None) -> CorpusAlignments | None:
     """Return the alignments of a store, if they change its shards."""
     if config.alignments is None:
         return None

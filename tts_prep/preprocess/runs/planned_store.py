@@ -97,7 +97,7 @@ def plan_store(
         CorpusError: the corpus has no rows, or a column with a name that is not allowed.
     """
     config, alignments = recipe.config, recipe.alignments
-    items = alignments.marked(corpus.items) if alignments else corpus.items
+    items = alignments.with_checksums(corpus.items) if alignments else corpus.items
     plans: list[ShardPlan] = []
     for plan in plan_shards(first_rows(items, config.limit), corpus.root, config.store):
         plans.append(plan)

@@ -23,7 +23,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.features.alignments.applying import Alignments
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
@@ -123,7 +123,7 @@ def prepare(
     max_failures: str | int = "1%",
     progress: Callable[[Progress], None] = lambda _: None,
     features: Sequence[Feature] = (),
-    alignments: Alignments | None = None,
+    alignments: CorpusAlignments | None = None,
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 

@@ -15,7 +15,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend
 from tts_prep.preprocess.configuration.software import software_versions
-from tts_prep.preprocess.features.alignments.applying import Alignments
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.plan import ShardPlan
 
@@ -40,7 +40,7 @@ class ShardRecipe:
     arrays: Mapping[str, Mapping[str, Any]]
     vocabulary: Mapping[str, Any]
     features: tuple[Feature, ...] = ()
-    alignments: Alignments | None = None
+    alignments: CorpusAlignments | None = None
 
     @property
     def extractor(self) -> MelExtractor:
@@ -74,7 +74,7 @@ def extractor_of(config: MelConfig) -> MelExtractor:
 
 
 def make_recipe(
-    config: Configuration, root: Path, features: tuple[Feature, ...] = (), alignments: Alignments | None = None
+    config: Configuration, root: Path, features: tuple[Feature, ...] = (), alignments: CorpusAlignments | None = None
 ) -> ShardRecipe:
     """Return the recipe of all shards of a store.
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio.cleaning.cleaner import filtered, levelled, margin_samples, trimming_cut
+from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, margin_samples, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.features.alignments.applying import AlignedUtterance
+from tts_prep.preprocess.features.alignments.aligned_utterances import AlignedUtterance
 from tts_prep.preprocess.runs.recipe import ShardRecipe
 
 
@@ -61,7 +61,7 @@ def read_recording(utterance: SourceUtterance, recipe: ShardRecipe) -> CleanedRe
         if aligned:
             aligned = aligned.within(cut, rate, hop_length) if cut else aligned
             waveform = aligned.cut(waveform, rate, hop_length)
-        level = levelled(waveform, rate, cleaning)
+        level = adjust_level(waveform, rate, cleaning)
     except AudioError as error:
         raise AudioError(f"{utterance.audio}: {error}") from None
     return CleanedRecording(level.waveform, cut, aligned, {**columns, **level.columns}, (*remarks, *level.remarks))

@@ -18,8 +18,8 @@ from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.corpora import Corpus, Reader
 from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
-from tts_prep.preprocess.features.alignments.applying import Alignments
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header
 from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
@@ -118,7 +118,7 @@ def repair_store(
     return result, findings.broken
 
 
-def _alignments(store: Path, config: Configuration, path: Path | None) -> Alignments | None:
+def _alignments(store: Path, config: Configuration, path: Path | None) -> CorpusAlignments | None:
     """Return the alignments that change the shards of a store."""
     if config.alignments is None:
         if path is not None:
@@ -128,7 +128,7 @@ def _alignments(store: Path, config: Configuration, path: Path | None) -> Alignm
         raise ConfigurationError(
             f"alignments: {store} was made with alignments that change its shards; give them with --alignments PATH"
         )
-    return Alignments(AlignmentFolder.open(path), AlignmentConfig(**config.alignments))
+    return CorpusAlignments(AlignmentFolder.open(path), AlignmentConfig(**config.alignments))
 
 
 def _check_splits(store: Path, config: Configuration, splits: Mapping[str, Path]) -> None:

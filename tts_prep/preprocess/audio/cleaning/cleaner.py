@@ -30,7 +30,7 @@ SILENT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Levelled:
+class AdjustedLevel:
     """A recording after loudness normalization and limiter.
 
     Attributes:
@@ -74,7 +74,7 @@ def margin_samples(sample_rate: int, config: CleaningConfig) -> int:
     return int(config.trim_margin * sample_rate)
 
 
-def levelled(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Levelled:
+def adjust_level(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> AdjustedLevel:
     """Apply the loudness normalization and the limiter of the settings.
 
     Raises:
@@ -93,7 +93,7 @@ def levelled(waveform: Waveform, sample_rate: int, config: CleaningConfig) -> Le
         waveform = waveform * np.float32(10 ** (columns[GAIN] / 20))
     if config.limiter is not None:
         waveform, columns[LIMITED] = limited(waveform, sample_rate, 10 ** (config.limiter / 20))
-    return Levelled(waveform, columns, tuple(remarks))
+    return AdjustedLevel(waveform, columns, tuple(remarks))
 
 
 def _check_not_silent(waveform: Waveform, when: str) -> None:

@@ -14,7 +14,7 @@ from tts_prep.preprocess.features.alignments.alignment import Alignment, Alignme
 
 
 @dataclass(frozen=True)
-class Alignments:
+class CorpusAlignments:
     """The alignments of a corpus, and their settings."""
 
     folder: AlignmentFolder
@@ -28,7 +28,7 @@ class Alignments:
         """
         return AlignedUtterance(self.folder.read(utterance.id, utterance.speaker, self.settings.tier), self.settings)
 
-    def marked(self, items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
+    def with_checksums(self, items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
         """Yield the rows of a corpus with the checksums of their alignments, which become part of shard keys."""
         for item in items:
             if isinstance(item, SourceUtterance):
