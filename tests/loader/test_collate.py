@@ -11,7 +11,7 @@ from stores import N_MELS, SILENCE, edit_manifest, make_rows, write_store
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Collator, DataLoader, SegmentCollator, TransformDataset, UtteranceDataset, collate
 from tts_prep.loader.batch_info import BatchShape
-from tts_prep.loader.batching.blanks import with_blanks
+from tts_prep.loader.batching.collate import with_blanks
 
 N_FRAMES = [7, 3, 9, 4, 5, 11]
 

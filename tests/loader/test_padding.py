@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import batch_spec, batch_text_id, batch_wav
+from tts_prep.loader import batch_spec, batch_text_id, batch_wav, pad_sequences, pad_spectrograms
 
 
 def test_batch_text_id_pads_to_the_longest():
@@ -88,3 +88,16 @@ def test_sequences_that_do_not_fit_together_are_named():
 def test_ids_are_not_cut_to_integers_in_silence():
     with pytest.raises(TypeError, match="float64"):
         batch_text_id([[1.5]])
+
+
+def test_padding_with_lengths_has_a_function_for_sequences_and_one_for_spectrograms():
+    batch, lengths = pad_sequences([[1.0, 2.0], [3.0]], -1, np.float32)
+    assert batch.tolist() == [[1, 2], [3, -1]]
+    assert lengths.tolist() == [2, 1]
+    stereo, lengths = pad_sequences([[[1, 2], [3, 4]], [[5], [6]]], 0, np.int64)
+    assert stereo.tolist() == [[[1, 2], [3, 4]], [[5, 0], [6, 0]]]
+    assert lengths.tolist() == [2, 1]
+    mels, lengths = pad_spectrograms([np.ones((3, 2)), np.ones((1, 2))], [7, 8], time_major=True, pad_to_multiple=4)
+    assert mels[1].tolist() == [[1, 1], [7, 8], [7, 8], [7, 8]]
+    assert mels.shape == (2, 4, 2)
+    assert lengths.tolist() == [3, 1]

@@ -14,7 +14,7 @@ from PIL import Image
 from stores import make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.dataset.showing import clip_of
+from tts_prep.loader.dataset.utterance import clip_of
 from tts_prep.pictures.clip import Clip, Phone
 from tts_prep.pictures.figure import plot_clip
 from tts_prep.pictures.notebook import clip_html

@@ -10,7 +10,7 @@ from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.normalization import ArrayNormalizer, MelNormalizer
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
+from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav, pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.segments import SegmentBatch, SegmentCollator
 from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
 from tts_prep.loader.dataset.chain import ChainDataset
@@ -94,5 +94,7 @@ __all__ = [
     "expand_by_duration",
     "groups_of",
     "interpolated_prior",
+    "pad_sequences",
+    "pad_spectrograms",
     "split",
 ]

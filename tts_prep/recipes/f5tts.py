@@ -20,7 +20,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
-from tts_prep.loader.batching.padding import batch_spec
+from tts_prep.loader.batching.padding import pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -150,7 +150,7 @@ def collate_f5tts(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Returns a dict: ``mel`` [B, n_mels, T] float32, ``mel_lengths`` [B] int64, ``text``, a list, and ``text_lengths``
     [B] int64, characters.
     """
-    mel, mel_lengths = batch_spec([example["mel_spec"] for example in batch], return_lengths=True)
+    mel, mel_lengths = pad_spectrograms([example["mel_spec"] for example in batch])
     text = [example["text"] for example in batch]
     lengths = np.array([len(one) for one in text], np.int64)
     mel, mel_lengths, lengths = to_tensors((mel, mel_lengths, lengths))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.alignment import beta_binomial_prior, interpolated_prior
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -75,9 +75,9 @@ class TTSCollate:
             energy[row, :n] = np.linalg.norm(np.asarray(utterance.mel, np.float32), axis=1)
             prior[row, :n, : len(utterance.phonemes)] = self._prior(len(utterance.phonemes), n)
         return (
-            batch_text_id([utterance.phonemes for utterance in ordered], pad_id=0),
+            pad_sequences([utterance.phonemes for utterance in ordered], 0, np.int64)[0],
             lengths[order],
-            batch_spec(mels),
+            pad_spectrograms(mels)[0],
             np.array([mel.shape[1] for mel in mels], np.int64),
             lengths.astype(np.float32),
             pitch,

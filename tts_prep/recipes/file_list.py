@@ -12,7 +12,6 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
-from tts_prep.recipes.lines import read_lines
 
 
 class ListedUtterances(Sequence[Utterance]):
@@ -86,3 +85,23 @@ def read_list(path: str | Path) -> list[list[str]]:
         ConfigurationError: the file cannot be read.
     """
     return [line.strip().split("|") for line in read_lines(path, "a file list") if line.strip()]
+
+
+def read_lines(path: str | Path, what: str) -> list[str]:
+    """Return the lines of a UTF-8 file without their ends and without a byte order mark.
+
+    Lines end as those of Python's text files do (LF, CRLF or CR), and not at other line separators of Unicode, which
+    texts may contain.
+
+    Args:
+        path: the path of the file.
+        what: what the file has, for the error message.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as {what} ({error})") from error
+    return text.removesuffix("\n").split("\n") if text else []

@@ -11,7 +11,7 @@ from tts_prep.format.files.atomic import replacing
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader.dataset.columns import CategoryValues
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.recipes.lines import read_lines
+from tts_prep.recipes.file_list import read_lines
 
 FEATURES = "feat.scp"
 WAVEFORM = ":waveform"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.recipes.file_list import ListedUtterances, read_list
@@ -147,8 +147,8 @@ class TextMelBatchCollate:
 
     def __call__(self, batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the batch."""
-        x, x_lengths = batch_text_id([example["x"] for example in batch], return_lengths=True)
-        y, y_lengths = batch_spec([example["y"] for example in batch], return_lengths=True, pad_to_multiple=_MULTIPLE)
+        x, x_lengths = pad_sequences([example["x"] for example in batch], 0, np.int64)
+        y, y_lengths = pad_spectrograms([example["y"] for example in batch], pad_to_multiple=_MULTIPLE)
         durations = np.zeros_like(x)
         for row, example in zip(durations, batch, strict=True):
             if example["durations"] is not None:

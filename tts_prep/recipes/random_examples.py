@@ -8,7 +8,7 @@ from typing import Any
 from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.selection import Positions
-from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import EpochDraws
 
 
 class RandomExamples(DatasetMixin):

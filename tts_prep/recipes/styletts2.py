@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.batching.padding import batch_text_id
+from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.epochs import EpochDraws
-from tts_prep.loader.randomness import check_seed
-from tts_prep.recipes.lines import read_lines
+from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.recipes.file_list import read_lines
 from tts_prep.recipes.random_examples import RandomExamples
 
 _REFERENCE, _CROP, _TEXT = range(3)
@@ -209,12 +208,8 @@ class Collater:
         output_lengths [B], ref_mels [B, 80, 192])``
         """
         examples = sorted(batch, key=lambda example: -example[1].shape[1])
-        texts, input_lengths = batch_text_id(
-            [example[2] for example in examples], self.text_pad_index, return_lengths=True
-        )
-        ref_texts, ref_lengths = batch_text_id(
-            [example[3] for example in examples], self.text_pad_index, return_lengths=True
-        )
+        texts, input_lengths = pad_sequences([example[2] for example in examples], self.text_pad_index, np.int64)
+        ref_texts, ref_lengths = pad_sequences([example[3] for example in examples], self.text_pad_index, np.int64)
         n_mels = examples[0][1].shape[0]
         output_lengths = np.array([example[1].shape[1] for example in examples], np.int64)
         mels = np.zeros((len(examples), n_mels, int(output_lengths[0])), np.float32)

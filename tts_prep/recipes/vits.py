@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.randomness import check_seed, digest, permutation
@@ -190,9 +190,9 @@ class TextAudioCollate:
         order = torch.sort(frames, dim=0, descending=True)[1]
         rows = [batch[i] for i in order.tolist()]
         arrays: tuple[Any, ...] = (
-            *batch_text_id([row[0] for row in rows], return_lengths=True),
-            *batch_spec([row[1] for row in rows], return_lengths=True),
-            *batch_wav([row[2] for row in rows], return_lengths=True),
+            *pad_sequences([row[0] for row in rows], 0, np.int64),
+            *pad_spectrograms([row[1] for row in rows]),
+            *pad_sequences([row[2] for row in rows], 0, np.float32),
             *self._speakers(rows),
         )
         return (*to_tensors(arrays), *([order] if self.return_ids else []))

@@ -13,8 +13,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.epochs import EpochDraws
-from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.randomness import EpochDraws, check_seed
 from tts_prep.recipes.file_list import ListedUtterances, read_list
 from tts_prep.recipes.random_examples import RandomExamples
 

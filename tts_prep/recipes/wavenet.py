@@ -12,17 +12,16 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import info_of
-from tts_prep.loader.batching.padding import batch_spec, batch_wav
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.epochs import EpochDraws
-from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.randomness import EpochDraws, check_seed
 
 
 class DataCollector:
     """Batch utterances with random audio clips of equal length, which change every epoch.
 
-    The start of a clip is a function of seed, epoch and audio; `tts_prep.loader.epochs.EpochDraws` says how the epoch
+    The start of a clip is a function of seed, epoch and audio; `EpochDraws` says how the epoch
     is determined in torch's workers.
 
     Args:
@@ -93,8 +92,8 @@ class DataCollector:
             if self.valid
             else [self.random_crop(pair, epoch) for pair in pairs]
         )
-        audios = batch_wav([audio for audio, _, _ in triples], dtype=np.float32)
-        mels = batch_spec([mel for _, mel, _ in triples])
+        audios, _ = pad_sequences([audio for audio, _, _ in triples], 0, np.float32)
+        mels, _ = pad_spectrograms([mel for _, mel, _ in triples])
         return audios, mels, np.array([start for _, _, start in triples], np.int64)
 
     def _pair(self, sample: Any) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tts_prep.loader.dataset.showing import clip_of
+from tts_prep.loader.dataset.utterance import clip_of
 from tts_prep.pictures.clip import Clip
 from tts_prep.pictures.drawing import Drawing
 from tts_prep.pictures.media import sound

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from tts_prep import __version__
 from tts_prep.checks.catalogue import Threshold
 from tts_prep.format.files.atomic import replacing
-from tts_prep.loader.dataset.showing import mel_axis
+from tts_prep.loader.dataset.utterance import mel_axis
 from tts_prep.pictures.templates import make_environment
 from tts_prep.report.cards import MAX_SOUND_BYTES, Cards
 from tts_prep.report.histograms import histogram

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape, info_of
-from tts_prep.loader.batching.arrays import pad_arrays
 from tts_prep.loader.batching.batch import Batch
-from tts_prep.loader.batching.blanks import Blanks, length_with_blanks, with_blanks
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
-from tts_prep.loader.batching.padding import Lengths, fill
+from tts_prep.loader.batching.padding import Lengths, fill, pad_arrays
 from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+
+Blanks: TypeAlias = Literal["between", "around"]
+"""Where blank symbols are inserted: between phonemes, as in Piper, or also at both ends, as in VITS and Matcha-TTS."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,3 +229,21 @@ def _extended(values: Array, empty: int, value: int) -> Array:
     if not empty:
         return np.array(values, np.int64)
     return np.concatenate([values, np.full(empty, value, np.int64)], dtype=np.int64)
+
+
+def with_blanks(values: Array, blank: int, blanks: Blanks) -> Array:
+    """Insert a blank between all values, and with ``"around"`` also at both ends.
+
+    Args:
+        values: [n] of any dtype, such as phoneme ids or durations.
+        blank: the value to insert: the blank's id, or the duration 0.
+        blanks: ``"between"`` gives [2 n − 1], as in Piper; ``"around"`` gives [2 n + 1], as in VITS and Matcha-TTS.
+    """
+    spaced = np.full(length_with_blanks(len(values), blanks), blank, values.dtype)
+    spaced[blanks == "around" :: 2] = values
+    return spaced
+
+
+def length_with_blanks(n: int, blanks: Blanks) -> int:
+    """Return the length of n values with blanks."""
+    return 2 * n + 1 if blanks == "around" else max(0, 2 * n - 1)

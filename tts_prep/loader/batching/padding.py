@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, overload
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 
 Lengths = npt.NDArray[np.int64]
@@ -19,12 +20,18 @@ def pad_sequences(
     sequences: Sequence[npt.ArrayLike],
     pad_value: npt.ArrayLike,
     dtype: npt.DTypeLike,
-    axis: int = 0,
+    axis: int = -1,
     pad_to_multiple: int = 1,
 ) -> tuple[Array, Lengths]:
-    """Copy sequences into one new array, padded at the end.
+    """Copy sequences into one new array, padded at the end: ids [T], waveforms [T] or [C, T], and others.
 
-    Every element of the result is written once.
+    Every element of the result is written once. Values are converted, not scaled.
+
+    Example:
+        >>> from tts_prep.loader import pad_sequences
+        >>> ids, lengths = pad_sequences([[1, 2, 3], [4]], pad_value=0, dtype="int64")
+        >>> ids.tolist(), lengths.tolist()
+        ([[1, 2, 3], [4, 0, 0]], [3, 1])
 
     Args:
         sequences: at least one, of equal shape except along `axis`.
@@ -118,24 +125,76 @@ def fill(
     return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
 
 
-@overload
-def batch_text_id(
-    minibatch: Sequence[npt.ArrayLike],
-    pad_id: int = 0,
-    dtype: npt.DTypeLike = np.int64,
-    *,
-    return_lengths: Literal[False] = False,
+def pad_arrays(
+    arrays: Mapping[str, Sequence[Array]],
+    specs: Mapping[str, ArraySpec],
+    size: int,
+    lengths: Mapping[str, int],
+    buffers: Buffers,
+) -> tuple[dict[str, Array], dict[str, Lengths]]:
+    """Pad arrays with zeros. Return also the lengths of those with an axis of their own.
+
+    Integers become int64, as embeddings require, and other numbers float32.
+
+    Args:
+        arrays: the arrays of all utterances by name.
+        specs: the specification of each array by name.
+        size: the number of rows of the batch; rows without an utterance are zeros.
+        lengths: the padded length of each axis.
+
+    Raises:
+        ConfigurationError: an array has one row per sample, and the batch has no waveform.
+    """
+    padded: dict[str, Array] = {}
+    own: dict[str, Lengths] = {}
+    for name, values in arrays.items():
+        spec = specs[name]
+        dtype = np.float32 if np.dtype(spec.dtype).kind == "f" else np.int64
+        if spec.axis == "sample" and not lengths["sample"]:
+            raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
+        if spec.axis == "utterance":
+            batch = buffers.take((size, *spec.row_shape), dtype)
+            batch[: len(values)] = values
+            batch[len(values) :] = 0
+            padded[name] = batch
+            continue
+        padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), 0, dtype, buffers)
+        if spec.axis == "own":
+            own[name] = array_lengths
+    return padded, own
+
+
+def pad_spectrograms(
+    spectrograms: Sequence[npt.ArrayLike],
+    pad_value: npt.ArrayLike = 0.0,
+    time_major: bool = False,
+    dtype: npt.DTypeLike = np.float32,
     pad_to_multiple: int = 1,
-) -> Array: ...
-@overload
-def batch_text_id(
-    minibatch: Sequence[npt.ArrayLike],
-    pad_id: int = 0,
-    dtype: npt.DTypeLike = np.int64,
-    *,
-    return_lengths: Literal[True],
-    pad_to_multiple: int = 1,
-) -> tuple[Array, Lengths]: ...
+) -> tuple[Array, Lengths]:
+    """Pad spectrograms, each [F, T], to [B, F, T]; with `time_major` each [T, F] to [B, T, F].
+
+    Spectrograms may have a leading axis of channels: [C, F, T] becomes [B, C, F, T].
+
+    Args:
+        spectrograms: at least one.
+        pad_value: a number, or one per bin, [F].
+        time_major: the spectrograms, and so the batch, have time before frequency.
+        dtype: the dtype of the batch.
+        pad_to_multiple: pad to a multiple of this length.
+
+    Returns:
+        The batch, and the lengths in frames [B].
+
+    Raises:
+        ConfigurationError: there are no spectrograms, or their numbers of bins or channels differ.
+    """
+    pad = np.asarray(pad_value)
+    if pad.ndim and not time_major:
+        pad = pad[:, np.newaxis]
+    _check_axes(spectrograms, 2, 3)
+    return pad_sequences(spectrograms, pad, dtype, -2 if time_major else -1, pad_to_multiple)
+
+
 def batch_text_id(
     minibatch: Sequence[npt.ArrayLike],
     pad_id: int = 0,
@@ -144,32 +203,23 @@ def batch_text_id(
     return_lengths: bool = False,
     pad_to_multiple: int = 1,
 ) -> Any:
-    """Pad sequences of ids, each [T], to [B, T]; with `return_lengths` return also their lengths [B].
+    """Pad sequences of ids, each [T], to [B, T], by Parakeet's name; `pad_sequences` says the same with types.
+
+    Args:
+        minibatch: at least one.
+        pad_id: the value of the padding.
+        dtype: the dtype of the batch.
+        return_lengths: return also the lengths [B].
+        pad_to_multiple: pad to a multiple of this length.
 
     Raises:
         ConfigurationError: there are no sequences, or one is not [T].
     """
-    return _pad_last(minibatch, pad_id, dtype, (1,), -1, return_lengths, pad_to_multiple)
+    _check_axes(minibatch, 1)
+    batch = pad_sequences(minibatch, pad_id, dtype, -1, pad_to_multiple)
+    return batch if return_lengths else batch[0]
 
 
-@overload
-def batch_wav(
-    minibatch: Sequence[npt.ArrayLike],
-    pad_value: float = 0.0,
-    dtype: npt.DTypeLike = np.float32,
-    *,
-    return_lengths: Literal[False] = False,
-    pad_to_multiple: int = 1,
-) -> Array: ...
-@overload
-def batch_wav(
-    minibatch: Sequence[npt.ArrayLike],
-    pad_value: float = 0.0,
-    dtype: npt.DTypeLike = np.float32,
-    *,
-    return_lengths: Literal[True],
-    pad_to_multiple: int = 1,
-) -> tuple[Array, Lengths]: ...
 def batch_wav(
     minibatch: Sequence[npt.ArrayLike],
     pad_value: float = 0.0,
@@ -178,36 +228,25 @@ def batch_wav(
     return_lengths: bool = False,
     pad_to_multiple: int = 1,
 ) -> Any:
-    """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T]; with `return_lengths` return also their lengths [B].
+    """Pad waveforms, each [T] or [C, T], to [B, T] or [B, C, T], by Parakeet's name; see `pad_sequences`.
 
     Values are converted, not scaled: an int16 sample of 32,767 becomes 32,767.0.
+
+    Args:
+        minibatch: at least one.
+        pad_value: the value of the padding.
+        dtype: the dtype of the batch.
+        return_lengths: return also the lengths [B].
+        pad_to_multiple: pad to a multiple of this length.
 
     Raises:
         ConfigurationError: there are no waveforms, or their numbers of channels differ.
     """
-    return _pad_last(minibatch, pad_value, dtype, (1, 2), -1, return_lengths, pad_to_multiple)
+    _check_axes(minibatch, 1, 2)
+    batch = pad_sequences(minibatch, pad_value, dtype, -1, pad_to_multiple)
+    return batch if return_lengths else batch[0]
 
 
-@overload
-def batch_spec(
-    minibatch: Sequence[npt.ArrayLike],
-    pad_value: npt.ArrayLike = 0.0,
-    time_major: bool = False,
-    dtype: npt.DTypeLike = np.float32,
-    *,
-    return_lengths: Literal[False] = False,
-    pad_to_multiple: int = 1,
-) -> Array: ...
-@overload
-def batch_spec(
-    minibatch: Sequence[npt.ArrayLike],
-    pad_value: npt.ArrayLike = 0.0,
-    time_major: bool = False,
-    dtype: npt.DTypeLike = np.float32,
-    *,
-    return_lengths: Literal[True],
-    pad_to_multiple: int = 1,
-) -> tuple[Array, Lengths]: ...
 def batch_spec(
     minibatch: Sequence[npt.ArrayLike],
     pad_value: npt.ArrayLike = 0.0,
@@ -217,15 +256,13 @@ def batch_spec(
     return_lengths: bool = False,
     pad_to_multiple: int = 1,
 ) -> Any:
-    """Pad spectrograms, each [F, T], to [B, F, T]; with `time_major` each [T, F] to [B, T, F].
-
-    Spectrograms may have a leading axis of channels: [C, F, T] becomes [B, C, F, T].
+    """Pad spectrograms, by Parakeet's name; `pad_spectrograms` says the same with types.
 
     Args:
-        minibatch: the spectrograms.
+        minibatch: at least one, [F, T] or [C, F, T].
         pad_value: a number, or one per bin, [F].
-        time_major: the spectrograms, and so the batch, have time before frequency. A dtype here is used as `dtype`,
-            which is the third argument in Parakeet's first versions.
+        time_major: the spectrograms are [T, F]. A dtype here is used as `dtype`, which is the third argument in
+            Parakeet's first versions.
         dtype: the dtype of the batch.
         return_lengths: return also the lengths in frames [B].
         pad_to_multiple: pad to a multiple of this length.
@@ -234,26 +271,13 @@ def batch_spec(
         ConfigurationError: there are no spectrograms, or their numbers of bins or channels differ.
     """
     if not isinstance(time_major, bool | int | np.bool_):
-        # In Parakeet's first versions the third argument is the dtype.
         time_major, dtype = False, time_major
-    pad = np.asarray(pad_value)
-    if pad.ndim and not time_major:
-        pad = pad[:, np.newaxis]
-    return _pad_last(minibatch, pad, dtype, (2, 3), -2 if time_major else -1, return_lengths, pad_to_multiple)
+    batch = pad_spectrograms(minibatch, pad_value, bool(time_major), dtype, pad_to_multiple)
+    return batch if return_lengths else batch[0]
 
 
-def _pad_last(
-    sequences: Sequence[npt.ArrayLike],
-    pad_value: npt.ArrayLike,
-    dtype: npt.DTypeLike,
-    dimensions: tuple[int, ...],
-    axis: int,
-    return_lengths: bool,
-    pad_to_multiple: int,
-) -> Any:
+def _check_axes(sequences: Sequence[npt.ArrayLike], *expected: int) -> None:
     for i, sequence in enumerate(sequences):
-        if np.ndim(sequence) not in dimensions:
-            expected = " or ".join(str(n) for n in dimensions)
-            raise ConfigurationError(f"sequence {i} of the batch: expected {expected} axes, found {np.ndim(sequence)}")
-    batch, lengths = pad_sequences(sequences, pad_value, dtype, axis, pad_to_multiple)
-    return (batch, lengths) if return_lengths else batch
+        if np.ndim(sequence) not in expected:
+            axes = " or ".join(map(str, expected))
+            raise ConfigurationError(f"sequence {i} of the batch: expected {axes} axes, found {np.ndim(sequence)}")

@@ -19,8 +19,7 @@ from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.epochs import EpochDraws
-from tts_prep.loader.randomness import check_seed
+from tts_prep.loader.randomness import EpochDraws, check_seed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

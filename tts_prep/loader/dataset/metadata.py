@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
-from tts_prep.format.hdf5.datasets import dataset_at
 from tts_prep.format.layout import MANIFEST
-from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
+from tts_prep.loader.dataset.statistics import speaker_values
 
 _MAX_INT32 = (1 << 31) - 1
 _MAX_FLOAT32 = 3e38
@@ -69,52 +67,6 @@ class StoreMetadata:
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RowStatistics:
-    """Statistics of the rows of an added array; for pitch, of voiced frames only.
-
-    All values are 0 if there are no rows.
-
-    Attributes:
-        count: the number of rows.
-        mean, std, min, max: [*row_shape] float64; ``std`` is the population standard deviation.
-        speaker_count: [n_speakers] int64.
-        speaker_mean, speaker_std, speaker_min, speaker_max: [n_speakers, *row_shape] float64.
-    """
-
-    count: int
-    mean: npt.NDArray[np.float64]
-    std: npt.NDArray[np.float64]
-    min: npt.NDArray[np.float64]
-    max: npt.NDArray[np.float64]
-    speaker_count: npt.NDArray[np.int64]
-    speaker_mean: npt.NDArray[np.float64]
-    speaker_std: npt.NDArray[np.float64]
-    speaker_min: npt.NDArray[np.float64]
-    speaker_max: npt.NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return f"<RowStatistics of {self.count:,} rows>"
-
-
-def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArraySpec) -> RowStatistics:
-    """Return the statistics of an added array.
-
-    Raises:
-        CorruptStoreError: they violate the format.
-    """
-    record = Record(f"{store / MANIFEST}: array '{spec.name}'", manifest.arrays[spec.name]).record("statistics")
-    n = int(np.prod(spec.row_shape, dtype=np.int64))
-    n_speakers = len(manifest.speakers)
-    values: dict[str, npt.NDArray[Any]] = {}
-    for key in ("mean", "std", "min", "max"):
-        values[key] = np.array(record.numbers(key, n), np.float64).reshape(spec.row_shape)
-        by_speaker = _speaker_values(index, f"{spec.name}_{key}", (n_speakers, n), "f")
-        values[f"speaker_{key}"] = by_speaker.reshape(n_speakers, *spec.row_shape)
-    counts = _speaker_values(index, f"{spec.name}_count", (n_speakers,), "i")
-    return RowStatistics(count=record.integer("count"), speaker_count=counts, **values)
-
-
 def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetadata:
     """Return the metadata of a store from its manifest and the statistics by speaker of its index.
 
@@ -143,22 +95,11 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
         speakers=tuple(manifest.speakers),
         mel_offset=mel.number("offset") if "offset" in mel else 0.0,
         has_waveform="waveform" in manifest.arrays,
-        speaker_frames=_speaker_values(index, "frames", (n_speakers,), "i"),
-        speaker_mel_mean=_speaker_values(index, "mel_mean", (n_speakers, n_mels), "f"),
-        speaker_mel_std=_speaker_values(index, "mel_std", (n_speakers, n_mels), "f"),
+        speaker_frames=speaker_values(index, "frames", (n_speakers,), "i"),
+        speaker_mel_mean=speaker_values(index, "mel_mean", (n_speakers, n_mels), "f"),
+        speaker_mel_std=speaker_values(index, "mel_std", (n_speakers, n_mels), "f"),
         audio_settings=configuration.mapping("audio") if "audio" in configuration else {},
     )
-
-
-def _speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
-    place = dataset_at(index.path, index.speaker_statistics, name)
-    # Without speakers, the number of mel bins is not stored.
-    if (place.shape != shape and shape[0]) or place.dtype.kind != kind:
-        raise CorruptStoreError(
-            f"{index.path}: '{name}' by speaker: expected the shape {list(shape)}, found {list(place.shape)} of "
-            f"{place.dtype}; run 'tts-prep verify'"
-        )
-    return index.file.dataset(place)
 
 
 def _vector(values: list[float], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

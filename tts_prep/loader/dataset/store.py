@@ -18,8 +18,9 @@ from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.format.verification import require_intact
-from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata, parse_metadata, parse_statistics
+from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
+from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
 
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""

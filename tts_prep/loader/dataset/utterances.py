@@ -19,11 +19,11 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batch_info import BatchInfo, info_of
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
 from tts_prep.loader.dataset.half_precision import widened
-from tts_prep.loader.dataset.metadata import RowStatistics, StoreMetadata
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
-from tts_prep.loader.dataset.selection_statistics import selection_statistics
 from tts_prep.loader.dataset.splitting import split_positions
+from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
@@ -33,6 +33,13 @@ from tts_prep.loader.randomness import digest
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+
+_MAPPED_AT_A_TIME = 256
+"""The number of utterances whose arrays are mapped at a time for statistics."""
+
+_COUNTED = {"pitch": "voiced"}
+"""Array → the mask of its counted rows, as in the statistics of a store."""
 
 
 class UtteranceDataset:
@@ -169,7 +176,21 @@ class UtteranceDataset:
         Raises:
             ConfigurationError: the store has no such array.
         """
-        return selection_statistics(self, name)
+        spec = self.arrays.get(name)
+        row_shape = tuple(spec.row_shape) if spec else ()
+        return statistics_of_rows(self._rows_of(name, row_shape), row_shape, len(self.speakers))
+
+    def _rows_of(self, name: str, row_shape: tuple[int, ...]) -> Iterator[tuple[int, Array]]:
+        """Yield for each utterance its speaker code and the rows of an array that its statistics count."""
+        mask = _COUNTED.get(name)
+        mask = mask if mask in self.arrays else None
+        codes = self.columns.speaker.checked_codes().tolist()
+        for start in range(0, max(1, len(self)), _MAPPED_AT_A_TIME):
+            chunk = self[start : start + _MAPPED_AT_A_TIME]
+            views = [np.reshape(view, (-1, *row_shape)) for view in chunk.views(name)]
+            if mask:
+                views = [view[np.asarray(of, np.bool_)] for view, of in zip(views, chunk.views(mask), strict=True)]
+            yield from zip(codes[start : start + _MAPPED_AT_A_TIME], views, strict=True)
 
     @property
     def ood_texts(self) -> OutOfDomainTexts | None:

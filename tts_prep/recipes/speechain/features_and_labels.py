@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import MANIFEST
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -173,9 +173,9 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for key in examples[0]:
         values = [example[key] for example in examples]
         if key == "feat":
-            batch[key], batch["feat_len"] = batch_spec(values, time_major=True, return_lengths=True)
+            batch[key], batch["feat_len"] = pad_spectrograms(values, time_major=True)
         elif key == "text":
-            batch[key], batch["text_len"] = batch_text_id(values, return_lengths=True)
+            batch[key], batch["text_len"] = pad_sequences(values, 0, np.int64)
         else:
             batch[key] = values
     return batch

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.loader.batching.padding import batch_spec, batch_wav
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.epochs import EpochDraws
+from tts_prep.loader.randomness import EpochDraws
 from tts_prep.recipes.kaldi_files import read_tables
 from tts_prep.recipes.random_examples import RandomExamples
 from tts_prep.recipes.speechain.arrays import ArrayPlaces, Place
@@ -223,9 +223,9 @@ def collate_main_data(examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for name in examples[0]:
         values = [example[name] for example in examples]
         if name == "feat":
-            batch[name], batch["feat_len"] = batch_spec(values, time_major=True, return_lengths=True)
+            batch[name], batch["feat_len"] = pad_spectrograms(values, time_major=True)
         elif name in ("pitch", "duration"):
-            batch[name], batch[f"{name}_len"] = batch_wav(values, return_lengths=True)
+            batch[name], batch[f"{name}_len"] = pad_sequences(values, 0, np.float32)
         elif name == "spk_feat":
             batch[name] = np.stack(values)
         else:
