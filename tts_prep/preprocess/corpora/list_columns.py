@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
+from tts_prep.preprocess.corpora.transcripts import AUDIO_SUFFIXES
 from tts_prep.quantities import count_text
 
 MAX_ROWS: Final = 10_000

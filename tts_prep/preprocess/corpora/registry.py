@@ -26,6 +26,7 @@ _MODULES: Final = (
     "jsut",
     "kss",
     "css10",
+    "folder",
     "recordings",
     "filelist",
     "kaldi",

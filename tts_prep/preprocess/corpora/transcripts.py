@@ -1,12 +1,32 @@
-"""Transcripts in one text file per recording."""
+"""Files below the folder of a corpus: transcripts of one recording each, and recordings."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.format.records.failures import Failure
+
+AUDIO_SUFFIXES: Final = (
+    ".wav",
+    ".flac",
+    ".mp3",
+    ".mp2",
+    ".ogg",
+    ".oga",
+    ".opus",
+    ".aif",
+    ".aiff",
+    ".au",
+    ".sph",
+    ".w64",
+    ".caf",
+)
+"""Suffixes of the containers that are read, in lower case."""
 
 
 def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
@@ -17,9 +37,15 @@ def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
         file: the path relative to the root.
         identifier: the id of the utterance.
     """
+    text = read_text_file(root, file, identifier)
+    return text if isinstance(text, Failure) else " ".join(text.split())
+
+
+def read_text_file(root: Path, file: str, identifier: str) -> str | Failure:
+    """Return the content of a file of one recording, or a failure; for the arguments, see `read_transcript`."""
     where = f"{file}:1"
     try:
-        return " ".join(read_regular(root / file).decode("utf-8-sig").split())
+        return read_regular(root / file).decode("utf-8-sig")
     except FileNotFoundError:
         return Failure(identifier, where, "corpus", f"{file}: no such file; the recording has no text")
     except OSError as error:
@@ -54,3 +80,47 @@ def _entries(folder: Path) -> list[Path]:
         raise CorpusError(f"{folder}: no such folder") from None
     except OSError as error:
         raise CorpusError(f"{folder}: cannot be read ({error.strerror})") from error
+
+
+def recordings_below(root: Path) -> list[str]:
+    """Return the sorted paths of all recordings below a folder, relative to it.
+
+    Raises:
+        CorpusError: the folder is missing, cannot be read, or has no recordings.
+    """
+    if not root.is_dir():
+        raise CorpusError(f"{root}: no such folder; expected a folder of recordings")
+    names = sorted(files_below(root, AUDIO_SUFFIXES))
+    if not names:
+        raise CorpusError(f"{root}: no recordings; their names end in {', '.join(AUDIO_SUFFIXES)}")
+    return names
+
+
+def files_below(root: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
+    """Yield the paths of the files below a folder with one of the suffixes, relative to it, in no order.
+
+    Files and folders whose names start with a dot are skipped.
+
+    Raises:
+        CorpusError: a folder cannot be read.
+    """
+    # Paths of folders with a final "/", and devices and inodes of the folders above: links in circles end there.
+    folders: list[tuple[str, tuple[tuple[int, int], ...]]] = [("", ())]
+    while folders:
+        folder, above = folders.pop()
+        try:
+            status = (root / folder).stat()
+            entries = list(os.scandir(root / folder))
+        except OSError as error:
+            raise CorpusError(f"{error.filename}: cannot be read ({error.strerror})") from error
+        identity = (status.st_dev, status.st_ino)
+        if identity in above:
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            # DirEntry.is_dir() raises for links in circles; this returns False.
+            if Path(entry).is_dir():
+                folders.append((f"{folder}{entry.name}/", (*above, identity)))
+            elif entry.name.lower().endswith(suffixes):
+                yield folder + entry.name

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.row import Row
-from tts_prep.preprocess.corpora.suffixes import AUDIO_SUFFIXES
+from tts_prep.preprocess.corpora.transcripts import AUDIO_SUFFIXES
 from tts_prep.preprocess.recording_locations import byte_range
 
 _TEXT = {".txt": "text", ".lab": "text", ".normalized.txt": "normalized_text"}
