@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 
 AXES: Final = ("frame", "phoneme", "sample", "utterance", "own")
 _HDF5: Final = (".h5", ".hdf5")
+_UNREADABLE: Final = (OSError, ValueError, EOFError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,20 @@ class ImportedArray:
         return (self.spec,)
 
     def source(self, utterance_id: str, speaker: str) -> str | None:  # noqa: ARG002
-        """Return the SHA-256 of the utterance's file; None if there is none."""
+        """Return the SHA-256 of the utterance's file, or of its values in a file of all utterances; None without any.
+
+        The file of all utterances as a whole would be read for each of them, and would change with any of them.
+        """
         path = self._file(utterance_id)
-        return file_sha256(path) if path.is_file() else None
+        try:
+            if path != self.path:
+                return file_sha256(path) if path.is_file() else None
+            values = _read(path, utterance_id)
+        except (KeyError, *_UNREADABLE):
+            return None  # `compute` raises the error
+        digest = hashlib.sha256(f"{values.dtype.name} {values.shape} ".encode())
+        digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
+        return digest.hexdigest()
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the array of one utterance.
@@ -77,7 +90,7 @@ class ImportedArray:
             raise FeatureError(f"{path}: no array of '{utterance.id}'") from None
         except FileNotFoundError:
             raise FeatureError(f"{path}: no such file, expected the array '{self.spec.name}'") from None
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             raise FeatureError(f"{path}: cannot be read as an array ({str(error).partition(chr(10))[0]})") from error
         return FeatureValues({self.spec.name: values})
 
@@ -107,7 +120,7 @@ def _first(path: Path, name: str) -> Array:
             raise ConfigurationError(f"array '{name}': {path}: expected a folder of .npy files, or a .npz or .h5 file")
     except ConfigurationError:
         raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"array '{name}': {path}: cannot be read ({reason})") from error
     if values is None:
