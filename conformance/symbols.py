@@ -1,7 +1,7 @@
 """Compare the named symbol tables with their sources' own code, on the same strings, id by id.
 
     python conformance/symbols.py --styletts2 DIR --vits DIR --matcha DIR --piper DIR --fastspeech2 DIR --coqui DIR
-                                 --kokoro CONFIG.json --parakeet DIR --espnet DIR
+                                 --idiap DIR --kokoro CONFIG.json --parakeet DIR --espnet DIR
                                  --paddlespeech DIR --baker LIST [--texts FILE]
 
 Each DIR is a checkout of the system. Its code is run in a process of its own; functions that stand in files that import
@@ -33,7 +33,7 @@ def take(path, *names, **scope):
     tree.body = [node for node in tree.body if getattr(node, "name", None) in names or (
         isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and (
         node.targets[0].id in names or "constants" in names))]
-    scope.update(Coqpit=None, CharactersConfig=None, Dict=dict)
+    scope.update(Coqpit=None, CharactersConfig=None, BaseTTSConfig=None, Dict=dict)
     exec(compile("from __future__ import annotations", path, "exec"), scope)
     exec(compile(tree, path, "exec", dont_inherit=False), scope)
     return scope
@@ -83,6 +83,21 @@ result = [text_to_sequence(text, []) for text in texts]
     "coqui": """
 scope = take(root + "/TTS/tts/utils/text/characters.py", "constants", "BaseCharacters", "IPAPhonemes")
 characters = scope["IPAPhonemes"]()
+result = [[characters.char_to_id(c) for c in text] for text in texts]
+""",
+    "coqui-idiap": """
+import logging
+scope = take(root + "/TTS/tts/utils/text/characters.py", "constants", "BaseVocabulary", "BaseCharacters", "IPAPhonemes",
+             logging=logging)
+characters = scope["IPAPhonemes"]()
+result = [[characters.char_to_id(c) for c in text] for text in texts]
+""",
+    "coqui-idiap-vits": """
+import logging
+scope = take(root + "/TTS/tts/utils/text/characters.py", "constants", "BaseVocabulary", "BaseCharacters",
+             logging=logging)
+scope = take(root + "/TTS/tts/models/vits.py", "VitsCharacters", **scope)
+characters = scope["VitsCharacters"]()
 result = [[characters.char_to_id(c) for c in text] for text in texts]
 """,
     "coqui-vits": """
@@ -222,6 +237,7 @@ def main() -> None:
         "piper",
         "fastspeech2",
         "coqui",
+        "idiap",
         "kokoro",
         "parakeet",
         "espnet",
@@ -235,7 +251,8 @@ def main() -> None:
     lines = options.texts.read_text(encoding="utf-8").splitlines() if options.texts else []
     wrong = 0
     for name in SOURCES:
-        path = getattr(options, name.partition(",")[0].partition("-")[0])
+        option = "idiap" if "idiap" in name else name.partition(",")[0].partition("-")[0]
+        path = getattr(options, option)
         if path is None:
             continue
         texts = strings(name, lines, options.count)

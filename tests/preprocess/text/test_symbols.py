@@ -19,6 +19,11 @@ PUBLIC = {
     "vits": (178, {"_": 0, " ": 16, "a": 43, "ə": 83, "ː": 158}),
     "piper": (166, {"_": 0, "^": 1, "$": 2, " ": 3, "a": 14, "ɡ": 66, "̃": 141, "aɪ": 161}),
     "kokoro": (178, {";": 1, " ": 16, "A": 24, "a": 43, "ɡ": 92, "ˈ": 156, "ᵻ": 177}),
+    "coqui": (131, {"<PAD>": 0, "<BLNK>": 3, "a": 4, "ɫ": 65, "!": 120, " ": 130}),
+    "coqui-idiap": (132, {"<PAD>": 0, "<BLNK>": 3, "a": 4, "ɫ": 65, "̃": 115, "!": 121, " ": 131}),
+    "tacotron2": (148, {"_": 0, "-": 1, " ": 11, "A": 12, "a": 38, "@AA": 64, "@ZH": 147}),
+    "gpt-sovits": (322, {"!": 0, "AA": 5, "…": 321}),
+    "gpt-sovits-v2": (732, {"!": 0, "AA": 5, "Yz": 731}),
     "fastspeech2": (360, {"_": 0, "-": 1, "A": 12, "@AA": 64, "@ZH": 147, "@b": 148, "@rr": 356, "@sil": 359}),
     "parakeet": (81, {"<pad>": 0, "<unk>": 1, "<s>": 2, "</s>": 3, "AA0": 4}),
     "espnet-g2p": (78, {"<blank>": 0, "<unk>": 1, "AH0": 2, "N": 3, "..": 76, "<sos/eos>": 77}),
@@ -31,6 +36,39 @@ def test_a_named_table_has_the_ids_of_its_source(name: str) -> None:
     vocab = Vocab.from_table(get_table(name))
     assert len(vocab) == count
     assert {symbol: vocab.lookup(symbol) for symbol in ids} == ids
+
+
+def test_the_table_of_a_voice_is_read_from_its_configuration(tmp_path: Path) -> None:
+    # The forms of Piper's and Kokoro's config.json.
+    piper, kokoro = tmp_path / "voice.onnx.json", tmp_path / "config.json"
+    piper.write_text('{"phoneme_id_map": {"_": [0], "^": [1], "$": [2], " ": [3], "a": [4]}}', encoding="utf-8")
+    kokoro.write_text('{"vocab": {";": 1, " ": 3, "a": 4}}', encoding="utf-8")
+    assert choose_symbols(str(piper)) == ("_", "^", "$", " ", "a")
+    assert choose_symbols(str(kokoro)) == ("<unused-0>", ";", "<unused-2>", " ", "a")
+    tabs = tmp_path / "tokens.txt"
+    tabs.write_text("b\t1\n \t0\na\t2\n", encoding="utf-8")
+    assert choose_symbols(str(tabs)) == (" ", "b", "a")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[1]", "expected the configuration of a voice, with 'phoneme_id_map'"),
+        ('{"vocab": []}', "expected the configuration of a voice"),
+        ('{"vocab": {"a": 1e9}}', "'a': expected an id of its own below 100,000, found 1000000000.0"),
+        ('{"vocab": {"a": 999999999999}}', "expected an id of its own"),
+        ('{"vocab": {"a": 1, "b": 1}}', "'b': expected an id of its own"),
+        ('{"phoneme_id_map": {"a": [1, 2]}}', "found \\[1, 2\\]"),
+        ('{"vocab": {"": 1}}', "expected an id of its own"),
+    ],
+)
+def test_a_broken_configuration_of_a_voice_is_one_error(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=message):
+        choose_symbols(str(path))
 
 
 def test_every_table_says_where_it_is_from_and_has_its_specials() -> None:

@@ -1,8 +1,11 @@
-"""Symbol tables in files, with one symbol per line."""
+"""Symbol tables in files: one symbol per line, or a voice's JSON."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
@@ -11,17 +14,22 @@ from tts_prep.format.files.regular_files import read_regular
 def read_symbols(path: Path) -> tuple[str, ...]:
     """Read a table with one symbol per line, in the order of ids. A line with a single space is the symbol space.
 
-    Every line may also be a symbol, a space and an id, as in PaddleSpeech's ``phone_id_map.txt``. Special symbols are
-    recognized by their names, see `tts_prep.preprocess.text.Vocab.from_table`.
+    Every line may also be a symbol, a space or tab, and an id, as in PaddleSpeech's ``phone_id_map.txt`` and in
+    ``tokens.txt``. A file ``*.json`` is the configuration of a voice: Piper's, with ``phoneme_id_map``, or Kokoro's,
+    with ``vocab``; ids without a symbol become ``<unused-N>``. Special symbols are recognized by their names, see
+    `tts_prep.preprocess.text.Vocab.from_table`.
 
     Raises:
-        ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, ….
+        ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, …; or
+            the JSON has no table.
     """
     try:
         content = read_regular(path)
     except OSError as error:
         raise ConfigurationError(f"symbols: {path}: cannot be read ({error.strerror})") from error
     try:
+        if path.suffix == ".json":
+            return _of_voice(content, path.name)
         return _by_ids(parse_symbols(content, path.name), path.name)
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"symbols: {path}: expected UTF-8 ({error.reason} at byte {error.start})") from error
@@ -44,9 +52,35 @@ def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
+_MOST_IDS: Final = 100_000
+
+
+def _of_voice(content: bytes, name: str) -> tuple[str, ...]:
+    """Return the symbols in the configuration of a voice of Piper or Kokoro, in the order of their ids."""
+    try:
+        value = json.loads(content.decode("utf-8"))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"symbols: {name}: not JSON ({error})") from error
+    tables: Mapping[str, Any] = value if isinstance(value, dict) else {}
+    table = tables.get("phoneme_id_map") or tables.get("vocab")
+    if not isinstance(table, dict):
+        raise ConfigurationError(
+            f"symbols: {name}: expected the configuration of a voice, with 'phoneme_id_map' (Piper) or 'vocab' (Kokoro)"
+        )
+    ids: dict[int, str] = {}
+    for symbol, number in table.items():
+        # Piper has lists of one id.
+        only = number[0] if isinstance(number, list) and len(number) == 1 else number
+        if type(only) is not int or not 0 <= only < _MOST_IDS or only in ids or not symbol:
+            expected = f"expected an id of its own below {_MOST_IDS:,}, found {str(number)[:20]}"
+            raise ConfigurationError(f"symbols: {name}: {symbol[:20]!r}: {expected}")
+        ids[only] = symbol
+    return tuple(ids.get(number, f"<unused-{number}>") for number in range(max(ids) + 1))
+
+
 def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
     """Return symbols in the order of the ids that follow them; unchanged lines if some have no id."""
-    pairs = [line.rpartition(" ") for line in lines]
+    pairs = [line.rpartition("\t" if "\t" in line else " ") for line in lines]
     if not all(symbol and number.isascii() and number.isdecimal() for symbol, _, number in pairs):
         return lines
     symbols = {int(number): symbol for symbol, _, number in pairs}
