@@ -53,7 +53,7 @@ ABOVE = {
     "preprocess": {"errors", "quantities", "compiler", "acoustics", "format"},
     "loader": {"errors", "acoustics", "pictures", "format"},
     "checks": {"errors", "compiler", "acoustics", "format", "loader"},
-    "report": {"errors", "quantities", "acoustics", "pictures", "format", "loader", "checks"},
+    "report": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks"},
     "recipes": {"errors", "format", "loader"},
     "export": {"errors", "format", "loader", "recipes"},
     "demo": {"errors", "format", "preprocess"},

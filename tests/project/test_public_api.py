@@ -12,8 +12,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DECLARED = ("tts_prep", "tts_prep.checks", "tts_prep.loader", "tts_prep.preprocess", "tts_prep.recipes")
-LAZY = ("tts_prep.checks", "tts_prep.preprocess", "tts_prep.recipes")
+DECLARED = (
+    "tts_prep",
+    "tts_prep.checks",
+    "tts_prep.export",
+    "tts_prep.loader",
+    "tts_prep.preprocess",
+    "tts_prep.recipes",
+)
+LAZY = ("tts_prep.checks", "tts_prep.export", "tts_prep.preprocess", "tts_prep.recipes")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 LIBRARIES = {"numba", "scipy", "soundfile", "soxr", "librosa", "h5py", "joblib", "click", "torch"}
@@ -54,7 +61,7 @@ def test_every_declared_name_exists_and_is_documented(module: str) -> None:
     assert set(declared.__all__) <= set(dir(declared))
     for name in declared.__all__:
         value = getattr(declared, name)
-        assert name in ("__version__", "MEASURES", "PRESETS") or (
+        assert name in ("__version__", "LAYOUTS", "MEASURES", "PRESETS") or (
             value.__doc__ and not value.__doc__.startswith(f"{name}(")
         )
 

@@ -20,7 +20,7 @@ _GROUP: Final = "Features"
 FEATURE_OPTIONS: Final = (
     Option(
         "features",
-        "Add pitch, energy, durations or spectrogram, such as pitch:algorithm=harvest,floor=80.",
+        "Add a feature, such as pitch:algorithm=harvest,floor=80; 'tts-prep features' lists them with their settings.",
         flags=("--feature",),
         metavar="NAME[:KEY=VALUE,…]",
         repeated=True,
@@ -69,7 +69,7 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     """
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-    from tts_prep.preprocess.features.registry import alignment_config, make_feature, make_imported, parse_feature
+    from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
 
     requested: dict[str, dict[str, str]] = {}
     for text in options["features"]:
@@ -83,8 +83,8 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     made = [make_feature(name, settings, config.mel, folder) for name, settings in requested.items()]
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
-    if folder is not None and (aligning := alignment_config(requested["durations"])).changes_mels:
+    if folder is not None and (aligning := get_feature("durations").configured(requested["durations"])).changes_mels:
         alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
-    recordings = tuple(name for name in requested if name != "durations")
+    recordings = tuple(name for name in requested if get_feature(name).reads == "recording")
     return ParsedFeatures(tuple(made), config, alignments, recordings)

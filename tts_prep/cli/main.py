@@ -21,6 +21,7 @@ from tts_prep.cli.commands.corpora import COMMANDS, registered_command
 from tts_prep.cli.commands.demo import demo
 from tts_prep.cli.commands.export import export
 from tts_prep.cli.commands.export_scp import export_scp
+from tts_prep.cli.commands.features import features
 from tts_prep.cli.commands.finish import finish
 from tts_prep.cli.commands.frontends import frontends, languages
 from tts_prep.cli.commands.info import info
@@ -42,7 +43,7 @@ _GROUPS = {
     "Inspect a store": ("info", "report", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export", "export-scp"),
-    "List values of options": ("presets", "frontends", "languages", "symbols"),
+    "List values of options": ("presets", "features", "frontends", "languages", "symbols"),
 }
 
 
@@ -127,6 +128,7 @@ for command in (
     presets,
     symbols,
     frontends,
+    features,
     languages,
     export,
     export_scp,

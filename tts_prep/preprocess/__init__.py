@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.corpora.corpus import Corpus
     from tts_prep.preprocess.corpora.registry import read_corpus
     from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+    from tts_prep.preprocess.features.columns import FeatureArrays, FeatureColumn
     from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+    from tts_prep.preprocess.features.kind import FeatureKind, setting
     from tts_prep.preprocess.features.registry import make_feature
     from tts_prep.preprocess.option import Option
     from tts_prep.preprocess.runs.add_arrays import add_array
@@ -39,7 +41,10 @@ _MODULES = {
     "Corpus": "tts_prep.preprocess.corpora.corpus",
     "Failure": "tts_prep.format.records.failures",
     "Feature": "tts_prep.preprocess.features.feature",
+    "FeatureArrays": "tts_prep.preprocess.features.columns",
+    "FeatureColumn": "tts_prep.preprocess.features.columns",
     "FeatureInput": "tts_prep.preprocess.features.feature",
+    "FeatureKind": "tts_prep.preprocess.features.kind",
     "FeatureValues": "tts_prep.preprocess.features.feature",
     "Frontend": "tts_prep.preprocess.text.frontends.frontend",
     "MelConfig": "tts_prep.preprocess.audio.config",
@@ -59,6 +64,7 @@ _MODULES = {
     "mel_spectrogram": "tts_prep.preprocess.audio.mel",
     "prepare": "tts_prep.preprocess.runs.prepare",
     "read_corpus": "tts_prep.preprocess.corpora.registry",
+    "setting": "tts_prep.preprocess.features.kind",
 }
 
 __all__ = [
@@ -69,7 +75,10 @@ __all__ = [
     "Corpus",
     "Failure",
     "Feature",
+    "FeatureArrays",
+    "FeatureColumn",
     "FeatureInput",
+    "FeatureKind",
     "FeatureValues",
     "Frontend",
     "MelConfig",
@@ -88,6 +97,7 @@ __all__ = [
     "mel_spectrogram",
     "prepare",
     "read_corpus",
+    "setting",
 ]
 
 

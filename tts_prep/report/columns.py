@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.pitch import hertz
-from tts_prep.checks.catalogue import MEASURE, MEASURES, in_sentence
+from tts_prep.checks.catalogue import MEASURES, in_sentence
 from tts_prep.checks.findings import Measures
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import plugins
+from tts_prep.preprocess.features.columns import COLUMNS, FeatureArrays, FeatureColumn
 from tts_prep.quantities import number_text
 
 _FIRST = ("seconds", "phone_rate", "pitch", "loudness", "snr", "energy", "symbol_length")
@@ -72,18 +75,26 @@ def number_columns(measures: Measures) -> list[NumberColumn]:
 
 
 def _features(dataset: UtteranceDataset) -> Iterator[NumberColumn]:
-    seconds_per_frame = dataset.hop_length / dataset.sample_rate
-    if has_numbers(dataset, "pitch", "frame"):
-        values = [_mean(track[np.isfinite(track)]) for track in pitch_tracks(dataset)]
-        yield NumberColumn("pitch", "Pitch", "Hz", np.array(values, float), MEASURE["pitch"].meaning)
-    if has_numbers(dataset, "energy", "frame"):
-        values = [_mean(view) for view in dataset.views("energy")]
-        yield NumberColumn("energy", "Energy", "L2 norm", np.array(values, float), "Mean of the frames.")
-    if has_numbers(dataset, "durations", "phoneme"):
-        values = [_mean(view[view > 0]) * seconds_per_frame * 1000 for view in dataset.views("durations")]
-        yield NumberColumn(
-            "symbol_length", "Length of a symbol", "ms", np.array(values, float), "Mean of the symbols with a duration."
-        )
+    frame_seconds = dataset.hop_length / dataset.sample_rate
+    for column in _columns(dataset):
+        if has_numbers(dataset, column.array, column.axis):
+            names = [name for name in (column.array, *column.others) if has_numbers(dataset, name, column.axis)]
+            views = zip(*(dataset.views(name) for name in names), strict=True)
+            arrays = (FeatureArrays(dict(zip(names, row, strict=True)), dataset.arrays, frame_seconds) for row in views)
+            values = np.array([column.number(given) for given in arrays], np.float64)
+            yield NumberColumn(column.name, column.label, column.unit, values, column.meaning)
+
+
+def _columns(dataset: UtteranceDataset) -> Iterator[FeatureColumn]:
+    """Yield the columns of built-in features, and of those of other packages that have added arrays to the store."""
+    yield from COLUMNS
+    if plugins.registered(plugins.FEATURES) and any(spec.added for spec in dataset.arrays.values()):
+        # Packages of features need the libraries that make stores; a report without them shows built-in features.
+        with contextlib.suppress(ImportError):
+            from tts_prep.preprocess.features.registry import FEATURES, all_features
+
+            others = (kind for kind in all_features() if kind.name not in FEATURES)
+            yield from (column for kind in others for column in kind.columns)
 
 
 def has_numbers(dataset: UtteranceDataset, name: str, axis: str) -> bool:
@@ -99,7 +110,3 @@ def pitch_tracks(dataset: UtteranceDataset) -> Iterator[npt.NDArray[np.float64]]
     voiced = dataset.views("voiced") if has_numbers(dataset, "voiced", "frame") else [None] * len(pitch)
     for values, mask in zip(pitch, voiced, strict=True):
         yield hertz(spec.settings.get("unit"), values, mask)
-
-
-def _mean(values: npt.NDArray[np.generic]) -> float:
-    return float(values.mean(dtype=np.float64)) if len(values) else float("nan")

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 from plugins import install
 
+from tts_prep.checks import measure
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.features.kind import FeatureKind, kind_of
+from tts_prep.preprocess.features.registry import FEATURES, make_feature
 from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.report.columns import number_columns
 
 PAGE = Path(__file__).parents[3] / "docs" / "features.md"
 
@@ -25,7 +29,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Add the package of the page to the path, with its entry point and an invalid one."""
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     site = tmp_path / "site"
-    points = {"loudness": "my_loudness:make", "lost": "my_loudness:gone"}
+    points = {"loudness": "my_loudness:LOUDNESS", "lost": "my_loudness:gone"}
     install(monkeypatch, site, "my-loudness", {"tts_prep.features": points})
     (site / "my_loudness.py").write_text(code)
 
@@ -51,3 +55,50 @@ def test_an_entry_point_that_leads_nowhere_is_named() -> None:
         ConfigurationError, match="expected one of pitch, energy, durations, spectrogram, lost, loudness"
     ):
         make_feature("loudnes", {}, PRESETS["tacotron2"])
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_setting_that_a_feature_of_another_package_does_not_have_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="loudness: expected the settings offset, found 'gain'"):
+        make_feature("loudness", {"gain": "2"}, PRESETS["tacotron2"])
+    with pytest.raises(ConfigurationError, match="loudness: offset: expected a number, found 'loud'"):
+        make_feature("loudness", {"offset": "loud"}, PRESETS["tacotron2"])
+
+
+@pytest.mark.usefixtures("installed")
+def test_features_are_listed_with_the_help_of_their_settings_also_those_of_other_packages(capsys) -> None:
+    status, out, err = run(capsys, "features")
+    assert (status, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "loudness loudness, the mean of every mel frame (my_loudness:LOUDNESS)" in lines
+    assert "offset added to every value [0]" in lines
+    assert any(line.startswith("algorithm dio (WORLD") and line.endswith("[dio]") for line in lines)
+    assert not any(line.startswith("lost") for line in lines)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_report_shows_a_feature_of_another_package_as_it_shows_built_in_ones(corpus: Path, tmp_path: Path) -> None:
+    mel = PRESETS["tacotron2"]
+    store = tmp_path / "store"
+    made = [make_feature("loudness", {"offset": "2"}, mel), make_feature("energy", {}, mel)]
+    prepare(read_ljspeech(corpus), corpus, store, Configuration(mel=mel, text=TextConfig("characters")), features=made)
+    dataset = UtteranceDataset(store)
+    columns = {column.key: column for column in number_columns(measure(dataset))}
+    assert columns["loudness"].values == pytest.approx([u.mel.astype(float).mean() + 2 for u in dataset], rel=1e-4)
+    shown = [(columns[name].name, columns[name].unit, columns[name].meaning) for name in ("loudness", "energy")]
+    assert shown == [("Loudness", "mel units", "Mean of the frames."), ("Energy", "L2 norm", "Mean of the frames.")]
+
+
+def test_a_function_is_a_feature_without_help_and_receives_its_settings_as_texts() -> None:
+    kind = kind_of("mine", lambda recipe, settings: settings)
+    assert kind.make(None, kind.configured({"a": "1"})) == {"a": "1"}
+    assert kind.explained() == []
+
+
+@pytest.mark.parametrize("kind", FEATURES.values(), ids=lambda kind: kind.name)
+def test_every_setting_of_a_built_in_feature_has_help_and_a_row_in_the_documentation(kind: FeatureKind) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    rows = kind.explained()
+    assert rows
+    assert all(text for _, _, text in rows)
+    assert [name for name, _, _ in rows if f"`{name}`" not in page and f"`{name}=" not in page] == []

@@ -24,7 +24,7 @@ from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-from tts_prep.preprocess.features.registry import alignment_config, make_feature
+from tts_prep.preprocess.features.registry import get_feature, make_feature
 from tts_prep.preprocess.runs.add_arrays import add_features
 from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import prepare
@@ -77,7 +77,9 @@ def config(**settings: object) -> Configuration:
 def made(tones: Path, store: Path, cleaned: Configuration, aligning: dict[str, str] | None = None, **options) -> Path:
     alignments, features = None, [make_feature("pitch", {}, cleaned.mel)]
     if aligning is not None:
-        alignments = CorpusAlignments(AlignmentFolder.open(tones / "grids"), alignment_config(aligning))
+        alignments = CorpusAlignments(
+            AlignmentFolder.open(tones / "grids"), get_feature("durations").configured(aligning)
+        )
         cleaned = replace(cleaned, alignments=alignments.settings.as_dict())
         features.append(make_feature("durations", aligning, cleaned.mel, tones / "grids"))
     options.setdefault("features", features)
@@ -203,13 +205,15 @@ def test_what_cannot_be_cleaned_is_a_named_row_and_what_has_no_effect_is_counted
 def test_phones_that_trimming_cuts_off_and_two_ways_of_trimming_are_named(tones: Path, tmp_path: Path) -> None:
     cleaned = config(trim_db=40.0)
     with pytest.raises(ConfigurationError, match=r"silences=cut trims by the alignment, trim_db and trim_vad trim too"):
-        replace(cleaned, alignments=alignment_config({"silences": "cut"}).as_dict())
+        replace(cleaned, alignments=get_feature("durations").configured({"silences": "cut"}).as_dict())
     late = tmp_path / "grids"
     shutil.copytree(tones / "grids", late)
     grid = late / "T3.TextGrid"
     # The first 0.9 s are no silence by this alignment.
     grid.write_text(grid.read_text().replace('"sil"', '"b"'))
-    alignments = CorpusAlignments(AlignmentFolder.open(late), alignment_config({"phonemes": "alignment"}))
+    alignments = CorpusAlignments(
+        AlignmentFolder.open(late), get_feature("durations").configured({"phonemes": "alignment"})
+    )
     grid.write_text(grid.read_text().replace('\n4\n0.0\n0.9\n"b"\n', '\n5\n0.0\n0.4\n"b"\n0.4\n0.9\n"a"\n', 1))
     settings = replace(cleaned, alignments=alignments.settings.as_dict())
     with pytest.raises(TooManyFailuresError, match=r"T3.TextGrid: trimming cuts off the phone 'b', from 0.000 to 0.4"):

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from tts_prep.errors import AlignmentError, ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
+from tts_prep.preprocess.features.columns import SYMBOL_LENGTH
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kind import FeatureKind
 
 
 @dataclass(frozen=True)
@@ -59,16 +63,20 @@ class DurationsFeature:
         return FeatureValues({"durations": durations.astype(np.int32)}, remarks=remarks)
 
 
-def durations_feature(
-    settings: AlignmentConfig, folder: Path | None, sample_rate: int, hop_length: int
-) -> DurationsFeature:
-    """Return the feature ``durations``.
-
-    Raises:
-        ConfigurationError: the folder is None or does not exist.
-    """
-    if folder is None:
+def _make(recipe: MelConfig, settings: AlignmentConfig, alignments: Path | None) -> DurationsFeature:
+    if alignments is None:
         raise ConfigurationError(
             "durations: expected --alignments PATH, a folder of TextGrids or durations, or a CTM file"
         )
-    return DurationsFeature(settings, AlignmentFolder.open(folder), sample_rate, hop_length)
+    return DurationsFeature(settings, AlignmentFolder.open(alignments), recipe.sample_rate, recipe.hop_length)
+
+
+KIND: Final = FeatureKind(
+    "durations",
+    "durations, the number of mel frames of every phoneme, from --alignments",
+    _make,
+    AlignmentConfig,
+    reads="alignments",
+    other_names=("duration",),
+    columns=(SYMBOL_LENGTH,),
+)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.columns import ENERGY
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
+from tts_prep.preprocess.features.kind import FeatureKind, setting
 
 
 @dataclass(frozen=True)
 class EnergyConfig:
-    """The settings of energy.
+    """The settings of energy."""
 
-    Attributes:
-        of: ``magnitude``, the norm over all magnitudes of the spectrum (ming024/FastSpeech2, ESPnet, PaddleSpeech,
-            Coqui TTS), or ``log_mel``, the norm over the stored mel bins (FastPitch, NeMo).
-    """
-
-    of: str = "magnitude"
+    of: str = setting(
+        "magnitude",
+        "magnitude, the norm over all magnitudes of the spectrum (ming024/FastSpeech2, ESPnet, PaddleSpeech, Coqui "
+        "TTS), or log_mel, the norm over the stored mel bins (FastPitch, NeMo)",
+    )
 
     def __post_init__(self) -> None:
         if self.of not in ("magnitude", "log_mel"):
@@ -34,11 +35,6 @@ class EnergyFeature:
     """The energy of every mel frame."""
 
     settings: EnergyConfig
-
-    @classmethod
-    def of(cls, settings: EnergyConfig, recipe: MelConfig) -> EnergyFeature:  # noqa: ARG003
-        """Return the feature for mel settings."""
-        return cls(settings)
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
@@ -53,6 +49,15 @@ class EnergyFeature:
         if self.settings.of == "log_mel":
             return FeatureValues({"energy": norms(utterance.mel)})
         return FeatureValues({"energy": utterance.energy})
+
+
+KIND: Final = FeatureKind(
+    "energy",
+    "energy, the L2 norm of every mel frame",
+    lambda _, settings: EnergyFeature(settings),
+    EnergyConfig,
+    columns=(ENERGY,),
+)
 
 
 def norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -14,6 +14,7 @@ from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.features.frame_times import TrackerGrid
+from tts_prep.preprocess.features.kind import setting
 
 Track = npt.NDArray[np.float64]
 
@@ -27,25 +28,18 @@ _RANGES: Final = {"dio": (71.0, 800.0), "harvest": (71.0, 800.0), "pyin": (440 *
 
 @dataclass(frozen=True)
 class PitchConfig:
-    """The settings of pitch.
+    """The settings of pitch."""
 
-    Attributes:
-        algorithm: ``dio`` (WORLD's DIO, refined by StoneMask), ``harvest`` (WORLD's Harvest) or ``pyin``
-            (probabilistic YIN, librosa's implementation).
-        floor, ceiling: Hz; None uses the defaults of the algorithm: 71 to 800 for WORLD, C2 to C7 (65.4 to 2093.0) for
-            pyin.
-        unvoiced: the values of unvoiced frames: ``zero``, or ``interpolated`` linearly between voiced frames and
-            constant at the ends. An utterance without voiced frames is all zeros.
-        unit: ``hz``, or ``ln_hz``, the natural logarithm, taken after interpolation; zeros remain zeros.
-        frame_length: the frame length of pyin in samples; ignored by the other algorithms.
-    """
-
-    algorithm: str = "dio"
-    floor: float | None = None
-    ceiling: float | None = None
-    unvoiced: str = "zero"
-    unit: str = "hz"
-    frame_length: int = 1024
+    algorithm: str = setting(
+        "dio", "dio (WORLD's DIO, refined by StoneMask), harvest (WORLD) or pyin (probabilistic YIN of librosa)"
+    )
+    floor: float | None = setting(None, "Hz; by default 71 for WORLD, 65.4 (C2) for pyin")
+    ceiling: float | None = setting(None, "Hz; by default 800 for WORLD, 2093 (C7) for pyin")
+    unvoiced: str = setting(
+        "zero", "values of unvoiced frames: zero, or interpolated linearly between voiced frames, constant at the ends"
+    )
+    unit: str = setting("hz", "hz, or ln_hz, the natural logarithm, taken after interpolation; zeros remain zeros")
+    frame_length: int = setting(1024, "samples; for pyin only")
 
     def __post_init__(self) -> None:
         for name, value, allowed in (

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import packages_distributions, version
+from typing import Final
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.columns import PITCH
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
+from tts_prep.preprocess.features.kind import FeatureKind
 from tts_prep.preprocess.features.pitch import PitchConfig, import_pyworld, pitch_of
 
 
@@ -68,3 +71,13 @@ def _pyworld_version() -> str:
     for name in packages_distributions().get("pyworld", []):
         return f"{name} {version(name)}"
     raise ConfigurationError("pitch: the version of pyworld is unknown; reinstall it")
+
+
+KIND: Final = FeatureKind(
+    "pitch",
+    "pitch and voiced, the fundamental frequency and the voicing of every mel frame",
+    lambda recipe, settings: PitchFeature.of(settings, recipe),
+    PitchConfig,
+    other_names=("f0",),
+    columns=(PITCH,),
+)

@@ -1,35 +1,66 @@
-"""The features by name, including those of other packages, and parsing of their settings."""
+"""The features by name, including those of other packages."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess import plugins
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig
-from tts_prep.preprocess.features.durations_feature import durations_feature
-from tts_prep.preprocess.features.energy import EnergyConfig, EnergyFeature
+from tts_prep.preprocess.features import durations_feature, energy, pitch_feature, spectrogram
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
-from tts_prep.preprocess.features.pitch import PitchConfig
-from tts_prep.preprocess.features.pitch_feature import PitchFeature
-from tts_prep.preprocess.features.spectrogram import SpectrogramConfig, SpectrogramFeature
+from tts_prep.preprocess.features.kind import FeatureKind, kind_of, number_or_text
 
-FEATURES: Final = ("pitch", "energy", "durations", "spectrogram")
-
-_OTHER_NAMES: Final = {"f0": "pitch", "duration": "durations", "spec": "spectrogram", "linear": "spectrogram"}
-"""What features are called elsewhere."""
-
-_SETTINGS: Final[Mapping[str, type]] = {
-    "pitch": PitchConfig,
-    "energy": EnergyConfig,
-    "durations": AlignmentConfig,
-    "spectrogram": SpectrogramConfig,
+FEATURES: Final[Mapping[str, FeatureKind]] = {
+    kind.name: kind for kind in (pitch_feature.KIND, energy.KIND, durations_feature.KIND, spectrogram.KIND)
 }
+"""The built-in features by name."""
+
+
+def third_party_features() -> Mapping[str, EntryPoint]:
+    """Return the entry points of features of other packages by name; built-in names cannot be overridden."""
+    return plugins.registered(plugins.FEATURES, FEATURES)
+
+
+def get_feature(name: str) -> FeatureKind:
+    """Return the record of a feature.
+
+    Raises:
+        ConfigurationError: there is none of this name, or its package cannot be loaded.
+    """
+    if name in FEATURES:
+        return FEATURES[name]
+    others = third_party_features()
+    if name not in others:
+        known = ", ".join([*FEATURES, *others])
+        meant = next((kind.name for kind in FEATURES.values() if name.lower() in kind.other_names), None)
+        hint = f"; did you mean {meant!r}?" if meant else "; settings follow a colon" if "=" in name else ""
+        raise ConfigurationError(f"feature: expected one of {known}, found {name!r}{hint}")
+    found = plugins.load(others[name], "feature:", _is_feature, "a FeatureKind or a function")
+    return replace(kind_of(name, found), name=name)
+
+
+def all_features() -> list[FeatureKind]:
+    """Return the built-in features, and those of other packages that can be loaded."""
+    others = map(_loadable, third_party_features())
+    return [*FEATURES.values(), *(kind for kind in others if kind)]
+
+
+def _loadable(name: str) -> FeatureKind | None:
+    try:
+        return get_feature(name)
+    except ConfigurationError:
+        # Using it prints the error.
+        return None
+
+
+def _is_feature(found: object) -> bool:
+    return isinstance(found, FeatureKind) or callable(found)
 
 
 def parse_feature(text: str) -> tuple[str, dict[str, str]]:
@@ -50,24 +81,11 @@ def parse_feature(text: str) -> tuple[str, dict[str, str]]:
     return name, settings
 
 
-def alignment_config(settings: Mapping[str, str]) -> AlignmentConfig:
-    """Return the settings of ``durations``; ``label.X=Y`` maps the label X to the symbol Y.
-
-    Raises:
-        ConfigurationError: a setting does not exist or has an invalid value.
-    """
-    labels = {key.removeprefix("label."): value for key, value in settings.items() if key.startswith("label.")}
-    plain = {key: value for key, value in settings.items() if not key.startswith("label.")}
-    config: AlignmentConfig = _configured("durations", plain)
-    return dataclasses.replace(config, labels={**config.labels, **labels})
-
-
 def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alignments: Path | None = None) -> Feature:
     """Create a feature.
 
     Args:
-        name: one of `FEATURES`, or the name of an entry point in the group `tts_prep.features`: a function of a
-            `MelConfig` and of settings (strings by name) that returns a `Feature`.
+        name: one of `FEATURES`, or the name of an entry point in the group `tts_prep.features`, a `FeatureKind`.
         settings: values as strings, by name.
         recipe: the mel settings.
         alignments: the path of alignments, for ``durations``.
@@ -75,25 +93,15 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
     Raises:
         ConfigurationError: the feature or a setting does not exist, or the feature cannot be created.
     """
-    if name == "durations":
-        return durations_feature(alignment_config(settings), alignments, recipe.sample_rate, recipe.hop_length)
-    if name == "pitch":
-        return PitchFeature.of(_configured(name, settings), recipe)
-    if name == "energy":
-        return EnergyFeature.of(_configured(name, settings), recipe)
-    if name == "spectrogram":
-        return SpectrogramFeature.of(_configured(name, settings), recipe)
-    others = plugins.registered(plugins.FEATURES, FEATURES)
-    if name not in others:
-        known = ", ".join([*FEATURES, *others])
-        meant = _OTHER_NAMES.get(name.lower())
-        hint = f"; did you mean {meant!r}?" if meant else "; settings follow a colon" if "=" in name else ""
-        raise ConfigurationError(f"feature: expected one of {known}, found {name!r}{hint}")
-    make: Callable[[MelConfig, Mapping[str, str]], Feature] = plugins.load(others[name], "feature:")
+    kind = get_feature(name)
+    path = (alignments,) if kind.reads == "alignments" else ()
+    if name in FEATURES:
+        return kind.make(recipe, kind.configured(settings), *path)
     try:
-        return make(recipe, settings)
+        return kind.make(recipe, kind.configured(settings), *path)
     except (AttributeError, TypeError) as error:
-        raise ConfigurationError(f"feature: {name!r} of {others[name].value} cannot be created ({error})") from error
+        where = third_party_features()[name].value
+        raise ConfigurationError(f"feature: {name!r} of {where} cannot be created ({error})") from error
 
 
 def make_imported(text: str) -> ImportedArray:
@@ -109,26 +117,5 @@ def make_imported(text: str) -> ImportedArray:
         raise ConfigurationError(
             f"array: expected NAME=PATH, NAME@AXIS=PATH or NAME@own:RATE=PATH, found {text[:80]!r}"
         )
-    hertz = _value(f"array '{name}'", "rate", float, rate) if colon else None
+    hertz = number_or_text(f"array '{name}': rate", float, rate) if colon else None
     return ImportedArray.of(name, Path(path), axis or "own", hertz)
-
-
-def _configured(name: str, settings: Mapping[str, str]) -> Any:
-    kind = _SETTINGS[name]
-    hints = {key: hint for key, hint in get_type_hints(kind).items() if key != "labels"}
-    values: dict[str, Any] = {}
-    for key, text in settings.items():
-        if key not in hints:
-            raise ConfigurationError(f"{name}: expected the settings {', '.join(hints)}, found {key!r}")
-        values[key] = _value(name, key, hints[key], text)
-    return kind(**values)
-
-
-def _value(where: str, key: str, hint: Any, text: str) -> Any:
-    number = next((number for number in (float, int) if number in (hint, *get_args(hint))), None)
-    if number is None:
-        return text
-    try:
-        return number(text)
-    except ValueError:
-        raise ConfigurationError(f"{where}: {key}: expected a number, found {text!r}") from None

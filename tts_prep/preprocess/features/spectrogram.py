@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -14,19 +15,17 @@ from tts_prep.preprocess.audio.filter_bank import FilterBank
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
+from tts_prep.preprocess.features.kind import FeatureKind, setting
 
 
 @dataclass(frozen=True)
 class SpectrogramConfig:
-    """The settings of linear spectrograms.
+    """The settings of linear spectrograms."""
 
-    Attributes:
-        dtype: ``float32``, or ``float16`` with eleven bits of precision.
-        power_offset: ε of √(|X|² + ε): 1e-6 in VITS and Coqui's VITS; None uses that of the mel settings.
-    """
-
-    dtype: str = "float32"
-    power_offset: float | None = None
+    dtype: str = setting("float32", "float32, or float16 with eleven bits of precision")
+    power_offset: float | None = setting(
+        None, "ε of √(|X|² + ε): 1e-6 in VITS and Coqui's VITS; by default, that of the mel settings"
+    )
 
     def __post_init__(self) -> None:
         if self.dtype not in ("float32", "float16"):
@@ -74,3 +73,12 @@ class SpectrogramFeature:
             AudioError: the waveform is too short for the framing.
         """
         return self.extractor.magnitudes(waveform).astype(self.settings.dtype)
+
+
+KIND: Final = FeatureKind(
+    "spectrogram",
+    "spectrogram, the linear magnitudes of every mel frame",
+    lambda recipe, settings: SpectrogramFeature.of(settings, recipe),
+    SpectrogramConfig,
+    other_names=("spec", "linear"),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +28,7 @@ from tts_prep.preprocess.features.durations import (
     settle,
     speechain_seconds,
 )
+from tts_prep.preprocess.features.kind import setting
 
 SILENCES: Final = frozenset({"", "sil", "sp", "spn"})
 """The labels of silences that are cut at the ends with ``silences=cut``."""
@@ -41,25 +42,24 @@ ENDINGS: Final = (*TEXTGRIDS, ".npy", ".txt", ".dur")
 
 @dataclass(frozen=True)
 class AlignmentConfig:
-    """The settings of alignments.
+    """The settings of alignments."""
 
-    Attributes:
-        rounding: the conversion of boundaries to frames, one of `ROUNDINGS`.
-        surplus: the treatment of mel frames, two at most, that the durations do not cover: ``last_phone`` adds them to
-            the last phone, ``cut`` removes them from the mel and all arrays per frame.
-        phonemes: ``frontend``, or ``alignment``, with which labels replace the frontend's phonemes.
-        silences: ``kept``, or ``cut``, with which the audio starts at the first phone that is not in `SILENCES` and
-            ends at the last one.
-        tier: the tier of TextGrids; None uses the first one named ``phones``, ``phone`` or ``phonemes``.
-        labels: symbols that replace labels; a pause without a label becomes ``sp``.
-    """
-
-    rounding: str = "ming024"
-    surplus: str = "last_phone"
-    phonemes: str = "frontend"
-    silences: str = "kept"
-    tier: str | None = None
-    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"": "sp"}))
+    rounding: str = setting(
+        "ming024", "conversion of seconds to frames as in ming024 (and SpeechBrain), paddlespeech, espnet or speechain"
+    )
+    surplus: str = setting(
+        "last_phone",
+        "mel frames, two at most, that the durations do not cover: last_phone adds them to the last phone, cut removes "
+        "them from the mel and all arrays per frame",
+    )
+    phonemes: str = setting("frontend", "frontend, or alignment, with which labels replace the frontend's phonemes")
+    silences: str = setting(
+        "kept", "kept, or cut, with which audio and arrays go from the first to the last phone that is no silence"
+    )
+    tier: str | None = setting(None, "the tier of TextGrids; by default, the first one named phones, phone or phonemes")
+    labels: Mapping[str, str] = setting(
+        MappingProxyType({"": "sp"}), "the symbol for the label X; a pause without a label is sp"
+    )
 
     def __post_init__(self) -> None:
         for name, value, allowed in (

@@ -1,0 +1,96 @@
+"""How features are shown: one number for each utterance, of which a report makes histograms and means by speaker.
+
+This module loads numpy only, so that a report needs no library that computes features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.acoustics.pitch import hertz
+from tts_prep.format.records.arrays import ArraySpec
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureArrays:
+    """The arrays of one utterance of which a `FeatureColumn` makes a number.
+
+    Attributes:
+        arrays: name → [n_frames] or [n_phonemes] values.
+        specs: name → specification, with the settings of the feature.
+        frame_seconds: the time from one mel frame to the next.
+    """
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    specs: Mapping[str, ArraySpec]
+    frame_seconds: float
+
+
+def _mean(values: npt.NDArray[Any]) -> float:
+    return float(values.mean(dtype=np.float64)) if len(values) else float("nan")
+
+
+@dataclass(frozen=True)
+class FeatureColumn:
+    """One number for each utterance, made of arrays with one number per frame or phoneme.
+
+    Attributes:
+        array: the name of the array.
+        unit: the unit of the number.
+        meaning: one line for a page.
+        name: the name in files; by default, that of the array.
+        label: the displayed name; by default, the name with spaces.
+        axis: the axis of the arrays.
+        others: other arrays that the number is made of where a store has them.
+        value: returns the number; by default, the mean of the array. NaN is a missing value.
+    """
+
+    array: str
+    unit: str
+    meaning: str = ""
+    name: str = ""
+    label: str = ""
+    axis: Literal["frame", "phoneme"] = "frame"
+    others: tuple[str, ...] = ()
+    value: Callable[[FeatureArrays], float] | None = None
+
+    def __post_init__(self) -> None:
+        name = self.name or self.array
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "label", self.label or name.replace("_", " ").capitalize())
+
+    def number(self, given: FeatureArrays) -> float:
+        """Return the number of an utterance."""
+        return self.value(given) if self.value else _mean(given.arrays[self.array])
+
+
+def _mean_pitch(given: FeatureArrays) -> float:
+    unit = given.specs["pitch"].settings.get("unit")
+    track = hertz(unit, given.arrays["pitch"], given.arrays.get("voiced"))
+    return _mean(track[np.isfinite(track)])
+
+
+def _mean_length(given: FeatureArrays) -> float:
+    durations = given.arrays["durations"]
+    return _mean(durations[durations > 0]) * given.frame_seconds * 1000
+
+
+PITCH: Final = FeatureColumn("pitch", "Hz", "Mean of the voiced frames.", others=("voiced",), value=_mean_pitch)
+ENERGY: Final = FeatureColumn("energy", "L2 norm", "Mean of the frames.")
+SYMBOL_LENGTH: Final = FeatureColumn(
+    "durations",
+    "ms",
+    "Mean of the symbols with a duration.",
+    name="symbol_length",
+    label="Length of a symbol",
+    axis="phoneme",
+    value=_mean_length,
+)
+
+COLUMNS: Final = (PITCH, ENERGY, SYMBOL_LENGTH)
+"""The columns of the built-in features."""

@@ -1,0 +1,107 @@
+"""The record of a feature: how it is made, and what commands, messages and reports say about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.features.columns import FeatureColumn
+from tts_prep.preprocess.features.feature import Feature
+
+
+def setting(default: Any, text: str) -> Any:
+    """Return a field of a dataclass of settings, with its default and its help."""
+    if isinstance(default, Mapping):
+        return dataclasses.field(default_factory=lambda: default, metadata={"help": text})
+    return dataclasses.field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True)
+class FeatureKind:
+    """A feature that ``--feature NAME:KEY=VALUE,…`` makes.
+
+    Attributes:
+        name: the name.
+        help: what it adds to a store, one line.
+        make: a function from the mel settings and the settings of the feature to the `Feature`; a third argument is the
+            path of the alignments, or None, for a feature that reads them.
+        settings: a dataclass, whose fields are the settings (texts, numbers, or a mapping ``labels`` of texts, which
+            is given as ``label.X=Y``); with `setting`, they have help. If None, ``make`` receives the texts by name.
+        reads: what it is computed from: the ``recording``, or ``alignments``.
+        other_names: what the feature is called elsewhere, for messages.
+        columns: the numbers of each utterance that a report shows.
+    """
+
+    name: str
+    help: str
+    make: Callable[..., Feature]
+    settings: type | None = None
+    reads: Literal["recording", "alignments"] = "recording"
+    other_names: tuple[str, ...] = ()
+    columns: tuple[FeatureColumn, ...] = ()
+
+    def configured(self, texts: Mapping[str, str]) -> Any:
+        """Return the settings for texts by name.
+
+        Raises:
+            ConfigurationError: a setting does not exist or has an invalid value.
+        """
+        if self.settings is None:
+            return texts
+        hints = get_type_hints(self.settings)
+        mappings = {
+            f"{name[:-1]}.": name for name, hint in hints.items() if get_origin(hint) is not None and _maps(hint)
+        }
+        values: dict[str, Any] = {}
+        for key, text in texts.items():
+            prefix = next((prefix for prefix in mappings if key.startswith(prefix)), None)
+            if prefix is not None:
+                values.setdefault(mappings[prefix], {})[key.removeprefix(prefix)] = text
+            elif key in hints and key not in mappings.values():
+                values[key] = number_or_text(f"{self.name}: {key}", hints[key], text)
+            else:
+                known = [name for name in hints if name not in mappings.values()]
+                raise ConfigurationError(f"{self.name}: expected the settings {', '.join(known)}, found {key!r}")
+        defaults = self.settings()
+        for name in mappings.values():
+            values[name] = {**getattr(defaults, name), **values.get(name, {})}
+        return self.settings(**values)
+
+    def explained(self) -> list[tuple[str, str, str]]:
+        """Return name, default and help of each setting."""
+        if self.settings is None:
+            return []
+        rows = []
+        for field, value in zip(dataclasses.fields(self.settings), vars(self.settings()).values(), strict=True):
+            is_mapping = isinstance(value, Mapping)
+            name = f"{field.name[:-1]}.X" if is_mapping else field.name
+            default = "" if value is None or is_mapping else f"{value:g}" if isinstance(value, float) else str(value)
+            rows.append((name, default, field.metadata.get("help", "")))
+        return rows
+
+
+def kind_of(name: str, found: FeatureKind | Callable[..., Feature]) -> FeatureKind:
+    """Return the record of a feature, also for a plain function of mel settings and texts by name."""
+    return found if isinstance(found, FeatureKind) else FeatureKind(name, "A feature of another package.", found)
+
+
+def _maps(hint: Any) -> bool:
+    return isinstance(get_origin(hint), type) and issubclass(get_origin(hint), Mapping)
+
+
+def number_or_text(where: str, hint: Any, text: str) -> Any:
+    """Return the value of a setting: a number if its type is one, otherwise the text.
+
+    Raises:
+        ConfigurationError: a number is expected, and the text is none.
+    """
+    number = next((number for number in (float, int) if number in (hint, *get_args(hint))), None)
+    if number is None:
+        return text
+    try:
+        return number(text)
+    except ValueError:
+        raise ConfigurationError(f"{where}: expected a number, found {text!r}") from None
