@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import importlib.util
+import os
 import tempfile
-from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import AudioError, MissingPackageError
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.errors import AudioError, CorpusError, MissingPackageError
+from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
+from tts_prep.format.files.regular_files import check_regular, open_regular
 
 
 def byte_range(offset: int, size: int) -> str:
@@ -61,61 +64,61 @@ def open_recording(path: Path, inside: str) -> FileIO:
 
 
 def _cell(path: Path, group: int, row: int, column: str) -> bytes:
-    values = _column(path, path.stat().st_mtime_ns, group, column)
-    if not row < len(values):
-        raise AudioError(f"{path.name}: row group {group} has {len(values):,} rows, expected more than {row:,}")
-    value = values[row].as_py()
-    if not isinstance(value, bytes):
-        raise AudioError(f"{path.name}: column '{column}' of row {row:,} of group {group} is not a recording")
-    return value
-
-
-@lru_cache(maxsize=1)
-def _column(path: Path, _version: int, group: int, column: str) -> Any:
-    """Return a column of a row group. It is cached, because rows of one group follow each other."""
-    name, _, field = column.partition(".")
-    values = _record_batch(path, group).column(name) if is_arrow(path) else _row_group(path, group, name)
-    return values.field(field) if field and hasattr(values, "field") else values
-
-
-def _row_group(path: Path, group: int, name: str) -> Any:
-    parquet = import_pyarrow("parquet")
-    with parquet.ParquetFile(path) as file:
-        return file.read_row_group(group, columns=[name]).column(name).combine_chunks()
-
-
-def _record_batch(path: Path, group: int) -> Any:
-    return arrow_batches(path)[group]
-
-
-@lru_cache(maxsize=1)
-def arrow_batches(path: Path) -> list[Any]:
-    """Return the record batches of an arrow stream or file, which share the memory of the mapped file."""
-    pyarrow = import_pyarrow("")
-    source = pyarrow.memory_map(str(path))
     try:
-        return list(pyarrow.ipc.open_stream(source))
-    except pyarrow.ArrowInvalid:
-        reader = pyarrow.ipc.open_file(source)
-        return [reader.get_batch(i) for i in range(reader.num_record_batches)]
+        return ask_table(path, "cell", group, row, column)[1]
+    except CorpusError as error:
+        raise AudioError(str(error)) from error
 
 
-def is_arrow(path: Path) -> bool:
-    """Return whether a path has the extension of arrow files."""
-    return path.suffix == ".arrow"
+def ask_table(path: Path, *request: Any) -> tuple[Any, bytes]:
+    """Return the answer of another process to a request about a parquet or arrow file, a JSON value and bytes.
 
-
-def import_pyarrow(module: str) -> Any:
-    """Import pyarrow, or a module of it.
+    For requests, see `tts_prep.preprocess.table_files.answer`.
 
     Raises:
+        CorpusError: the file is missing or broken, crashes the library, or takes too much time or memory.
         MissingPackageError: pyarrow is not installed.
+        CannotReadError: the other process cannot be started, or was killed from outside.
     """
-    import importlib
-
-    try:
-        return importlib.import_module(f"pyarrow.{module}" if module else "pyarrow")
-    except ModuleNotFoundError:
+    if importlib.util.find_spec("pyarrow") is None:
         raise MissingPackageError(
             "parquet and arrow files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
-        ) from None
+        )
+    try:
+        check_regular(path)
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise CorpusError(f"{path}: no such file") from None
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        return _table_process(path, size).ask(path, *request, cpu_seconds=4 + size // _BYTES_PER_SECOND)
+    except RefusedError as error:
+        raise CorpusError(str(error)) from None
+    except CrashedError:
+        raise CorpusError(f"{path}: crashes the Arrow library or takes too long to read; is it damaged?") from None
+
+
+_BYTES_PER_SECOND = 20_000_000
+_MEMORY = 1 << 30
+# By the number of this process, because a process that was forked from this one needs another.
+_PROCESSES: dict[int, tuple[Path, ChildProcess]] = {}
+
+
+def _table_process(path: Path, size: int) -> ChildProcess:
+    """Return the process that reads a file; it ends when another file is read."""
+    known, process = _PROCESSES.get(os.getpid(), (None, None))
+    if process is None or known != path:
+        if process is None:
+            atexit.register(_end_table_process, os.getpid())
+        else:
+            process.end()
+        # A row group is decompressed as a whole, and an arrow file is mapped.
+        process = ChildProcess("tts_prep.preprocess.table_files:answer", _MEMORY + 4 * size)
+        _PROCESSES[os.getpid()] = path, process
+    return process
+
+
+def _end_table_process(number: int) -> None:
+    if number == os.getpid():
+        _PROCESSES[number][1].end()

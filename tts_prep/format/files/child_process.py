@@ -71,6 +71,7 @@ class ChildProcess:
         self._function = function
         self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
+        self._received = bytearray()
         # Why the process cannot import the function; empty if it can.
         self._missing = ""
 
@@ -129,28 +130,34 @@ class ChildProcess:
             self._process.stdin.write(line)
             self._process.stdin.flush()
         value = json.loads(self._read(None, deadline))
-        return value, self._read(value["bytes"], deadline)
+        return value, self._read(value["bytes"], deadline) if value["bytes"] else b""
 
     def _read(self, size: int | None, deadline: float) -> bytes:
         """Return ``size`` bytes, or a line."""
         assert self._process
         assert self._process.stdout
         out = self._process.stdout.fileno()
-        answer = bytearray()
-        while not answer.endswith(b"\n") if size is None else len(answer) < size:
+        while not (end := self._end_of(size)):
             ready, _, _ = select.select([out], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 self.end()
                 raise _DiedError(None)
-            # The other process sends nothing after its answer.
-            piece = os.read(out, 1 << 16 if size is None else size - len(answer))
+            piece = os.read(out, 1 << 20)
             if not piece:
                 raise _DiedError(self.end(kill=False))
-            answer += piece
-            if size is None and len(answer) > _MAX_ANSWER:
+            self._received += piece
+            if size is None and len(self._received) > _MAX_ANSWER:
                 self.end()
                 raise CrashedError
-        return bytes(answer)
+        found = bytes(self._received[:end])
+        del self._received[:end]
+        return found
+
+    def _end_of(self, size: int | None) -> int:
+        """Return where a line, or ``size`` bytes, end among what was received; 0 if they are not complete."""
+        if size is None:
+            return self._received.find(b"\n") + 1
+        return size if len(self._received) >= size else 0
 
     def _start(self) -> subprocess.Popen[bytes]:
         code = _START.format(paths=_search_path(), name=f"{self._function}:{self._memory}")
@@ -160,6 +167,7 @@ class ChildProcess:
     def end(self, *, kill: bool = True) -> int:
         """End the process, or wait for its end; return its exit status."""
         process, self._process = self._process, None
+        self._received.clear()
         if process is None:
             return 0
         if kill:
