@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tts_prep import __version__
 
 project = "tts-prep"
@@ -21,6 +23,7 @@ html_theme = "furo"
 html_title = f"tts-prep {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("search-scores.js"))
 
 # The pages are read on their own too: plain Markdown, with links between headings as code hosts make them.
 myst_heading_anchors = 4
@@ -30,7 +33,9 @@ autodoc_member_order = "groupwise"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_class_signature = "separated"
-autodoc_default_options = {"members": True, "imported-members": True, "inherited-members": False}
+autodoc_default_options = {"members": True, "inherited-members": False}
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_attr_annotations = True

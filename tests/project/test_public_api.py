@@ -55,6 +55,34 @@ def test_imports_are_found_wherever_they_stand() -> None:
     }
 
 
+REFERENCE = re.compile(r"^\.\. (?:auto)?(currentmodule|class|function|exception|data):: (\S+)$", re.MULTILINE)
+
+
+def in_the_reference() -> list[str]:
+    """Return the full name of each entry of the reference."""
+    entries = []
+    for path in sorted((ROOT / "docs" / "reference").glob("*.rst")):
+        module = ""
+        for kind, name in REFERENCE.findall(path.read_text(encoding="utf-8")):
+            if kind == "currentmodule":
+                module = name
+            else:
+                entries.append(f"{module}.{name}")
+    return entries
+
+
+def test_the_reference_has_every_declared_name_once_and_no_other() -> None:
+    declared = [f"{module}.{name}" for module in DECLARED for name in importlib.import_module(module).__all__]
+    assert sorted(in_the_reference()) == sorted(set(declared) - {"tts_prep.__version__"})
+
+
+@pytest.mark.parametrize("module", DECLARED)
+def test_every_declared_name_is_in_a_page_or_an_example(module: str) -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in [*PAGES, *EXAMPLES])
+    words = set(re.findall(r"\w+", text))
+    assert set(importlib.import_module(module).__all__) - words - {"__version__"} == set()
+
+
 @pytest.mark.parametrize("module", DECLARED)
 def test_every_declared_name_exists_and_is_documented(module: str) -> None:
     declared = importlib.import_module(module)

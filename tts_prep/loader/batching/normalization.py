@@ -119,7 +119,7 @@ class ArrayNormalizer:
         (40, 5)
 
     Attributes:
-        mean, std: [*row_shape], or [n_speakers, *row_shape] by speaker; float32. For constant values, std is 1.
+        mean, std: ``[*row_shape]``, or ``[n_speakers, *row_shape]`` by speaker; float32. For constant values, std is 1.
         by_speaker: the statistics are by speaker.
         keep_zeros: keep zeros unchanged: in pitch they are unvoiced frames, as in FastPitch.
     """
@@ -160,7 +160,7 @@ class ArrayNormalizer:
         return f"<ArrayNormalizer: by {by}>"
 
     def transform(self, values: npt.ArrayLike, speaker: int = 0) -> npt.NDArray[np.float32]:
-        """Return normalized values [n, *row_shape].
+        """Return normalized values ``[n, *row_shape]``.
 
         Args:
             speaker: the speaker code; used with statistics by speaker only.

@@ -137,8 +137,8 @@ def add_array(
     Args:
         name: the name of the array: lower-case letters, digits and underscores.
         function: takes an utterance with ``id``, ``speaker``, ``text``, ``phonemes`` and ``mel``, and ``waveform`` if
-            stored; returns [rows, *row_shape], or [*row_shape] with the axis ``utterance``. With several jobs it must
-            be picklable: a function of a module, not a lambda.
+            stored; returns ``[rows, *row_shape]``, or ``[*row_shape]`` with the axis ``utterance``. With several jobs
+            it must be picklable: a function of a module, not a lambda.
         dtype, row_shape: the dtype and the row shape of the array.
         axis: ``frame``, ``phoneme``, ``sample``, ``utterance`` or ``own``.
         rate: rows per second, with the axis ``own``.
