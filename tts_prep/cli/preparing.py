@@ -30,6 +30,7 @@ from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
+from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
@@ -174,6 +175,7 @@ def summary(result: Result, elapsed: float) -> list[str]:
     lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
     if manifest.ood_texts:
         lines.append(ood_line(result.store))
+    lines += [incomplete_text(result.store, array) for array in result.incomplete]
     if totals["failures"]:
         lines.append(failures_text(result.store, totals["failures"]))
     return lines
@@ -184,6 +186,19 @@ def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
     examples = [f"'{item['symbol']}' × {item['count']:,} (first in {item['id']})" for item in remark["examples"]]
     shown = ", ".join(examples[:4]) + (", …" if remark["different"] > 4 else "")
     return f"{kind.replace('_', ' ')}: {remark['count']:,}, {remark['different']:,} different: {shown}"
+
+
+def incomplete_text(store: Path, array: IncompleteArray) -> str:
+    """Return one line about an array of an updated store that has no values for some rows."""
+    from tts_prep.checks.index_columns import ARRAY as MEASURES
+
+    spec, rows = array.spec, count_text(array.rows, "row")
+    if array.is_kept:
+        return f"{', '.join(spec.index_columns)}: no values for {rows}, new or changed"
+    options = {MEASURES: "--measures", "durations": "--alignments PATH"}
+    option = options.get(spec.name, f"--array {spec.name}@{spec.axis}=PATH")
+    why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"
+    return f"{spec.name}: left out, {why}; 'tts-prep add {store} {option}' adds it again"
 
 
 def ood_line(store: Path) -> str:

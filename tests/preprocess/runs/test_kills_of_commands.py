@@ -201,6 +201,7 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
     for name, options in (("imported", tokens), ("measured", ("--measures",))):
         shutil.copytree(folder / "a", folder / name)
         make("add", folder / name, *options, "--jobs", 1)
+    make("ljspeech", new, folder / "updated", *SETTINGS, *energy[2:], "--jobs", 1)
     features = ("--feature", "energy", "--feature", "spectrogram")
     make("ljspeech", new, folder / "arrays", *SETTINGS, *features, "--jobs", 1)
     a, b, with_arrays = (contents(folder / name) for name in ("a", "b", "arrays"))
@@ -208,6 +209,7 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Operation]
     return {
         "prepare": Operation(again, folder / "empty", b, was_whole=False),
         "overwrite": Operation((*again, "--overwrite"), folder / "a", b),
+        "update with arrays": Operation((*again, "--update"), folder / "added", contents(folder / "updated")),
         "update": Operation((*again, "--update"), folder / "a", b),
         "part": Operation(
             ("ljspeech", old, store, *SETTINGS, "--part", "1/2"),

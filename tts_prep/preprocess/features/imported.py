@@ -113,7 +113,7 @@ def _first(path: Path, name: str) -> Array:
             with np.load(path, allow_pickle=False) as file:
                 values = file[min(file.files)] if file.files else None
         elif path.suffix in _HDF5:
-            file = _hdf5(path)
+            file = _hdf5(path, path.stat().st_mtime_ns)
             names = _dataset_names(file)
             values = np.asarray(file[min(names)]) if names else None
         else:
@@ -133,21 +133,21 @@ def _read(path: Path, key: str | None) -> Array:
     if key is None:
         values = np.load(path, allow_pickle=False)
     elif path.suffix == ".npz":
-        values = _npz(path)[key]
+        values = _npz(path, path.stat().st_mtime_ns)[key]
     else:
-        values = np.asarray(_hdf5(path)[key])
+        values = np.asarray(_hdf5(path, path.stat().st_mtime_ns)[key])
     native: Array = values.astype(values.dtype.newbyteorder("="), copy=False)
     return native
 
 
 @lru_cache(maxsize=4)
-def _npz(path: Path) -> Mapping[str, Any]:
+def _npz(path: Path, modified: int) -> Mapping[str, Any]:  # noqa: ARG001 - a file that was replaced is opened again
     file: Mapping[str, Any] = np.load(path, allow_pickle=False)
     return file
 
 
 @lru_cache(maxsize=4)
-def _hdf5(path: Path) -> Any:
+def _hdf5(path: Path, modified: int) -> Any:  # noqa: ARG001 - as for `_npz`
     import h5py
 
     return h5py.File(path, "r")

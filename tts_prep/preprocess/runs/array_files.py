@@ -17,6 +17,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.feature_inputs import ShardRows, StoredRows
+from tts_prep.preprocess.runs.transaction import take_over_file
 
 _MAX_NAMED = 3
 """The number of failed utterances that an error names."""
@@ -85,14 +86,14 @@ def write_array_files(
     return entries
 
 
-def finished_array_files(
+def _finished_array_files(
     store: Path, rows: ShardRows, feature: Feature, shard: CheckedShard, find: FindLocations
 ) -> dict[str, FileEntry]:
     """Return the entries of a feature's array files that exist, are intact and have the expected key."""
     entries = {}
     for spec in feature.specs:
         name = array_file_name(spec.name, rows.number)
-        if not (store / name).exists():
+        if not (store / name).is_file():
             continue
         try:
             checked = inspect_array_file(store / name, spec.name, rows.number, rows.key, shard.lengths(), find)
@@ -108,10 +109,12 @@ def complete_array_files(
     shard: CheckedShard,
     features: Sequence[Feature],
     inputs: Callable[[StoredRows], Iterator[FeatureInput]],
+    source: Path | None = None,
 ) -> dict[str, FileEntry]:
     """Make the missing array files of a finished shard; return the entries of all of them.
 
     Args:
+        source: another store, whose files are taken over if they have the expected keys.
         inputs: yields the input of features for each utterance of the shard, in order.
 
     Raises:
@@ -124,7 +127,12 @@ def complete_array_files(
     missing = []
     with hdf5_process() as find:
         for feature in features:
-            finished = finished_array_files(store, stored.rows, feature, shard, find)
+            finished = _finished_array_files(store, stored.rows, feature, shard, find)
+            if source and len(finished) < len(feature.specs):
+                old = _finished_array_files(source, stored.rows, feature, shard, find)
+                for name in old.keys() - finished.keys():
+                    take_over_file(source, store, old[name].file)
+                finished = {**old, **finished}
             entries.update(finished)
             if len(finished) < len(feature.specs):
                 missing.append(feature)

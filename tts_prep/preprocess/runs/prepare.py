@@ -27,6 +27,7 @@ from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAli
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.runs.kept_arrays import IncompleteArray, KeptArrays, keep_arrays, recorded_features
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan
@@ -93,6 +94,7 @@ class Result:
         failures: the number of failed rows.
         seconds: the duration of all audio.
         compiling: the seconds spent compiling the mel kernel; 0 unless this run compiled it.
+        incomplete: the arrays of an updated store that have no values for some of its rows.
     """
 
     store: Path
@@ -102,6 +104,7 @@ class Result:
     failures: int
     seconds: float
     compiling: float = 0.0
+    incomplete: tuple[IncompleteArray, ...] = field(default=(), repr=False)
 
     @classmethod
     def of_complete(cls, store: Path, manifest: Manifest) -> Result:
@@ -153,6 +156,8 @@ def prepare(
         # A complete store needs no workers, and most other corpora at least two.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(2)
+        if old := transaction.old:
+            features = (*features, *recorded_features(old, config.mel, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root), recipe, start)
         if manifest := transaction.up_to_date(recipe.settings, planned.keys):
@@ -193,29 +198,33 @@ def make_store(
     """
     recipe = planned.recipe
     specs = specs_of(recipe.features)
-    kept = _kept_arrays(transaction, specs, broken)
+    intact = _intact_arrays(transaction, specs, broken)
     plans = planned.shards[part.number - 1 :: part.count] if part else planned.shards
-    with transaction.build([recipe.settings_sha256, kept, sorted(specs)], recipe.settings["configuration"]) as folder:
-        transaction.plan(planned.keys, [*kept, *specs])
+    with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
+        transaction.plan(planned.keys, [*intact, *specs])
         if recipe.config.ood_texts:
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
         make = partial(make_shard, recipe=recipe, store=folder, source=transaction.source, broken=frozenset(broken))
         run = _ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
-        manifest = None
+        manifest, kept = None, KeptArrays()
         if not part:
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
-            added = {name: _take_over_array(transaction, name, made) for name in kept}
+            shards = [shard.stored for shard in made]
+            added = {name: _take_over_array(transaction, name, made) for name in intact}
             added |= {name: [shard.arrays[name] for shard in made] for name in specs}
-            manifest = assemble_store(folder, [shard.stored for shard in made], added)
+            if transaction.old and transaction.source:
+                kept = keep_arrays(transaction.source, folder, transaction.old, shards, specs)
+            manifest = assemble_store(folder, shards, {**added, **kept.files})
     n_made = sum(shard.is_new for shard in made)
     done = run.now
-    return Result(transaction.store, manifest, len(plans), n_made, done.failures, done.seconds, done.compiling)
+    numbers = (len(plans), n_made, done.failures, done.seconds, done.compiling)
+    return Result(transaction.store, manifest, *numbers, kept.incomplete)
 
 
-def _kept_arrays(transaction: StoreTransaction, made: Collection[str], broken: Collection[str]) -> tuple[str, ...]:
-    """Return the names of added arrays to take over from the old store.
+def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken: Collection[str]) -> tuple[str, ...]:
+    """Return the names of added arrays that a repair takes over from the old store.
 
     Args:
         made: the names of arrays that the run makes.
@@ -223,7 +232,7 @@ def _kept_arrays(transaction: StoreTransaction, made: Collection[str], broken: C
     Raises:
         StoreError: an array would be lost.
     """
-    if transaction.change not in (Change.UPDATE, Change.REPAIR):
+    if transaction.change is not Change.REPAIR:
         return ()
     store = transaction.store
     try:
@@ -232,11 +241,6 @@ def _kept_arrays(transaction: StoreTransaction, made: Collection[str], broken: C
     except CorruptStoreError:
         names = tuple(read_manifest(store).array_files)
     names = tuple(name for name in names if name not in made)
-    if names and transaction.change is Change.UPDATE:
-        raise StoreError(
-            f"{store}: has the added arrays {', '.join(names)}, which belong to its current rows; give "
-            "--overwrite, or another path, and add them again"
-        )
     for file in broken:
         if file.startswith(f"{ADDED_ARRAYS}/"):
             raise StoreError(f"{store / file}: not made from the corpus, so it cannot be repaired; add the array again")

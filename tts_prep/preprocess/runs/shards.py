@@ -85,7 +85,7 @@ def make_shard(
     if finished is not None:
         recordings = ShardRecordings(plan, recipe, report)
         inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
-        files = complete_array_files(store, finished, recipe.features, inputs)
+        files = complete_array_files(store, finished, recipe.features, inputs, source)
         return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
     name = shard_name(plan.number)
     path = store / name

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,11 @@ class StoreTransaction:
     def is_complete(self) -> bool:
         """Whether the store is complete at the moment."""
         return (self.store / MANIFEST).exists()
+
+    @cached_property
+    def old(self) -> Manifest | None:
+        """The manifest of a complete store that is updated; None for every other change."""
+        return read_manifest(self.store) if self.change is Change.UPDATE and self.is_complete else None
 
     @property
     def source(self) -> Path | None:

@@ -1,0 +1,190 @@
+"""Updates of a store: the bytes of a fresh build, at the cost of the rows that changed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from commands import run
+from corpora import SAMPLE_RATE, speech_like
+from killing import contents
+
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import ArraySpec, Configuration, Result, add_array, make_feature, prepare
+from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.features.energy import EnergyFeature
+from tts_prep.preprocess.features.imported import ImportedArray
+from tts_prep.preprocess.runs.add_columns import add_columns
+
+SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a corpus. Recordings of different voices have different sizes, so that a change is detected."""
+
+    id: str
+    text: str
+    voice: int
+
+
+ROWS = [Row(f"S-{number:04d}", f"Row number {number}.", number) for number in range(7)]
+
+
+def write(root: Path, rows: Sequence[Row]) -> Path:
+    (root / "wavs").mkdir(parents=True, exist_ok=True)
+    for row in rows:
+        soundfile.write(root / f"wavs/{row.id}.wav", speech_like(0.2 + row.voice / 1000, row.voice), SAMPLE_RATE)
+    lines = "".join(f"{row.id}|{row.text}|{row.text}\n" for row in rows)
+    (root / "metadata.csv").write_text(lines, encoding="utf-8")
+    return root
+
+
+def make(root: Path, store: Path, rows: Sequence[Row], **options: Any) -> Result:
+    write(root, rows)
+    return prepare(read_ljspeech(root), root, store, SMALL, **options)
+
+
+def energy() -> Any:
+    return make_feature("energy", {}, SMALL.mel)
+
+
+def linked(before: dict[str, int], store: Path) -> list[str]:
+    """Return the files of a store that are those of an earlier one."""
+    return sorted(name for name, inode in inodes(store).items() if before.get(name) == inode)
+
+
+def inodes(store: Path) -> dict[str, int]:
+    return {path.relative_to(store).as_posix(): path.stat().st_ino for path in store.rglob("*.h5")}
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the ids of the utterances whose energy has been computed."""
+    found: list[str] = []
+    compute = EnergyFeature.compute
+
+    def counted(self: EnergyFeature, utterance: Any) -> Any:
+        found.append(utterance.id)
+        return compute(self, utterance)
+
+    monkeypatch.setattr(EnergyFeature, "compute", counted)
+    return found
+
+
+def test_an_update_computes_the_recorded_features_of_new_rows_only(tmp_path: Path, computed: list[str]) -> None:
+    make(tmp_path / "corpus", tmp_path / "store", ROWS[:6], features=[energy()])
+    before = inodes(tmp_path / "store")
+    computed.clear()
+    result = make(tmp_path / "corpus", tmp_path / "store", ROWS, existing="update")
+    assert (computed, result.shards_made, result.incomplete) == (["S-0006"], 1, ())
+    kept = [f"{folder}/0000{number}.h5" for folder in ("arrays/energy", "shards") for number in range(3)]
+    assert linked(before, tmp_path / "store") == kept
+    make(tmp_path / "corpus", tmp_path / "fresh", ROWS, features=[energy()])
+    assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
+
+
+def test_an_imported_array_that_is_given_again_is_read_for_changed_shards_only(tmp_path: Path) -> None:
+    def tokens(rows: Sequence[Row]) -> ImportedArray:
+        np.savez(tmp_path / "tokens.npz", **{row.id: np.arange(row.voice + 1) for row in rows})
+        return ImportedArray.of("tokens", tmp_path / "tokens.npz")
+
+    make(tmp_path / "corpus", tmp_path / "store", ROWS[:6], features=[tokens(ROWS[:6])])
+    before = inodes(tmp_path / "store")
+    make(tmp_path / "corpus", tmp_path / "store", ROWS, existing="update", features=[tokens(ROWS)])
+    assert [name for name in linked(before, tmp_path / "store") if "tokens" in name] == [
+        f"arrays/tokens/0000{number}.h5" for number in range(3)
+    ]
+    make(tmp_path / "corpus", tmp_path / "fresh", ROWS, features=[tokens(ROWS)])
+    assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
+
+
+def first_frames(utterance: Any) -> Any:
+    return utterance.mel[:, 0].astype(np.float32)
+
+
+def test_an_array_is_kept_where_all_rows_have_values_and_else_left_out_and_named(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    make(tmp_path / "corpus", store, ROWS)
+    add_array(store, "first", first_frames)
+    values = {utterance.id: np.array(utterance.arrays["first"]) for utterance in UtteranceDataset(store)}
+    # The first row is gone, so that every row lies elsewhere.
+    result = make(tmp_path / "corpus", store, ROWS[1:], existing="update")
+    assert (result.shards_made, result.incomplete) == (3, ())
+    dataset = UtteranceDataset(store, verify=True)
+    assert [utterance.id for utterance in dataset] == [row.id for row in ROWS[1:]]
+    for utterance in dataset:
+        np.testing.assert_array_equal(utterance.arrays["first"], values[utterance.id])
+    result = make(tmp_path / "corpus", store, [*ROWS[1:6], replace(ROWS[6], voice=30)], existing="update")
+    (incomplete,) = result.incomplete
+    assert (incomplete.spec.name, incomplete.rows, incomplete.is_kept) == ("first", 1, False)
+    assert "first" not in UtteranceDataset(store, verify=True).arrays
+
+
+def test_columns_are_kept_for_unchanged_rows_and_missing_for_others(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    make(tmp_path / "corpus", store, ROWS[:6])
+    spec = ArraySpec("scores", "float64", (1,), "utterance", index_columns=("score",))
+    add_columns(store, lambda _: spec, lambda: np.arange(6.0).reshape(6, 1))
+    changed = [ROWS[6], ROWS[0], replace(ROWS[1], text="Another text."), *ROWS[2:6]]
+    (incomplete,) = make(tmp_path / "corpus", store, changed, existing="update").incomplete
+    assert (incomplete.spec.name, incomplete.rows, incomplete.is_kept) == ("scores", 2, True)
+    scores = UtteranceDataset(store, verify=True).columns["score"]
+    np.testing.assert_array_equal(scores, [np.nan, 0, np.nan, 2, 3, 4, 5])
+
+
+def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, options = tmp_path / "store", ("--shard-utterances", 2, "--frontend", "characters", "--jobs", 1)
+    np.savez(tmp_path / "tokens.npz", **{row.id: np.arange(3) for row in ROWS})
+    run(capsys, "ljspeech", write(tmp_path / "corpus", ROWS[:6]), store, *options)
+    assert run(capsys, "add", store, "--array", f"tokens={tmp_path / 'tokens.npz'}", "--measures", "--jobs", 1)[0] == 0
+    update = ("ljspeech", write(tmp_path / "corpus", ROWS), store, *options, "--update")
+    status, out, err = run(capsys, *update)
+    assert (status, err) == (0, "")
+    adds, lines = f"'tts-prep add {store}", out.splitlines()
+    tokens = f"tokens: left out, no values for 1 row, new or changed; {adds} --array tokens@own=PATH' adds it again"
+    assert tokens in lines
+    assert f"measures: left out, its values depend on all rows; {adds} --measures' adds it again" in lines
+    assert run(capsys, *update)[1].endswith("the store was already complete; nothing was made\n")
+
+
+def edits(rows: list[Row], choose: random.Random, names: Callable[[], str]) -> list[Row]:
+    """Return the rows after one random edit."""
+    place = choose.randrange(len(rows) + 1)
+    kind = choose.choice(("append", "insert", "delete", "text", "recording", "reorder"))
+    new = Row(names(), f"Some words, {choose.randrange(99)}.", choose.randrange(100))
+    if kind == "append":
+        return [*rows, new]
+    if kind == "insert" or len(rows) < 3 or place == len(rows):
+        return [*rows[:place], new, *rows[place:]]
+    if kind == "delete":
+        return [*rows[:place], *rows[place + 1 :]]
+    if kind == "reorder":
+        return choose.sample(rows, len(rows))
+    changed = replace(rows[place], **({"text": new.text} if kind == "text" else {"voice": 100 + new.voice}))
+    return [*rows[:place], changed, *rows[place + 1 :]]
+
+
+def test_updates_after_random_edits_give_the_bytes_of_fresh_builds(tmp_path: Path) -> None:
+    choose = random.Random(int(os.environ.get("SEED", "3")))
+    number = iter(range(100, 10_000))
+    rows = list(ROWS)
+    store = tmp_path / "store"
+    make(tmp_path / "corpus", store, rows, features=[energy()])
+    for step in range(int(os.environ.get("EDITS", "8"))):
+        rows = edits(rows, choose, lambda: f"S-{next(number):04d}")
+        make(tmp_path / "corpus", store, rows, existing="update")
+        make(tmp_path / "corpus", tmp_path / "fresh", rows, features=[energy()])
+        assert contents(store) == contents(tmp_path / "fresh"), step
+        shutil.rmtree(tmp_path / "fresh")

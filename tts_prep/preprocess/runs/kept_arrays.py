@@ -1,0 +1,257 @@
+"""Keep the added arrays of an old store that an update does not make again.
+
+An array that is computed from the corpus is made again with its recorded settings, so that its files of unchanged
+shards are taken over by their keys. The values of any other array are kept for unchanged rows: rows with the same
+texts, phonemes and mel. If rows have no values, columns of the index get NaN there, and other arrays are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tts_prep.errors import CorruptStoreError, TtsPrepError
+from tts_prep.format.assembly import StoredShard
+from tts_prep.format.contents.array_file import array_key, inspect_array_file, own_columns
+from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.shard import inspect_shard
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import FRAME, OWN, PHONEME, UTTERANCE, array_file_name, shard_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.features.registry import FEATURES, make_feature
+from tts_prep.preprocess.runs.feature_inputs import StoredRows
+from tts_prep.preprocess.runs.transaction import take_over_file
+
+OF_PLAN: Final = "plan"
+"""The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
+
+
+@dataclass(frozen=True)
+class IncompleteArray:
+    """An array of an old store that has no values for some rows of the new one.
+
+    Attributes:
+        rows: the number of rows without values.
+        is_kept: the array is in the new store, with NaN in these rows; otherwise it was left out.
+    """
+
+    spec: ArraySpec
+    rows: int
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class KeptArrays:
+    """The arrays of an old store in the new one.
+
+    Attributes:
+        files: the files of each kept array, one per shard, in order.
+        incomplete: the arrays that have no values for some rows.
+    """
+
+    files: Mapping[str, Sequence[FileEntry]] = field(default_factory=dict)
+    incomplete: tuple[IncompleteArray, ...] = ()
+
+
+def recorded_features(manifest: Manifest, config: MelConfig, given: Collection[str]) -> tuple[Feature, ...]:
+    """Return the built-in features that compute arrays of a store from its corpus, with their recorded settings.
+
+    Args:
+        given: the names of arrays that are made anyway.
+    """
+    found: list[Feature] = []
+    for name, spec in manifest.specs.items():
+        if name not in FEATURES or name in given:
+            continue
+        # A feature that needs more than the corpus, or that another version computes, is not made again.
+        with contextlib.suppress(TtsPrepError):
+            feature = make_feature(name, {key: str(value) for key, value in spec.settings.items()}, config)
+            if all(manifest.specs.get(of_feature.name) == of_feature for of_feature in feature.specs):
+                found.append(feature)
+    return tuple(found)
+
+
+def keep_arrays(
+    source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard], made: Collection[str]
+) -> KeptArrays:
+    """Keep the arrays of an old store that a new one does not make, as far as rows are unchanged.
+
+    Args:
+        source, manifest: the old store and its manifest.
+        folder, shards: the new store and its shards.
+        made: the names of the arrays that the new store has already.
+    """
+    specs = [spec for name, spec in manifest.specs.items() if spec.added and name not in made]
+    if not specs:
+        return KeptArrays()
+    rows = _OldRows(source, folder, manifest, shards)
+    files: dict[str, Sequence[FileEntry]] = {}
+    incomplete: list[IncompleteArray] = []
+    for spec in specs:
+        values = _KeptArray(source, folder, manifest, spec, rows)
+        n_missing = sum(map(values.count_missing, shards))
+        is_kept = not n_missing or (bool(spec.index_columns) and OF_PLAN not in spec.settings)
+        if is_kept:
+            files[spec.name] = [values.keep(shard) for shard in shards]
+        if n_missing:
+            incomplete.append(IncompleteArray(spec, n_missing, is_kept))
+    return KeptArrays(files, tuple(incomplete))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a shard: what values of other arrays depend on."""
+
+    stored: StoredRows
+    texts: Sequence[tuple[str, ...]]
+    phonemes: Sequence[Array]
+    mels: Sequence[Array]
+
+    @classmethod
+    def read(cls, store: Path, number: int) -> _Rows:
+        path = stored_file(store, shard_name(number))
+        stored = StoredRows(path, inspect_shard(path, number, read_locations))
+        columns = (stored.texts(name) for name in ("id", "speaker", "text", "phoneme_text"))
+        texts = list(zip(*columns, strict=True))
+        return cls(stored, texts, stored.array("phonemes", PHONEME), stored.array("mel", FRAME))
+
+    def is_same(self, position: int, other: _Rows, of_other: int) -> bool:
+        """Return whether a row has the same texts, phonemes and mel as one of another shard."""
+        return (
+            self.texts[position] == other.texts[of_other]
+            and np.array_equal(self.phonemes[position], other.phonemes[of_other])
+            and np.array_equal(self.mels[position], other.mels[of_other])
+        )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The place of a row in the old store: number of the shard, position in it."""
+
+    shard: int
+    position: int
+
+
+class _OldRows:
+    """Finds the rows of the changed shards of a new store among those of the old one."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard]) -> None:
+        self._folder = folder
+        # Several rows of a shard are asked for one after another.
+        self._old = lru_cache(maxsize=4)(partial(_Rows.read, source))
+        kept = {shard.entry.file: shard.entry.sha256 for shard in shards}
+        self.unchanged = {
+            number for number, entry in enumerate(manifest.shards) if kept.get(entry.file) == entry.sha256
+        }
+        self._places: dict[str, _Place] = {}
+        for number in sorted(set(range(len(manifest.shards))) - self.unchanged):
+            # A broken shard has no rows to keep.
+            with contextlib.suppress(CorruptStoreError):
+                for position, texts in enumerate(self._old(number).texts):
+                    self._places[texts[0]] = _Place(number, position)
+        self._found: dict[int, list[_Place | None]] = {}
+
+    def places(self, number: int) -> list[_Place | None]:
+        """Return the old place of each row of a new shard; None for a row that is new or has changed."""
+        if number not in self._found:
+            new = _Rows.read(self._folder, number)
+            self._found[number] = [self._place(new, position) for position in range(len(new.texts))]
+        return self._found[number]
+
+    def _place(self, new: _Rows, position: int) -> _Place | None:
+        place = self._places.get(new.texts[position][0])
+        return place if place and self._old(place.shard).is_same(place.position, new, position) else None
+
+    def stored(self, number: int) -> StoredRows:
+        """Return the rows of an old shard."""
+        return self._old(number).stored
+
+
+class _KeptArray:
+    """One array of an old store, whose values are kept for unchanged rows."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, spec: ArraySpec, rows: _OldRows) -> None:
+        self._source, self._folder, self._spec, self._rows = source, folder, spec, rows
+        self._entries = manifest.array_files[spec.name]
+        self._values: dict[int, Sequence[Array] | None] = {}
+
+    def count_missing(self, shard: StoredShard) -> int:
+        """Return the number of rows of a new shard without values."""
+        if self._is_unchanged(shard):
+            return 0
+        if OF_PLAN in self._spec.settings:
+            return shard.header.rows
+        return sum(values is None for values in self._of(shard.header.number))
+
+    def keep(self, shard: StoredShard) -> FileEntry:
+        """Take over or write the file of a new shard; return its entry."""
+        header, spec = shard.header, self._spec
+        if self._is_unchanged(shard):
+            take_over_file(self._source, self._folder, array_file_name(spec.name, header.number))
+            return self._entries[header.number]
+        missing = np.full(len(spec.index_columns), np.nan)
+        values = [missing if found is None else found for found in self._of(header.number)]
+        rows = _Rows.read(self._folder, header.number).stored.rows
+        return write_array_file(
+            self._folder,
+            spec,
+            header.number,
+            header.key,
+            array_key(spec, header.key),
+            values,
+            speakers=rows.speakers,
+            lengths=rows.expected_lengths(spec.axis),
+            # As in `add_columns`: columns have no statistics, because values may be missing.
+            counted=[np.zeros(1, np.bool_)] * len(values) if spec.index_columns else None,
+        )
+
+    def _is_unchanged(self, shard: StoredShard) -> bool:
+        number = shard.header.number
+        if number not in self._rows.unchanged or OF_PLAN in self._spec.settings:
+            return False
+        entry = self._entries[number]
+        path = self._source / entry.file
+        return path.is_file() and file_sha256(path) == entry.sha256
+
+    def _of(self, number: int) -> Iterator[Array | None]:
+        """Yield the values of each row of a new shard, or None."""
+        for place in self._rows.places(number):
+            values = self._old_values(place.shard) if place else None
+            yield values[place.position] if place and values is not None else None
+
+    def _old_values(self, number: int) -> Sequence[Array] | None:
+        """Return the values of an old shard by position; None if their file is broken."""
+        if number not in self._values:
+            try:
+                self._values[number] = self._read(number)
+            except CorruptStoreError:
+                self._values[number] = None
+        return self._values[number]
+
+    def _read(self, number: int) -> Sequence[Array]:
+        spec, stored = self._spec, self._rows.stored(number)
+        path = stored_file(self._source, array_file_name(spec.name, number))
+        totals = {axis: sum(lengths) for axis, lengths in stored.rows.lengths.items()}
+        totals[UTTERANCE] = len(stored.rows.ids)
+        checked = inspect_array_file(path, spec.name, number, stored.rows.key, totals, read_locations)
+        values = map_file(path).dataset(dataset_at(path, checked.locations, spec.name))
+        if spec.axis == UTTERANCE:
+            return list(values)
+        if spec.axis == OWN:
+            starts, lengths = (column.tolist() for column in own_columns(path, checked.locations))
+        else:
+            lengths = list(stored.rows.lengths[spec.axis])
+            starts = np.cumsum([0, *lengths])[:-1].tolist()
+        return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]
