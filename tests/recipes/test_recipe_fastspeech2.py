@@ -14,7 +14,7 @@ from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export as export_store
-from tts_prep.loader import Utterance, UtteranceDataset, beta_binomial_prior
+from tts_prep.loader import ChainDataset, Utterance, UtteranceDataset, beta_binomial_prior
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -183,3 +183,9 @@ def test_a_store_without_features_is_refused(store: Path) -> None:
         FastSpeech2Dataset(UtteranceDataset(store))
     with pytest.raises(ConfigurationError, match="the store has no pitch; add it with 'tts-prep add"):
         TTSCollate()(UtteranceDataset(store))
+
+
+def test_in_a_chain_examples_have_the_speaker_codes_of_the_chain(dataset: UtteranceDataset) -> None:
+    chain = ChainDataset(FastSpeech2Dataset(dataset), FastSpeech2Dataset(dataset[:2]), speakers="dataset")
+    assert [example["speaker"] for example in chain] == [0, 0, 0, 1, 1]
+    assert chain.speakers == tuple(f"{number}/{dataset.speakers[0]}" for number in range(2))

@@ -9,7 +9,8 @@ Prepare the store with the preset ``tacotron2``, and with pitch, energy and dura
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.alignment import average_by_duration
 from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -80,6 +82,15 @@ class FastSpeech2Dataset(DatasetMixin):
 
     def _bases(self) -> Sequence[Any]:
         return (self.store,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the store."""
+        return [self.store.metadata]
+
+    def _over(self, change: Callable[[Any], Any]) -> FastSpeech2Dataset:
+        dataset = copy(self)
+        dataset.store = change(self.store)
+        return dataset
 
     def get_example(self, position: int) -> dict[str, Any]:
         """Return the example at a position."""

@@ -10,9 +10,10 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.loader.dataset.agreement import check_agreement, check_array_agreement
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import MixedUtterances, check_agreement, check_array_agreement
+from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -101,15 +102,15 @@ def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
 
 def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
     sources = utterances.sources
-    stores = [source.store for source in sources]
+    stores = [source.dataset.metadata for source in sources]
     _check_waveforms(stores, waveform=waveform)
     kept = waveform and stores[0].has_waveform
     ordered = utterances.in_order
     return Unpadded(
-        ordered([source.store] * len(source.places) for source in sources),
+        ordered([store] * len(source.places) for store, source in zip(stores, sources, strict=True)),
         ordered(source.dataset.columns.id for source in sources),
         np.array(ordered(source.dataset.indices.tolist() for source in sources), np.int64),
-        np.array(ordered(source.speakers.tolist() for source in sources), np.int64),
+        np.array(ordered(source.dataset.columns.speaker.checked_codes().tolist() for source in sources), np.int64),
         ordered(source.dataset.stored_mels() for source in sources),
         ordered(source.dataset.views("phonemes") for source in sources),
         ordered(source.dataset.views("waveform") for source in sources) if kept else None,

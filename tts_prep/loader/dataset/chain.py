@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import accumulate
 from typing import Any
 
@@ -12,18 +13,21 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import info_of, with_info_of
+from tts_prep.loader.dataset.agreement import check_agreement
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
-from tts_prep.loader.dataset.composition import DatasetMixin, column_of, fingerprint_of, stores_of
-from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import (
-    MixedUtterances,
-    Source,
-    SpeakerNames,
-    SpeakerTable,
-    adopted,
-    check_agreement,
+from tts_prep.loader.dataset.composition import (
+    DatasetMixin,
+    Slot,
+    column_of,
+    fingerprint_of,
+    slots_of,
+    stores_of,
+    with_speakers,
 )
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.mixture import MixedUtterances, Source
 from tts_prep.loader.dataset.selection import Positions, select_rows
+from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -40,40 +44,46 @@ class ChainDataset(DatasetMixin):
         ('anna', 'ben', 'cleo')
 
     Utterances of several stores get a common speaker table, `speakers`: ``speaker_code`` of an utterance and
-    ``speakers`` of a batch index into it. Each utterance keeps its row and the statistics of its own store, which
+    ``speakers`` of a batch index into it, also in the functions of transforms below the chain: `datasets` are copies of
+    the given datasets with that table. Each utterance keeps its row and the statistics of its own store, which
     ``normalize`` in `collate` uses.
 
     Args:
-        datasets: at least one. All stores, including those in nested datasets, must have equal mel settings and
-            vocabularies.
+        datasets: at least one. All stores, including those below subsets, transforms, caches and chains, must have
+            equal mel settings and vocabularies; in tuples and dicts, those at each place.
         speakers: ``"name"``: equal names are one speaker, and codes index into the sorted names. ``"dataset"``:
             speakers of different datasets are different speakers, named ``0/p225``, ``1/p225``; codes follow the table
             of the first dataset, then of the second, and so on.
 
     Raises:
-        ConfigurationError: there are no datasets, or their stores do not match; the message lists the differences.
+        ConfigurationError: there are no datasets; their stores do not match (the message lists the differences); or a
+            dataset of another class has stores with other speakers, and cannot be copied with the common table.
     """
 
     def __init__(self, *datasets: Any, speakers: SpeakerNames = "name") -> None:
         if not datasets:
             raise ConfigurationError("ChainDataset: expected at least one dataset, found none")
-        self.datasets = datasets
         self._starts = list(accumulate((len(dataset) for dataset in datasets), initial=0))
-        stores_by_dataset = [stores_of(dataset) for dataset in datasets]
-        stores = [(number, store) for number, members in enumerate(stores_by_dataset) for store in members]
-        if stores:
-            check_agreement([store for _, store in stores], [f"dataset {number}" for number, _ in stores])
+        stores: dict[str, list[tuple[int, StoreMetadata]]] = {}
+        for number, dataset in enumerate(datasets):
+            for place, store in slots_of(dataset):
+                stores.setdefault(place, []).append((number, store))
+        for members in stores.values():
+            check_agreement([store for _, store in members], [f"dataset {number}" for number, _ in members])
         tables = [
-            tuple(dict.fromkeys(name for store in members for name in store.speakers)) for members in stores_by_dataset
+            dict.fromkeys(name for store in stores_of(dataset) for name in store.speakers) for dataset in datasets
         ]
-        self._tables = tables
-        self._speakers = SpeakerTable(tables, speakers)
+        self._names, codes = common_codes([*map(tuple, tables)], speakers)
         self._by_name = speakers == "name"
-        self._adopted: dict[tuple[int, int], tuple[StoreMetadata, StoreMetadata]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The keys contain object identities, which are meaningless in another process.
-        return {**self.__dict__, "_adopted": {}}
+        self.datasets = tuple(
+            with_speakers(dataset, self._names, of_dataset) for dataset, of_dataset in zip(datasets, codes, strict=True)
+        )
+        for number, dataset in enumerate(self.datasets):
+            if any(store.speakers != self._names for store in stores_of(dataset)):
+                raise ConfigurationError(
+                    f"dataset {number}, a {type(dataset).__name__}, makes examples with the speaker table of its own "
+                    "store, and the other datasets have other speakers; chain the stores, and make it of the chain"
+                )
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -81,12 +91,12 @@ class ChainDataset(DatasetMixin):
     @property
     def speakers(self) -> tuple[str, ...]:
         """The common speaker table: the name for each code."""
-        return self._speakers.names
+        return self._names
 
     def get_example(self, i: int) -> Any:
         """Return the example at a position."""
         number = bisect_right(self._starts, i) - 1
-        return self._adopt(self.datasets[number][i - self._starts[number]], number)
+        return self._checked(self.datasets[number][i - self._starts[number]], number)
 
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions; for utterances of stores, as `MixedUtterances` for `collate`."""
@@ -99,54 +109,31 @@ class ChainDataset(DatasetMixin):
             inner = with_info_of(positions, (wanted[places] - self._starts[number]).tolist())
             dataset = self.datasets[number]
             selected = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
-            if isinstance(selected, UtteranceDataset | MixedUtterances):
-                sources += self._sources(selected, number, places)
+            if isinstance(selected, UtteranceDataset):
+                sources.append(Source(selected, places))
+            elif isinstance(selected, MixedUtterances):
+                sources += [Source(source.dataset, places[source.places]) for source in selected.sources]
             else:
                 for place, example in zip(places.tolist(), selected, strict=True):
-                    examples[place] = self._adopt(example, number)
+                    examples[place] = self._checked(example, number)
         if sum(len(source.places) for source in sources) == len(wanted):
             return MixedUtterances(sources, info_of(positions))
         for source in sources:
-            for i, place in enumerate(source.places.tolist()):
-                examples[place] = adopted(source.dataset[i], int(source.speakers[i]), source.store)
+            for place, utterance in zip(source.places.tolist(), source.dataset, strict=True):
+                examples[place] = utterance
         return with_info_of(positions, examples)
 
-    def _sources(self, selected: UtteranceDataset | MixedUtterances, number: int, places: Any) -> Sequence[Source]:
-        """Return the utterances that one dataset contributes to a batch, with common speaker codes."""
-        if isinstance(selected, UtteranceDataset):
-            codes = selected.columns.speaker.checked_codes().astype(np.int64)
-            inner = [Source(selected, np.arange(len(selected)), codes, selected.metadata)]
-        else:
-            inner = list(selected.sources)
-        sources = []
-        for source in inner:
-            in_batch = places[source.places]
-            common = self._codes(source.store, number)[source.speakers]
-            store = self._common_store(source.store, number)
-            sources.append(Source(source.dataset, in_batch, common, store))
-        return sources
-
-    def _adopt(self, example: Any, number: int) -> Any:
-        if not isinstance(example, Utterance) or not self._tables[number]:
+    def _checked(self, example: Any, number: int) -> Any:
+        """Return an example; raise if it is an utterance of a store that was not known when the chain was made."""
+        if not isinstance(example, Utterance):
             return example
-        code = int(self._codes(example.store, number)[example.speaker_code])
-        return adopted(example, code, self._common_store(example.store, number))
-
-    def _codes(self, store: StoreMetadata, number: int) -> Any:
-        """Return the common code of each code of a store, [n_own_speakers]."""
-        table, codes = self._tables[number], self._speakers.codes[number]
-        if store.speakers == table:
-            return codes
-        position = {name: place for place, name in enumerate(table)}
-        return codes[[position[name] for name in store.speakers]]
-
-    def _common_store(self, store: StoreMetadata, number: int) -> StoreMetadata:
-        """Return the metadata of a store with the common speaker table, the same object every time."""
-        known = self._adopted.get((number, id(store)))
-        if known is None or known[0] is not store:
-            known = store, self._speakers.adopt(store, self._codes(store, number))
-            self._adopted[number, id(store)] = known
-        return known[1]
+        speakers = example.store.speakers
+        if speakers is not self._names and speakers != self._names:
+            raise ConfigurationError(
+                f"dataset {number}, a {type(self.datasets[number]).__name__}, gave utterance '{example.id}' with "
+                "another speaker table than that of the chain; chain the stores, and make the dataset of the chain"
+            )
+        return example
 
     @property
     def fingerprint(self) -> str:
@@ -155,11 +142,16 @@ class ChainDataset(DatasetMixin):
 
     def stores(self) -> list[StoreMetadata]:
         """Return the metadata of all stores, with the common speaker table."""
-        return [
-            self._common_store(store, number)
-            for number, dataset in enumerate(self.datasets)
-            for store in stores_of(dataset)
-        ]
+        return [store for dataset in self.datasets for store in stores_of(dataset)]
+
+    def _slots(self) -> list[Slot]:
+        return [slot for dataset in self.datasets for slot in slots_of(dataset)]
+
+    def _over(self, change: Callable[[Any], Any]) -> ChainDataset:
+        chain = copy(self)
+        chain.datasets = tuple(map(change, self.datasets))
+        chain._names = next((store.speakers for store in chain.stores()), self._names)
+        return chain
 
     def column(self, name: str) -> Any:
         """Return a column, concatenated over all datasets.
@@ -171,13 +163,9 @@ class ChainDataset(DatasetMixin):
         """
         columns = [column_of(dataset, name) for dataset in self.datasets]
         if all(isinstance(column, CategoryValues) for column in columns):
-            if name == "speaker" and all(
-                column.table == table for column, table in zip(columns, self._tables, strict=True)
-            ):
-                codes = [
-                    common[column.checked_codes()] for column, common in zip(columns, self._speakers.codes, strict=True)
-                ]
-                return CategoryValues(np.concatenate(codes).astype(np.int32), self.speakers)
+            if all(column.table == columns[0].table for column in columns):
+                codes = np.concatenate([column.checked_codes() for column in columns])
+                return CategoryValues(codes.astype(np.int32), columns[0].table)
             return _chain_categories(columns)
         if any(isinstance(column, CategoryValues) for column in columns):
             raise ConfigurationError(f"column '{name}' is a category in one dataset but not in another")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,15 +135,25 @@ class Columns:
     This class has no methods, so that no column name of a corpus can collide with one.
     """
 
-    def __init__(self, store: Store, rows: Rows) -> None:
+    def __init__(
+        self,
+        store: Store,
+        rows: Rows,
+        tables: Mapping[str, Callable[[CategoryValues], CategoryValues]] = MappingProxyType({}),
+    ) -> None:
         self._store = store
         self._rows = rows
+        # By name of a column, what puts its values into a table that several stores share.
+        self._tables = tables
         self._selected: dict[str, ColumnValues] = {}
 
     def __getitem__(self, name: str) -> ColumnValues:
         values = self._selected.get(name)
         if values is None:
-            values = self._selected[name] = self._select(self._store.column(name))
+            values = self._select(self._store.column(name))
+            if name in self._tables and isinstance(values, CategoryValues):
+                values = self._tables[name](values)
+            self._selected[name] = values
         return values
 
     def _select(self, column: Column) -> ColumnValues:

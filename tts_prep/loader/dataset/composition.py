@@ -11,9 +11,10 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from copy import copy
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,10 +22,14 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.mixture import MixedUtterances, Source
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
+
+Slot: TypeAlias = tuple[str, StoreMetadata]
+"""The place of utterances in an example, and their store."""
 
 
 class DatasetMixin(ABC):
@@ -85,12 +90,38 @@ class DatasetMixin(ABC):
             raise AttributeError(str(error)) from None
 
     def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores whose utterances are the examples; [] for other examples."""
+        """Return the metadata of the stores from which the examples are made; [] if there are none."""
         return []
 
     def _bases(self) -> Sequence[Any]:
         """Return the datasets from whose example ``i`` example ``i`` of this one is made."""
         return ()
+
+    def _slots(self) -> list[Slot]:
+        """Return the stores from which the examples are made, each with its place in an example."""
+        return [("", store) for store in self.stores()]
+
+    def _over(self, change: Callable[[Any], Any]) -> DatasetMixin:  # noqa: ARG002
+        """Return this dataset over changed underlying datasets; itself if it cannot be made over others."""
+        return self
+
+
+class _Wrapper(DatasetMixin):
+    """Base class of datasets whose examples are made from those of one other dataset."""
+
+    dataset: Any
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the underlying stores."""
+        return stores_of(self.dataset)
+
+    def _slots(self) -> list[Slot]:
+        return slots_of(self.dataset)
+
+    def _over(self, change: Callable[[Any], Any]) -> DatasetMixin:
+        changed = copy(self)
+        changed.dataset = change(self.dataset)
+        return changed
 
 
 def column_of(dataset: Any, name: str) -> Any:
@@ -108,23 +139,61 @@ def fingerprint_of(dataset: Any) -> str:
     """Return a string that identifies the content of a dataset, also of torch's ``Subset``."""
     if hasattr(type(dataset), "fingerprint"):
         return str(dataset.fingerprint)
-    if hasattr(dataset, "dataset") and hasattr(dataset, "indices"):
+    if _is_subset(dataset):
         return json_sha256([fingerprint_of(dataset.dataset), digest(np.asarray(dataset.indices))])
     return f"{len(dataset)} examples"
 
 
 def stores_of(dataset: Any) -> list[StoreMetadata]:
-    """Return the metadata of the stores whose utterances are the examples of a dataset.
-
-    Return [] if the examples are not utterances, or unknown.
-    """
+    """Return the metadata of the stores from which the examples of a dataset are made; [] if they are unknown."""
     if isinstance(dataset, UtteranceDataset):
         return [dataset.metadata]
+    if isinstance(dataset, MixedUtterances):
+        return [source.dataset.metadata for source in dataset.sources]
     if isinstance(dataset, DatasetMixin):
         return dataset.stores()
-    if hasattr(dataset, "dataset") and hasattr(dataset, "indices"):  # torch's Subset
-        return stores_of(dataset.dataset)
-    return []
+    return stores_of(dataset.dataset) if _is_subset(dataset) else []
+
+
+def slots_of(dataset: Any) -> list[Slot]:
+    """Return the stores from which the examples of a dataset are made, each with its place in an example.
+
+    The place is ``""`` for an example that is an utterance, ``[0]`` for the first of a tuple, ``['x']`` in a dict.
+    """
+    if isinstance(dataset, DatasetMixin):
+        return dataset._slots()
+    return slots_of(dataset.dataset) if _is_subset(dataset) else [("", store) for store in stores_of(dataset)]
+
+
+def with_speakers(dataset: Any, names: tuple[str, ...], codes: Mapping[str, int]) -> Any:
+    """Return a dataset whose stores have the given speaker table, below all subsets, transforms, caches and tuples.
+
+    Args:
+        dataset: any dataset; another package's is returned as it is.
+        names: the name for each code.
+        codes: the code of each speaker of the dataset.
+    """
+
+    def change(inner: Any) -> Any:
+        if isinstance(inner, UtteranceDataset):
+            return inner.with_speakers(names, codes)
+        if isinstance(inner, MixedUtterances):
+            sources = [Source(source.dataset.with_speakers(names, codes), source.places) for source in inner.sources]
+            return MixedUtterances(sources, inner.batch_info)
+        if isinstance(inner, DatasetMixin):
+            return inner._over(change)
+        if _is_subset(inner):
+            subset = copy(inner)
+            subset.dataset = change(inner.dataset)
+            return subset
+        return inner
+
+    return change(dataset)
+
+
+def _is_subset(dataset: Any) -> bool:
+    """Return whether a dataset is a selection of another, as torch's ``Subset`` is."""
+    return hasattr(dataset, "dataset") and hasattr(dataset, "indices")
 
 
 class TupleDataset(DatasetMixin):
@@ -152,8 +221,20 @@ class TupleDataset(DatasetMixin):
         """Return the tuple at a position."""
         return tuple(dataset[i] for dataset in self.datasets)
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the underlying stores."""
+        return [store for _, store in self._slots()]
+
     def _bases(self) -> Sequence[Any]:
         return self.datasets
+
+    def _slots(self) -> list[Slot]:
+        return [
+            (f"[{i}]{place}", store) for i, dataset in enumerate(self.datasets) for place, store in slots_of(dataset)
+        ]
+
+    def _over(self, change: Callable[[Any], Any]) -> TupleDataset:
+        return TupleDataset(*map(change, self.datasets))
 
 
 class DictDataset(DatasetMixin):
@@ -174,11 +255,25 @@ class DictDataset(DatasetMixin):
         """Return the dict at a position."""
         return {name: dataset[i] for name, dataset in self.datasets.items()}
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the underlying stores."""
+        return [store for _, store in self._slots()]
+
     def _bases(self) -> Sequence[Any]:
         return tuple(self.datasets.values())
 
+    def _slots(self) -> list[Slot]:
+        return [
+            (f"[{name!r}]{place}", store)
+            for name, dataset in self.datasets.items()
+            for place, store in slots_of(dataset)
+        ]
 
-class SubsetDataset(DatasetMixin):
+    def _over(self, change: Callable[[Any], Any]) -> DictDataset:
+        return DictDataset(**{name: change(dataset) for name, dataset in self.datasets.items()})
+
+
+class SubsetDataset(_Wrapper):
     """The examples of a dataset at given positions, in that order.
 
     Args:
@@ -212,10 +307,6 @@ class SubsetDataset(DatasetMixin):
     def fingerprint(self) -> str:
         """SHA-256 of the underlying dataset and the indices, hexadecimal."""
         return json_sha256(["SubsetDataset", fingerprint_of(self.dataset), digest(np.asarray(self.indices))])
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the underlying stores."""
-        return stores_of(self.dataset)
 
     def column(self, name: str) -> Any:
         """Return a column of the underlying dataset, restricted to this one's examples."""
@@ -262,7 +353,7 @@ class FilterDataset(SubsetDataset):
         super().__init__(dataset, kept)
 
 
-class TransformDataset(DatasetMixin):
+class TransformDataset(_Wrapper):
     """A dataset that applies a function to the examples of another on access.
 
     Example:
@@ -290,7 +381,7 @@ class TransformDataset(DatasetMixin):
         return (self.dataset,)
 
 
-class CacheDataset(DatasetMixin):
+class CacheDataset(_Wrapper):
     """A dataset that caches the examples of another.
 
     The cache is not pickled: every process has its own.
@@ -346,10 +437,6 @@ class CacheDataset(DatasetMixin):
             if self.max_examples is not None and len(self._cached) > self.max_examples:
                 self._cached.popitem(last=False)
             return self._cached[i]
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the underlying stores."""
-        return stores_of(self.dataset)
 
     def _bases(self) -> Sequence[Any]:
         return (self.dataset,)

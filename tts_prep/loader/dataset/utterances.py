@@ -22,6 +22,7 @@ from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
+from tts_prep.loader.dataset.speakers import CommonSpeakers
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
@@ -74,22 +75,44 @@ class UtteranceDataset:
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
         self._initialize(Store(path, verify=verify))
 
-    def _initialize(self, store: Store, rows: Rows | None = None, batch_info: BatchInfo = BatchInfo()) -> None:
+    def _initialize(
+        self,
+        store: Store,
+        rows: Rows | None = None,
+        batch_info: BatchInfo = BatchInfo(),
+        speakers: CommonSpeakers | None = None,
+    ) -> None:
         self._store = store
         self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
-        self.columns = Columns(store, self._rows)
+        self._speakers = speakers
+        self.columns = Columns(store, self._rows, {} if speakers is None else {"speaker": speakers.values})
         self.batch_info = batch_info
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"store": self._store, "rows": self._rows, "batch_info": self.batch_info}
+        return {"store": self._store, "rows": self._rows, "batch_info": self.batch_info, "speakers": self._speakers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._initialize(state["store"], state["rows"], state["batch_info"])
+        self._initialize(**state)
 
     def _selected(self, rows: Rows, batch_info: BatchInfo = BatchInfo()) -> UtteranceDataset:
         selected = UtteranceDataset.__new__(UtteranceDataset)
-        selected._initialize(self._store, rows, batch_info)
+        selected._initialize(self._store, rows, batch_info, self._speakers)
         return selected
+
+    def with_speakers(self, names: tuple[str, ...], codes: Mapping[str, int]) -> UtteranceDataset:
+        """Return the dataset with the speaker table of several stores.
+
+        Args:
+            names: the common table: the name for each code.
+            codes: the code of each speaker of this dataset.
+        """
+        if self.speakers == names:
+            return self
+        steps = np.array([codes[name] for name in self.speakers], np.int32)
+        own = steps if self._speakers is None else steps[self._speakers.codes]
+        dataset = UtteranceDataset.__new__(UtteranceDataset)
+        dataset._initialize(self._store, self._rows, self.batch_info, CommonSpeakers(self._store, names, own))
+        return dataset
 
     def __repr__(self) -> str:
         return f"<UtteranceDataset {self.path.name!r}: {len(self):,} utterances>"
@@ -102,7 +125,7 @@ class UtteranceDataset:
     @property
     def metadata(self) -> StoreMetadata:
         """The metadata common to all utterances of the store."""
-        return self._store.metadata
+        return self._store.metadata if self._speakers is None else self._speakers.metadata
 
     @property
     def sample_rate(self) -> int:
@@ -165,7 +188,8 @@ class UtteranceDataset:
         Raises:
             ConfigurationError: the store has no such added array.
         """
-        return self._store.statistics(name)
+        own = self._store.statistics(name)
+        return own if self._speakers is None else self._speakers.statistics(own)
 
     def selection_statistics(self, name: str) -> RowStatistics:
         """Return the statistics of an array over the selected utterances only, such as those of the training split.

@@ -1,0 +1,229 @@
+"""Datasets nested in any way share one speaker table, or are refused when they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stores import edit_manifest, make_rows, write_store
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import (
+    CacheDataset,
+    ChainDataset,
+    DataLoader,
+    DatasetMixin,
+    DictDataset,
+    FilterDataset,
+    SliceDataset,
+    SubsetDataset,
+    TransformDataset,
+    TupleDataset,
+    Utterance,
+    UtteranceDataset,
+    collate,
+)
+
+SPEAKERS = ("anna ben", "ben cleo", "cleo dora anna")
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> list[UtteranceDataset]:
+    """Return three stores whose speaker tables overlap; an id ends with the name of its speaker."""
+    folder = tmp_path_factory.mktemp("stores")
+    datasets = []
+    for number, names in enumerate(SPEAKERS):
+        rows = make_rows(range(4, 10))
+        for i, row in enumerate(rows):
+            row.speaker = names.split()[i % len(names.split())]
+            row.id = f"{number}-{i}-{row.speaker}"
+        datasets.append(UtteranceDataset(write_store(folder / str(number), rows, n_shards=1)))
+    return datasets
+
+
+def code_and_id(utterance: Any) -> Any:
+    """Return what a training script may make of an utterance: its code is a number that nothing can correct later."""
+    if isinstance(utterance, Utterance):
+        return {"code": utterance.speaker_code, "id": utterance.id}
+    return utterance
+
+
+def with_other_text(utterance: Any) -> Any:
+    return replace(utterance, text="other") if isinstance(utterance, Utterance) else utterance
+
+
+def wrapped(draw: Any, dataset: Any) -> Any:
+    n = len(dataset)
+    kind = draw(st.sampled_from(["subset", "slice", "filter", "cache", "transform", "code", "tuple", "dict", "select"]))
+    if kind == "subset":
+        return SubsetDataset(dataset, draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6)))
+    if kind == "slice":
+        return SliceDataset(dataset, draw(st.integers(0, n - 1)), None)
+    if kind == "filter":
+        kept = draw(st.integers(0, n - 1))
+        places = iter(range(n))
+        return FilterDataset(dataset, lambda _: next(places) >= kept)
+    if kind == "cache":
+        cached = CacheDataset(dataset)
+        cached[0]
+        return cached
+    if kind in ("transform", "code"):
+        return TransformDataset(dataset, with_other_text if kind == "transform" else code_and_id)
+    if kind == "tuple":
+        return TupleDataset(dataset, range(n), dataset)
+    if kind == "dict":
+        return DictDataset(x=dataset, number=range(n))
+    return dataset[: draw(st.integers(1, n))]
+
+
+def build(data: Any, stores: list[UtteranceDataset], depth: int) -> Any:
+    dataset: Any
+    if depth and data.draw(st.booleans()):
+        parts = [build(data, stores, depth - 1) for _ in range(data.draw(st.integers(1, 3)))]
+        dataset = ChainDataset(*parts, speakers=data.draw(st.sampled_from(["name", "dataset"])))
+    else:
+        dataset = data.draw(st.sampled_from(stores))
+    for _ in range(data.draw(st.integers(0, 3))):
+        dataset = wrapped(data.draw, dataset)
+    return dataset
+
+
+def found(example: Any) -> Iterator[tuple[int, str, tuple[str, ...] | None]]:
+    """Yield the code, the id and the table, if known, of every utterance in an example."""
+    if isinstance(example, Utterance):
+        assert example.store.speakers[example.speaker_code] == example.speaker
+        yield example.speaker_code, example.id, example.store.speakers
+    elif isinstance(example, dict) and set(example) == {"code", "id"}:
+        yield example["code"], example["id"], None
+    elif isinstance(example, dict | tuple | list):
+        for part in example.values() if isinstance(example, dict) else example:
+            yield from found(part)
+
+
+@given(data=st.data())
+def test_any_nesting_in_a_chain_shares_the_table_of_the_chain(data: Any, stores: list[UtteranceDataset]) -> None:
+    parts = [build(data, stores, 2) for _ in range(data.draw(st.integers(1, 3)))]
+    by = data.draw(st.sampled_from(["name", "dataset"]))
+    chain = ChainDataset(*parts, speakers=by)
+    outer = wrapped(data.draw, chain) if data.draw(st.booleans()) else chain
+    singly = [outer[i] for i in range(len(outer))]
+    together = list(outer.__getitems__(range(len(outer))))
+    for examples in (singly, together):
+        for code, uid, table in found(examples):
+            assert table is None or table == chain.speakers
+            assert chain.speakers[code].split("/")[-1] == uid.split("-")[-1]
+    if outer is chain and all(isinstance(example, Utterance) for example in singly):
+        batch = collate(chain.__getitems__(range(len(chain))))
+        names = [chain.speakers[code].split("/")[-1] for code in batch.speakers]
+        assert names == [uid.split("-")[-1] for uid in batch.ids]
+    assert [name.split("/")[-1] for name in chain.speaker] == [
+        next(found(example))[1].split("-")[-1] for example in (chain[i] for i in range(len(chain)))
+    ]
+
+
+def test_a_transform_in_a_chain_sees_the_codes_of_the_chain(stores: list[UtteranceDataset]) -> None:
+    a, b = stores[:2]
+    chain = ChainDataset(a, TransformDataset(b, with_other_text))
+    assert chain.speakers == ("anna", "ben", "cleo")
+    loader = DataLoader(chain, batch_size=2)
+    given = [pair for batch in loader for pair in zip(batch.ids, batch.speakers.tolist(), strict=True)]
+    assert len(given) == 12
+    assert all(uid.endswith(chain.speakers[code]) for uid, code in given)
+    # The given datasets keep their own tables.
+    assert b.speakers == ("ben", "cleo")
+    assert b[0].speaker_code == 0
+
+
+def test_statistics_by_speaker_follow_the_table_of_the_chain(stores: list[UtteranceDataset]) -> None:
+    chain = ChainDataset(*stores)
+    last = chain.datasets[2]
+    own = stores[2].selection_statistics("mel")
+    shared = last.selection_statistics("mel")
+    for code, name in enumerate(chain.speakers):
+        if name in stores[2].speakers:
+            place = stores[2].speakers.index(name)
+            np.testing.assert_array_equal(shared.speaker_mean[code], own.speaker_mean[place])
+            np.testing.assert_array_equal(
+                last.metadata.speaker_mel_mean[code], stores[2].metadata.speaker_mel_mean[place]
+            )
+        else:
+            assert shared.speaker_count[code] == 0
+
+
+class _OwnCodes(DatasetMixin):
+    """A dataset of another package, which knows its store, and makes numbers of its speakers."""
+
+    def __init__(self, dataset: UtteranceDataset) -> None:
+        self._dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def get_example(self, i: int) -> Any:
+        return self._dataset[i]
+
+    def stores(self) -> Any:
+        return [self._dataset.metadata]
+
+
+class _Unknown(_OwnCodes):
+    """A dataset that does not say of which stores it is."""
+
+    def stores(self) -> Any:
+        return []
+
+
+def test_a_dataset_that_keeps_its_own_table_is_refused(stores: list[UtteranceDataset]) -> None:
+    with pytest.raises(ConfigurationError, match="dataset 1, a _OwnCodes, makes examples with the speaker table of"):
+        ChainDataset(stores[0], _OwnCodes(stores[1]))
+    assert len(ChainDataset(stores[0], _OwnCodes(stores[0]))) == 12
+    chain = ChainDataset(stores[0], _Unknown(stores[1]))
+    with pytest.raises(ConfigurationError, match="gave utterance '1-0-ben' with another speaker table"):
+        chain[6]
+
+
+@pytest.mark.parametrize("kind", ["transform", "tuple", "dict", "cache", "subset", "filter"])
+@pytest.mark.parametrize("what", ["preset", "vocabulary"])
+def test_presets_and_vocabularies_that_differ_are_refused_below_any_wrapper(
+    kind: str, what: str, stores: list[UtteranceDataset], tmp_path: Path
+) -> None:
+    path = write_store(tmp_path / "other", make_rows([5, 6]), n_shards=1)
+
+    def change(manifest: Any) -> None:
+        if what == "preset":
+            manifest["arrays"]["mel"]["hop_length"] = 300
+        else:
+            manifest["vocabulary"]["symbols"][1] = "x"
+
+    edit_manifest(path, change)
+    other = UtteranceDataset(path)
+
+    def made(dataset: Any) -> Any:
+        return {
+            "transform": lambda: TransformDataset(dataset, lambda utterance: utterance),
+            "tuple": lambda: TupleDataset(range(len(dataset)), dataset),
+            "dict": lambda: DictDataset(x=dataset),
+            "cache": lambda: CacheDataset(dataset),
+            "subset": lambda: SubsetDataset(dataset, [0]),
+            "filter": lambda: FilterDataset(dataset, bool),
+        }[kind]()
+
+    expected = "hop_length is 256 in one and 300" if what == "preset" else "vocabularies of 5 and 5 symbols"
+    with pytest.raises(ConfigurationError, match=f"dataset 0 and dataset 1 cannot be mixed: .*{expected}"):
+        ChainDataset(made(stores[0]), made(other))
+
+
+def test_each_place_of_a_tuple_may_have_mels_of_its_own(stores: list[UtteranceDataset], tmp_path: Path) -> None:
+    path = write_store(tmp_path / "other", make_rows(range(4, 10)), n_shards=1)
+    edit_manifest(path, lambda manifest: manifest["arrays"]["mel"].update(hop_length=300))
+    pairs = TupleDataset(stores[0], UtteranceDataset(path))
+    chain = ChainDataset(pairs, pairs)
+    assert {utterance.store.hop_length for utterance in chain[0]} == {256, 300}
+    with pytest.raises(ConfigurationError, match="hop_length is 300 in one and 256 in the other"):
+        ChainDataset(pairs, TupleDataset(stores[1], stores[2]))
