@@ -67,3 +67,30 @@ def test_no_folder_no_metadata_no_rows_no_recordings_are_errors(tmp_path: Path) 
         list(read_ljspeech(tmp_path))
     with pytest.raises(CorpusError, match=r"metadata\.csv: no rows"):
         read(tmp_path, b"\n \n")
+
+
+def test_a_list_with_speakers_in_its_second_field_is_read_as_such(tmp_path: Path) -> None:
+    # https://github.com/rhasspy/piper/blob/master/TRAINING.md: id|speaker|text.
+    lines: list[str] = []
+    rows = [(f"{n}", ("anna", "ben")[n % 2], f"Sentence {n}.") for n in range(6)]
+    (tmp_path / "corpus/wavs").mkdir(parents=True)
+    path = tmp_path / "corpus" / "metadata.csv"
+    path.write_text("".join("|".join(row) + "\n" for row in rows), encoding="utf-8")
+    items = list(read_ljspeech(tmp_path / "corpus", report=lines.append))
+    assert [(i.id, i.speaker, i.text) for i in items if isinstance(i, SourceUtterance)] == rows
+    assert lines == ["columns: id|speaker|text, with 2 speakers, as the second field repeats"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["1|Yes.|Yes.", "2|Yes.|Yes.", "3|No.|No.", "4|No.|No."],
+        ["1|你好|nǐ hǎo", "2|再见|zài jiàn"],
+        ["1|He said no.|He said no.", "2|He said no.|He said no."],
+    ],
+)
+def test_texts_that_repeat_are_no_speakers(tmp_path: Path, rows: list[str]) -> None:
+    (tmp_path / "corpus/wavs").mkdir(parents=True)
+    (tmp_path / "corpus" / "metadata.csv").write_text("\n".join(rows), encoding="utf-8")
+    items = [item for item in read_ljspeech(tmp_path / "corpus") if isinstance(item, SourceUtterance)]
+    assert [(item.speaker, item.text) for item in items] == [("ljspeech", row.split("|")[2]) for row in rows]

@@ -22,6 +22,8 @@ _MOSTLY: Final = 0.9
 """The share of rows that must match a rule, because lists have a few invalid lines."""
 _CLEARLY: Final = 1.5
 """The ratio from which a statistic of two columns counts as evidence."""
+_MIN_IDS: Final = 10
+"""The number of different values from which a field is an id instead of a speaker."""
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d+)?([eE][+-]?\d{1,2})?")
 
 
@@ -53,21 +55,39 @@ class _Column:
         )
 
 
-def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
+def field_separator(lines: Sequence[str], n_fields: int | None = None) -> str:
+    """Return the separator of the fields of a list: ``|``, or a tab if more lines have the same number of fields by it.
+
+    Args:
+        lines: lines of the list.
+        n_fields: the number of fields, if it is known.
+    """
+
+    def agreeing(separator: str) -> int:
+        counts = Counter(line.count(separator) + 1 for line in lines)
+        del counts[1]
+        return counts[n_fields] if n_fields else max(counts.values(), default=0)
+
+    return "\t" if agreeing("\t") > agreeing("|") else "|"
+
+
+def guess_columns(lines: Sequence[str], separator: str = "|", *, texts: bool = True) -> str:
     """Guess the columns of a list, such as ``"path|text|speaker"``.
 
     The path is the field whose values have the suffix of an audio file, or the only field whose values are unique and
     have no spaces. Of the other two, the speaker is the field that has only digits, or whose values repeat more and
-    have fewer and shorter words.
+    have fewer and shorter words. In a list of ten rows or more, a field beside the path whose values are all different
+    and have no spaces is the id.
 
     Args:
         lines: lines of the list; more lines give more evidence.
+        separator: the separator of fields.
         texts: whether texts are required. If False, a single field is the path.
 
     Raises:
         CorpusError: most rows have neither two nor three fields, or the evidence is missing or contradictory.
     """
-    rows = [[field.strip() for field in line.split("|")] for line in lines]
+    rows = [[field.strip() for field in line.split(separator)] for line in lines]
     if not rows:
         raise CorpusError("no line is UTF-8; expected 'path|text' or 'path|text|speaker'")
     n_fields = Counter(map(len, rows)).most_common(1)[0][0]
@@ -75,8 +95,8 @@ def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
         return "path"
     if n_fields not in (2, 3):
         raise CorpusError(
-            f"most lines have {n_fields} field{'s' * (n_fields != 1)}, separated by '|', expected 'path|text' or "
-            "'path|text|speaker'; name the columns with --columns; 'tts-prep manifest' reads CSV and TSV"
+            f"most lines have {n_fields} field{'s' * (n_fields != 1)}, separated by '|' or tabs, expected 'path|text' "
+            "or 'path|text|speaker'; name the columns with --columns; 'tts-prep manifest' reads CSV and TSV"
         )
     columns = [_Column.of(values) for values in zip(*(row for row in rows if len(row) == n_fields), strict=True)]
     names = [""] * n_fields
@@ -86,8 +106,9 @@ def guess_columns(lines: Sequence[str], *, texts: bool = True) -> str:
         names[others[0]] = "text"
     else:
         speaker = _speaker_field(columns, others)
+        first = "id" if _is_id(columns[speaker]) else "speaker"
         for i in others:
-            names[i] = "speaker" if i == speaker else "text"
+            names[i] = first if i == speaker else "text"
     return "|".join(names)
 
 
@@ -102,6 +123,10 @@ def number_columns(rows: Sequence[Sequence[str]], names: Sequence[str]) -> froze
         if values and all(_NUMBER.fullmatch(value) for value in values):
             numeric.add(name)
     return frozenset(numeric)
+
+
+def _is_id(column: _Column) -> bool:
+    return column.filled >= _MIN_IDS and column.distinct == column.filled and not column.spaced_share
 
 
 def _path_field(columns: Sequence[_Column]) -> int:

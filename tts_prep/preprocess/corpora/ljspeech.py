@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
@@ -11,9 +11,12 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.quantities import count_text
 
 SPEAKER = "ljspeech"
 _OTHER_SEPARATOR = re.compile(r"[\w./-]+[,;\t]\S")
+_MOST_OTHERS = 0.1
+"""The share of rows whose text may contain the name of its speaker."""
 _HEADER = frozenset(
     (
         *("id", "audio", "audio_file", "file", "file_name", "filename", "path", "wav", "speaker"),
@@ -23,28 +26,47 @@ _HEADER = frozenset(
 )
 
 
-def read_ljspeech(root: Path) -> Iterator[SourceUtterance | Failure]:
+def read_ljspeech(root: Path, report: Callable[[str], None] = lambda _: None) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``metadata.csv`` (``id|text|normalized text``) with their ``wavs/<id>.wav``.
 
     Double quotes are part of the text. The text is the third column, or the second if the third is empty or missing.
     Both are normalized by the frontend: the third column spells out numbers, but 595 rows of LJ Speech contain
-    abbreviations (Dr., St., Co.). An invalid row is yielded as a `Failure`.
+    abbreviations (Dr., St., Co.). An invalid row is yielded as a `Failure`. Lists with ``id|speaker|text``, as in
+    Piper, are recognized by their second field.
+
+    Args:
+        report: called with one line if the second field is the speaker.
 
     Raises:
         CorpusError: ``metadata.csv`` or the folder ``wavs`` is missing, or there are no rows.
     """
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected an LJ Speech corpus with metadata.csv and wavs/")
-    lines = read_lines(root / "metadata.csv")
-    first = next(lines)
+    lines = list(read_lines(root / "metadata.csv"))
     if not (root / "wavs").is_dir():
         raise CorpusError(f"{root / 'wavs'}: no such folder; expected one recording <id>.wav per row")
-    yield _parse(*first)
+    speakers = _speakers([line for _, line in lines if isinstance(line, str)])
+    if speakers:
+        report(f"columns: id|speaker|text, with {count_text(len(speakers), 'speaker')}, as the second field repeats")
     for where, line in lines:
-        yield _parse(where, line)
+        yield _parse(where, line, has_speakers=bool(speakers))
 
 
-def _parse(where: str, line: str | Failure) -> SourceUtterance | Failure:
+def _speakers(lines: Sequence[str]) -> frozenset[str]:
+    """Return the speakers if the second field of ``metadata.csv`` is one, otherwise none.
+
+    A text in the second field has several words, or words of the normalized text in the third field.
+    """
+    rows = [[field.strip() for field in line.split("|")] for line in lines]
+    rows = [row for row in rows if len(row) == 3 and row[1] and row[2]]
+    names = frozenset(row[1] for row in rows)
+    if not rows or 2 * len(names) > len(rows):
+        return frozenset()
+    others = sum(" " in name or name.lower() in text.lower() for _, name, text in rows)
+    return names if others <= _MOST_OTHERS * len(rows) else frozenset()
+
+
+def _parse(where: str, line: str | Failure, *, has_speakers: bool) -> SourceUtterance | Failure:
     if isinstance(line, Failure):
         return line
     fields = line.split("|")
@@ -60,6 +82,9 @@ def _parse(where: str, line: str | Failure) -> SourceUtterance | Failure:
         return Failure(
             identifier, where, "corpus", f"{where}: the names of columns, expected a recording; remove the line"
         )
+    if has_speakers and len(fields) == 3:
+        speaker, text = fields[1].strip(), fields[2].strip()
+        return SourceUtterance(identifier, text, f"wavs/{identifier}.wav", where, speaker or SPEAKER)
     text = fields[2] if len(fields) == 3 and fields[2].strip() else fields[1]
     return SourceUtterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)
 
