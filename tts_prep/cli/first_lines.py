@@ -8,17 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.cli.verbosity import say
+from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import Failure, SourceUtterance
 from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.preprocess.text.scripts import language_of_texts
 from tts_prep.quantities import values_text
 
 _PHONETIC = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
 """Symbols of the International Phonetic Alphabet that no common orthography has."""
 
-_TEXT_FRONTENDS = ("espeak", "arpabet", "characters")
+TEXT_FRONTENDS = ("espeak", "arpabet", "characters")
+"""Frontends that read texts of several languages."""
 _MAX_TEXTS = 200
 
 
@@ -78,12 +81,39 @@ def report_phonetic_texts(
             n_texts += 1
             n_phonetic += bool(_PHONETIC.intersection(item.text))
         yield item
-    if frontend in _TEXT_FRONTENDS and 2 * n_phonetic > n_texts:
+    if frontend in TEXT_FRONTENDS and 2 * n_phonetic > n_texts:
         report(
             f"note: most texts look like phonemes (IPA); {frontend} takes them for texts, --frontend phonemes does not"
         )
     if frontend == "phonemes" and text.symbols is None and n_texts and not n_phonetic:
         report("note: no text has a phonetic symbol (IPA); --frontend phonemes takes texts letter by letter")
+
+
+def refuse_foreign_texts(
+    items: Iterator[SourceUtterance | Failure], text: TextConfig
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the rows of a corpus whose language nobody has given.
+
+    Raises:
+        ConfigurationError: most of the first texts without a language of their own seem to be in another one.
+    """
+    first: list[str] = []
+
+    def check() -> None:
+        if found := language_of_texts(first, text.language):
+            raise ConfigurationError(
+                f"language: the texts seem to be in '{found}', such as {first[0][:60]!r}, and would be read in "
+                f"{text.language!r}; give --language {found}, or --language {text.language} if it is right"
+            )
+
+    for item in items:
+        if isinstance(item, SourceUtterance) and not item.language and len(first) < _MAX_TEXTS:
+            first.append(item.text)
+            if len(first) == _MAX_TEXTS:
+                check()
+        yield item
+    if len(first) < _MAX_TEXTS:
+        check()
 
 
 def _rate(path: Path) -> int:

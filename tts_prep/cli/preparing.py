@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 from tts_prep.cli.features import parse_features
 from tts_prep.cli.first_lines import (
+    TEXT_FRONTENDS,
     notes,
+    refuse_foreign_texts,
     report_low_rate,
     report_phonetic_texts,
     settings_text,
@@ -26,7 +28,7 @@ from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import configure
+from tts_prep.preprocess.configuration.settings import configure, read_config_file
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
@@ -92,6 +94,10 @@ def _prepare_and_report(
         first[:0] = [settings_text(corpus, config), *notes(corpus, store, config.mel)]
         items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, first.append)
         items = report_phonetic_texts(items, config.text, first.append)
+        if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(
+            reader, corpus, options, reader_options
+        ):
+            items = refuse_foreign_texts(items, config.text)
         if config.text.symbols == AUTO:
             again = CorpusRows.read(config, corpus, root=root, splits=lists)
             config = with_collected_symbols(config, again.items, jobs=how["jobs"], backend=how["backend"])
@@ -101,6 +107,15 @@ def _prepare_and_report(
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
+
+
+def _language_is_given(
+    reader: str, corpus: Path, options: Mapping[str, Any], reader_options: Mapping[str, Any] | None
+) -> bool:
+    """Return whether the language of texts is that of an option, a file of settings or the corpus, not the default."""
+    file = read_config_file(options["config"]) if options["config"] else {}
+    of_corpus = text_of_corpus(reader, corpus, reader_options)
+    return bool(options["language"] or "language" in file.get("text", {}) or "language" in of_corpus)
 
 
 def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwrite"]:

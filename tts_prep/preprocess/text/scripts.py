@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -98,6 +98,35 @@ def likely_language(text: str, language: str) -> str | None:
         return None
     best, count = found.most_common(1)[0]
     return best if best != own and count >= _ENOUGH and count > 2 * found[own] else None
+
+
+# "ni3 hao3": at least half of the words of a text.
+_PINYIN: Final = re.compile(r"\b[a-zü]{1,6}[1-5]\b")
+_ENOUGH_OF_ALL: Final = 5
+"""The number of common words of another language in all texts, from which they are suspicious."""
+
+
+def language_of_texts(texts: Iterable[str], language: str) -> str | None:
+    """Return the language that the texts of a corpus seem to have, if it is not the one that they are read in.
+
+    Many texts together show a language better than each of them: common words are counted in all. Pinyin with tones is
+    ``zh``.
+    """
+    own = subtags(language)[0]
+    found: Counter[str] = Counter()
+    n_words = n_pinyin = 0
+    for text in texts:
+        lower = text.lower()
+        words = _WORD.findall(lower)
+        n_words += len(words)
+        n_pinyin += len(_PINYIN.findall(lower))
+        found.update(filter(None, map(_COMMON.get, words)))
+    if own not in ("zh", "cmn") and n_words >= _ENOUGH_OF_ALL and 2 * n_pinyin > n_words:
+        return "zh"
+    if own not in _COMMON_LANGUAGES or not found:
+        return None
+    best, count = found.most_common(1)[0]
+    return best if best != own and count >= _ENOUGH_OF_ALL and count > 2 * found[own] else None
 
 
 def _scripts_of(language: str) -> tuple[str, ...]:

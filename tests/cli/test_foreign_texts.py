@@ -1,0 +1,89 @@
+"""Texts of another language than the default: a run is refused until somebody says the language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import run
+from corpora import record
+
+from tts_prep.preprocess.text.scripts import language_of_texts
+
+# Ordinary sentences, written for this test.
+SPANISH = (
+    "El perro corre por la calle.",
+    "Mañana vamos a comer con los abuelos.",
+    "No sé cuando llega el tren.",
+    "Me gusta leer por la noche.",
+    "Las flores están en una mesa.",
+    "Hay mucha gente en la plaza.",
+    "Mi hermana vive en esta casa desde ayer.",
+    "Todos los niños juegan al fútbol.",
+    "Quiero un café con leche.",
+    "La ciudad es muy bonita.",
+)
+POLISH = (
+    "Pies biegnie przez ulicę.",
+    "Jutro pójdziemy na obiad do babci.",
+    "Nie wiem, kiedy przyjedzie pociąg.",
+    "Wieczorem lubię czytać książki.",
+    "Kwiaty stoją na stole.",
+    "To jest bardzo ładne miasto.",
+    "Moja siostra mieszka tutaj od wczoraj.",
+    "Dzieci bawią się w ogrodzie.",
+    "Czy mogę prosić o kawę?",
+    "Nie ma tego w sklepie.",
+)
+PINYIN = ("wo3 men2 qu4 chi1 fan4", "jin1 tian1 tian1 qi4 hen3 hao3", "ni3 hao3 ma5")
+ENGLISH = ("The dog runs down the street.", "Tomorrow we will eat with them.", "Los Angeles is a city in California.")
+
+
+@pytest.mark.parametrize(
+    ("texts", "language", "found"),
+    [
+        (SPANISH, "en-us", "es"),
+        (POLISH, "en-us", "pl"),
+        (PINYIN, "en-us", "zh"),
+        (SPANISH, "es-419", None),
+        (POLISH, "pl", None),
+        (PINYIN, "zh", None),
+        (ENGLISH, "en-gb", None),
+        (ENGLISH * 5, "es", "en"),
+        (ENGLISH + SPANISH[:1], "en-us", None),
+        ((), "en-us", None),
+        # Formats and names of files are no pinyin.
+        (("an mp3 file", "the a4 page", "room b2 is closed"), "en-us", None),
+        # Nothing is known of the words of this language.
+        (("Koer jookseb tänaval.",) * 20, "et", None),
+    ],
+)
+def test_the_language_of_many_texts(texts: tuple[str, ...], language: str, found: str | None) -> None:
+    assert language_of_texts(texts, language) == found
+
+
+def write_list(folder: Path, texts: tuple[str, ...], language: str = "") -> Path:
+    for number, _ in enumerate(texts):
+        record(folder / f"{number}.wav")
+    rows = "".join(f"{number}.wav|{text}|{language}\n" for number, text in enumerate(texts))
+    (folder / "list.txt").write_text(rows, encoding="utf-8")
+    return folder / "list.txt"
+
+
+def test_a_run_ends_before_foreign_texts_are_read_in_the_default_language(capsys, tmp_path: Path) -> None:
+    listed = write_list(tmp_path, SPANISH)
+    command = ("filelist", listed, tmp_path / "store", "--columns", "path|text|-", "--jobs", 1)
+    status, _, error = run(capsys, *command)
+    assert status == 2
+    assert "the texts seem to be in 'es', such as 'El perro corre por la calle.'" in error
+    assert "give --language es, or --language en-us if it is right" in error
+    assert run(capsys, *command, "--language", "es")[0] == 0
+
+
+def test_a_language_in_the_settings_or_rows_is_a_confirmation(capsys, tmp_path: Path) -> None:
+    listed = write_list(tmp_path, SPANISH[:4], "es")
+    command = ("filelist", listed, "--jobs", 1)
+    assert run(capsys, *command, tmp_path / "a", "--columns", "path|text|language")[0] == 0
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[text]\nlanguage = "en-us"\n', encoding="utf-8")
+    assert run(capsys, *command, tmp_path / "b", "--columns", "path|text|-", "--config", settings)[0] == 0
