@@ -6,7 +6,7 @@ PREPARED := $(VENV)/.prepared
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test test-frameworks soak check format bench docs lock dist-check install-optional clean
+.PHONY: demo ljspeech test quick audit test-frameworks soak check format bench docs lock dist-check install-optional clean
 
 demo: $(PREPARED)
 	$(BIN)/tts-prep demo demo
@@ -26,6 +26,18 @@ soak: $(INSTALLED)
 		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/runs/test_full_disk.py
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/audio/test_fuzzed_recordings.py
 	EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest tests/cli/test_any_text.py
+
+# What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.
+quick: check
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/format tests/loader tests/recipes tests/checks \
+		tests/project --ignore tests/project/test_docs.py --ignore tests/project/test_examples.py \
+		--ignore tests/project/test_training.py
+
+# Known vulnerabilities in what users install.
+audit: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
+	$(BIN)/python -m pip_audit --require-hashes --disable-pip --requirement requirements/demo.txt
+	$(BIN)/python -m pip_audit --skip-editable
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .
@@ -59,7 +71,19 @@ test-frameworks: install-optional
 	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py \
 		tests/preprocess/audio/test_resampling.py
 
-dist-check: $(INSTALLED)
+dist-# What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.
+quick: check
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/format tests/loader tests/recipes tests/checks \
+		tests/project --ignore tests/project/test_docs.py --ignore tests/project/test_examples.py \
+		--ignore tests/project/test_training.py
+
+# Known vulnerabilities in what users install.
+audit: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
+	$(BIN)/python -m pip_audit --require-hashes --disable-pip --requirement requirements/demo.txt
+	$(BIN)/python -m pip_audit --skip-editable
+
+check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python
 
 clean:

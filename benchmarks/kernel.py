@@ -63,6 +63,10 @@ def librosa_mel(n_fft: int, hop: int) -> Mel:
     return mel
 
 
+def has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
 def torch_mel(n_fft: int, hop: int) -> Mel:
     """Return torch.stft and one filter bank."""
     import torch
@@ -81,7 +85,7 @@ def torch_mel(n_fft: int, hop: int) -> Mel:
 
 
 def by_length(n_fft: int) -> dict[str, Mel]:
-    """Return what makes the same mel with an n_fft: ours, librosa's and torch's."""
+    """Return what makes the same mel with an n_fft: ours, librosa's, torch's if it is installed, ours without numba."""
     hop = n_fft // 4
     config = MelConfig(n_fft=n_fft, win_length=n_fft, hop_length=hop)
 
@@ -94,12 +98,10 @@ def by_length(n_fft: int) -> dict[str, Mel]:
         )
         return config.compression.transform_in_place(out)
 
-    return {
-        "ours": lambda x: mel_spectrogram(x, config),
-        "librosa": librosa_mel(n_fft, hop),
-        "torch": torch_mel(n_fft, hop),
-        "plain": plain,
-    }
+    made = {"ours": lambda x: mel_spectrogram(x, config), "librosa": librosa_mel(n_fft, hop)}
+    if has_torch():
+        made["torch"] = torch_mel(n_fft, hop)
+    return {**made, "plain": plain}
 
 
 def in_turn(rows: Mapping[str, Mel], clips: list[np.ndarray], runs: int, clock: Clock) -> dict[str, list[float]]:
@@ -120,20 +122,24 @@ def by_lengths(lengths: list[int], clips: list[np.ndarray], runs: int) -> Result
     seconds = sum(map(len, clips)) / RATE
     table = []
     measured: dict[str, float] = {}
-    speeds: dict[str, list[tuple[float, float]]] = {"tts-prep": [], "librosa": [], "torch": []}
+    others = {"librosa": "librosa's time to ours", "torch": "torch's", "plain": "ours without a compiler"}
+    if not has_torch():
+        del others["torch"]
+        print("torch is not installed: the table has no column of its times", flush=True)
+    names = {"ours": "tts-prep", **{label: label for label in others if label != "plain"}}
+    speeds: dict[str, list[tuple[float, float]]] = {name: [] for name in names.values()}
     for n_fft in lengths:
         times = in_turn(by_length(n_fft), clips, runs, time.process_time)
         ratios = [
-            statistics.median(t / our for t, our in zip(times[label], times["ours"], strict=True))
-            for label in ("librosa", "torch", "plain")
+            statistics.median(t / our for t, our in zip(times[label], times["ours"], strict=True)) for label in others
         ]
         measured[str(n_fft)] = statistics.median(times["ours"])
-        for name, label in zip(speeds, ("ours", "librosa", "torch"), strict=True):
+        for label, name in names.items():
             speeds[name].append((n_fft, seconds / statistics.median(times[label])))
         table.append([str(n_fft), f"{seconds / measured[str(n_fft)]:,.0f}", *(f"{ratio:.2f}" for ratio in ratios)])
         print(*table[-1], flush=True)
     return Result(
-        ["n_fft", "times real time", "librosa's time to ours", "torch's", "ours without a compiler"],
+        ["n_fft", "times real time", *others.values()],
         table,
         measured,
         f"{len(clips)} clips of 3 to 10 seconds in memory, {RATE:,} Hz, hop n_fft / 4, 80 bins, one core, processor "
@@ -162,7 +168,7 @@ def contenders() -> dict[str, Mel]:
         "librosa.feature.melspectrogram": scaled(melspectrogram),
         "librosa.stft and one filter bank": scaled(librosa_mel(1024, 256)),
     }
-    if importlib.util.find_spec("torch"):
+    if has_torch():
         rows["torch.stft and one filter bank"] = scaled(torch_mel(1024, 256))
     return rows
 
@@ -198,7 +204,7 @@ def floors(folder: Path, clips: list[np.ndarray]) -> dict[str, Mel]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the mel kernel and the floors under it, on one core.")
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--n-fft", type=int, nargs="+", help="compare these lengths; needs torch")
+    parser.add_argument("--n-fft", type=int, nargs="+", help="compare these lengths")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
     runs = options.runs

@@ -1,0 +1,47 @@
+"""The workflows of the repository: pinned actions, the Pythons that are claimed, and least permissions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_action_is_pinned_by_the_hash_of_a_commit_and_names_its_version(path: Path) -> None:
+    uses = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+    assert uses
+    assert [line for line in uses if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_reads_and_only_publishing_may_do_more(path: Path) -> None:
+    workflow = read(path.name)
+    assert workflow["permissions"] == {"contents": "read"}
+    more = {name for name, job in workflow["jobs"].items() if "permissions" in job}
+    assert more == {"docs.yml": {"deploy"}, "release.yml": {"publish"}}.get(path.name, set())
+
+
+def test_every_python_of_the_classifiers_is_tested() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    claimed = re.findall(r"Python :: (3\.\d+)", text)
+    matrix = read("ci.yml")["jobs"]["full"]["strategy"]["matrix"]
+    assert matrix["python"] == claimed == ["3.10", "3.11", "3.12", "3.13"]
+
+
+def test_targets_that_workflows_run_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for path in WORKFLOWS:
+        for target in re.findall(r"run: make (\w+)", path.read_text(encoding="utf-8")):
+            assert f"\n{target}:" in makefile, target
