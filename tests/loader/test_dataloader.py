@@ -11,10 +11,15 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, SamplingError, StoreError
 from tts_prep.loader import (
+    BatchSampler,
+    ChainDataset,
+    Collator,
     DataLoader,
     LengthBucketBatchSampler,
     RandomSampler,
+    SegmentCollator,
     SequentialSampler,
+    SubsetDataset,
     UtteranceDataset,
     collate,
 )
@@ -228,3 +233,49 @@ def test_a_store_that_vanished_or_was_made_again_stops_the_epoch(tmp_path, prefe
     write_store(path, make_rows([3, *N_FRAMES[1:]]), n_shards=5)
     with pytest.raises(StoreError, match="was replaced since it was opened"):
         list(DataLoader(dataset, prefetch=prefetch))
+
+
+def test_batches_given_as_positions_are_refused_when_the_loader_is_made(dataset):
+    buckets = LengthBucketBatchSampler(dataset.n_frames, batch_size=2)
+    for sampler in (buckets, BatchSampler(SequentialSampler(dataset), 2), [[0, 1], [2]], ([0], [1])):
+        kind = type(sampler).__name__
+        with pytest.raises(ConfigurationError, match=f"expected positions, found batches of a {kind}; pass it as"):
+            DataLoader(dataset, sampler=sampler)
+    for sampler in (SequentialSampler(dataset), RandomSampler(dataset), [0, 1], range(3), np.arange(3)):
+        kind = type(sampler).__name__
+        with pytest.raises(ConfigurationError, match=f"batch_sampler: expected batches, found positions of a {kind};"):
+            DataLoader(dataset, batch_sampler=sampler)
+    torch = pytest.importorskip("torch")
+    positions = torch.utils.data.SequentialSampler(dataset)
+    with pytest.raises(ConfigurationError, match="expected batches, found positions of a SequentialSampler"):
+        DataLoader(dataset, batch_sampler=positions)
+    with pytest.raises(ConfigurationError, match="expected positions, found batches of a BatchSampler"):
+        DataLoader(dataset, sampler=torch.utils.data.BatchSampler(positions, 2, False))
+
+
+def test_samplers_of_unknown_kind_are_refused_with_the_first_batch(dataset):
+    with pytest.raises(ConfigurationError, match="sampler gave batches; pass it as batch_sampler"):
+        next(iter(DataLoader(dataset, sampler=iter([[0, 1], [2]]))))
+    with pytest.raises(ConfigurationError, match="batch_sampler gave a position; pass it as sampler"):
+        next(iter(DataLoader(dataset, batch_sampler=iter([0, 1]))))
+    # What gives what it is asked for is used as it is.
+    assert [len(batch) for batch in DataLoader(dataset, sampler=iter([0, 1, 2]), batch_size=2)] == [2, 1]
+    assert [len(batch) for batch in DataLoader(dataset, batch_sampler=iter([[0, 1], [2]]))] == [2, 1]
+
+
+def test_worker_processes_are_refused_when_the_loader_is_made(dataset):
+    with pytest.raises(ConfigurationError, match="num_workers=4: this loader makes batches in threads"):
+        DataLoader(dataset, num_workers=4)
+    assert len(DataLoader(dataset, num_workers=0)) == len(dataset)
+
+
+def test_waveforms_that_a_store_does_not_have_are_refused_when_the_loader_is_made(tmp_path):
+    silent = UtteranceDataset(write_store(tmp_path / "silent", make_rows([4, 5])))
+    for collate_fn in (Collator(waveform=True), SegmentCollator(2, waveform=True)):
+        for examples in (silent, SubsetDataset(silent, [0]), ChainDataset(silent, silent)):
+            with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms; prepare it with"):
+                DataLoader(examples, collate_fn=collate_fn)
+        with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms"):
+            collate_fn([silent[0]])
+    assert collate(silent).waveform is None
+    assert collate(silent, waveform=False).waveform is None

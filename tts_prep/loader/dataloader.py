@@ -16,12 +16,20 @@ from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.segments import SegmentCollator
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
-from tts_prep.loader.dataset.composition import fingerprint_of
+from tts_prep.loader.batching.unpadded import NO_WAVEFORMS
+from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch.making_ahead import made_ahead
 from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
-from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler, iterate_epoch
+from tts_prep.loader.samplers.base import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    gives_batches,
+    iterate_epoch,
+)
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
 
 if TYPE_CHECKING:
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
         rank: Rank
         world_size: int
         replicate: bool
+        num_workers: int
 
 
 BatchT = TypeVar("BatchT")
@@ -105,6 +114,7 @@ class DataLoader(Generic[BatchT]):
         rank: the rank of this process, if this object creates the sampler; ``"auto"`` takes it from
             ``torch.distributed``. Pass the rank to your own sampler otherwise.
         world_size: the number of ranks, if this object creates the sampler.
+        num_workers: only 0, for scripts written for torch: batches are made in threads.
         replicate: give the same batches to every rank. Without it, iterating raises if a process group of
             ``torch.distributed`` is running and nothing shards the batches.
 
@@ -167,7 +177,13 @@ class DataLoader(Generic[BatchT]):
         rank: Rank = 0,
         world_size: int = 1,
         replicate: bool = False,
+        num_workers: int = 0,
     ) -> None:
+        if num_workers:
+            raise ConfigurationError(
+                f"DataLoader: num_workers={num_workers}: this loader makes batches in threads, of which one is usually "
+                "enough; leave it out, or use torch.utils.data.DataLoader with the same dataset, sampler and collate_fn"
+            )
         shares = rank != 0 or world_size != 1
         if shares and (sampler is not None or batch_sampler is not None):
             raise ConfigurationError("DataLoader: pass rank and world_size to the sampler")
@@ -181,6 +197,16 @@ class DataLoader(Generic[BatchT]):
             }
             if excluded := [name for name, given in settings.items() if given]:
                 raise ConfigurationError(f"DataLoader: batch_sampler cannot be combined with {', '.join(excluded)}")
+        if sampler is not None and gives_batches(sampler):
+            raise ConfigurationError(
+                f"DataLoader: sampler: expected positions, found batches of a {type(sampler).__name__}; pass it as "
+                "batch_sampler"
+            )
+        if batch_sampler is not None and gives_batches(batch_sampler) is False:
+            raise ConfigurationError(
+                f"DataLoader: batch_sampler: expected batches, found positions of a {type(batch_sampler).__name__}; "
+                "pass it as sampler, with batch_size"
+            )
         if sampler is not None and shuffle:
             raise ConfigurationError("DataLoader: sampler cannot be combined with shuffle")
         if prefetch < 0:
@@ -202,6 +228,7 @@ class DataLoader(Generic[BatchT]):
                 f"the sampler was made for {batch_sampler.size:,} utterances, the dataset has {len(dataset):,}; "
                 "create it for this dataset"
             )
+        _check_waveforms(dataset, collate_fn)
         self.dataset = dataset
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn
@@ -327,6 +354,8 @@ class DataLoader(Generic[BatchT]):
     def _with_epoch_set(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield batches; before the first, call ``set_epoch`` of dataset and collate function, if they have it."""
         for number, positions in enumerate(batches):
+            if number == 0:
+                _check_batch(positions)
             if number == 0 and isinstance(self.batch_sampler, Sampler):
                 for listener in self._listeners:
                     # Looked up in the class, because a dataset may have a column of any name.
@@ -342,6 +371,22 @@ class DataLoader(Generic[BatchT]):
         except StopIteration as error:
             # StopIteration would silently end the epoch.
             raise RuntimeError("the dataset or the collate function raised StopIteration") from error
+
+
+def _check_waveforms(dataset: Any, collate_fn: object) -> None:
+    """Raise ConfigurationError if waveforms are asked for, and a store of the dataset has none."""
+    if isinstance(collate_fn, Collator | SegmentCollator) and collate_fn.waveform:
+        missing = [number for number, store in enumerate(stores_of(dataset)) if not store.has_waveform]
+        if missing:
+            raise ConfigurationError(f"waveform=True: {NO_WAVEFORMS}")
+
+
+def _check_batch(positions: object) -> None:
+    """Raise ConfigurationError if what a batch sampler gave is no batch of positions."""
+    if isinstance(positions, int):
+        raise ConfigurationError("DataLoader: batch_sampler gave a position; pass it as sampler, with batch_size")
+    if isinstance(positions, list) and positions and isinstance(positions[0], list | tuple):
+        raise ConfigurationError("DataLoader: sampler gave batches; pass it as batch_sampler")
 
 
 class DataCargo(DataLoader[Any]):

@@ -42,7 +42,7 @@ class Collator:
     Attributes:
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
             digital silence.
-        waveform: include waveforms, if the store has them.
+        waveform: include waveforms: True requires them, False leaves them out, None takes them if the stores have them.
         normalize: normalize each mel bin to zero mean and unit variance, by the statistics of the utterance's store
             (``"corpus"``) or of its speaker in that store (``"speaker"``).
         time_major: mels are [B, T, n_mels]; False makes them [B, n_mels, T].
@@ -57,7 +57,7 @@ class Collator:
     """
 
     mel_padding: float | Literal["silence"] = 0.0
-    waveform: bool = True
+    waveform: bool | None = None
     normalize: Normalization | None = None
     time_major: bool = True
     pad_to_multiple: int = 1
@@ -195,7 +195,7 @@ def collate(
     utterances: UtteranceDataset | Sequence[Utterance],
     *,
     mel_padding: float | Literal["silence"] = 0.0,
-    waveform: bool = True,
+    waveform: bool | None = None,
     normalize: Normalization | None = None,
     time_major: bool = True,
     pad_to_multiple: int = 1,

@@ -80,7 +80,7 @@ class SegmentCollator:
         segments: the number of segments per utterance; they may overlap.
         seed: a non-negative integer.
         redraw: cut other segments in each epoch; False, for validation, always uses those of epoch 0.
-        waveform: include waveforms, if the store has them.
+        waveform: include waveforms: True requires them, False leaves them out, None takes them if the stores have them.
         normalize: see `Collator`.
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
             digital silence. Only utterances shorter than a segment are padded, at the end; waveforms with 0.
@@ -98,7 +98,7 @@ class SegmentCollator:
         *,
         seed: int = 0,
         redraw: bool = True,
-        waveform: bool = True,
+        waveform: bool | None = None,
         normalize: Normalization | None = None,
         mel_padding: float | Literal["silence"] = "silence",
         time_major: bool = True,

@@ -17,6 +17,8 @@ from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
+NO_WAVEFORMS = "the store has no waveforms; prepare it with --waveform int16"
+
 
 @dataclass(frozen=True, eq=False)
 class Unpadded:
@@ -58,13 +60,13 @@ class Unpadded:
 
     @classmethod
     def of(
-        cls, utterances: UtteranceDataset | Sequence[Utterance], *, waveform: bool, arrays: Sequence[str] = ()
+        cls, utterances: UtteranceDataset | Sequence[Utterance], *, waveform: bool | None, arrays: Sequence[str] = ()
     ) -> Unpadded:
         """Look up the arrays of utterances.
 
         Args:
             utterances: at least one.
-            waveform: include waveforms.
+            waveform: include waveforms; None if the stores have them.
             arrays: names of further arrays to include.
 
         Raises:
@@ -87,7 +89,7 @@ class Unpadded:
         )
 
 
-def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
+def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded:
     store, columns = dataset.metadata, dataset.columns
     return Unpadded(
         [store] * len(dataset),
@@ -96,15 +98,14 @@ def _of_dataset(dataset: UtteranceDataset, *, waveform: bool) -> Unpadded:
         columns.speaker.checked_codes(),
         dataset.stored_mels(),
         dataset.views("phonemes"),
-        dataset.views("waveform") if waveform and store.has_waveform else None,
+        dataset.views("waveform") if _with_waveforms([store], waveform) else None,
     )
 
 
-def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
+def _of_mixture(utterances: MixedUtterances, *, waveform: bool | None) -> Unpadded:
     sources = utterances.sources
     stores = [source.dataset.metadata for source in sources]
-    _check_waveforms(stores, waveform=waveform)
-    kept = waveform and stores[0].has_waveform
+    kept = _with_waveforms(stores, waveform)
     ordered = utterances.in_order
     return Unpadded(
         ordered([store] * len(source.places) for store, source in zip(stores, sources, strict=True)),
@@ -117,7 +118,7 @@ def _of_mixture(utterances: MixedUtterances, *, waveform: bool) -> Unpadded:
     )
 
 
-def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
+def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpadded:
     for example in utterances:
         if not isinstance(example, Utterance):
             raise ConfigurationError(
@@ -136,7 +137,7 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
                     f"utterance '{utterance.id}' is from a store with another speaker table than '{different[0].id}'; "
                     "ChainDataset merges the speaker tables of several stores"
                 )
-        _check_waveforms(metadata, waveform=waveform)
+    kept = _with_waveforms([utterance.store for utterance in stores.values()], waveform)
     samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None]
     return Unpadded(
         [utterance.store for utterance in utterances],
@@ -145,7 +146,7 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool) -> Unpadded:
         np.array([utterance.speaker_code for utterance in utterances], np.int64),
         [utterance.mel for utterance in utterances],
         [utterance.phonemes for utterance in utterances],
-        samples if waveform and len(samples) == len(utterances) else None,
+        samples if kept and len(samples) == len(utterances) else None,
     )
 
 
@@ -173,9 +174,18 @@ def _array(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> tup
     return [utterance.arrays[name] for utterance in utterances], specs[0]
 
 
-def _check_waveforms(stores: Sequence[StoreMetadata], *, waveform: bool) -> None:
-    if waveform and len({store.has_waveform for store in stores}) > 1:
+def _with_waveforms(stores: Sequence[StoreMetadata], waveform: bool | None) -> bool:
+    """Return whether a batch has waveforms.
+
+    Raises:
+        ConfigurationError: they are required, or some stores have them, and some do not.
+    """
+    have = {store.has_waveform for store in stores}
+    if waveform and have == {False}:
+        raise ConfigurationError(f"waveform=True: {NO_WAVEFORMS}")
+    if waveform is not False and len(have) > 1:
         raise ConfigurationError(
             "some of the stores of a batch have waveforms and some do not; pass waveform=False, or prepare all with "
             "--waveform int16"
         )
+    return waveform is not False and have == {True}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, cycle, islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin
 from weakref import WeakSet
 
 import numpy as np
@@ -537,6 +538,27 @@ class BatchSampler(Sampler[list[int]]):
         """Return the settings that determine an epoch."""
         inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
         return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
+
+
+def gives_batches(sampler: object) -> bool | None:
+    """Return whether the elements of a sampler are batches, and not positions; None if that is unknown.
+
+    Known are samplers of tts-prep and of torch, by their classes, and sequences, by their first element.
+    """
+    if isinstance(sampler, Sampler):
+        declared = [base for kind in type(sampler).__mro__ for base in getattr(kind, "__orig_bases__", ())]
+        elements = [get_args(base) for base in declared if get_origin(base) is Sampler]
+        known = [of[0] for of in elements if not isinstance(of[0], TypeVar)]
+        return known[0] is not int if known else None
+    if isinstance(sampler, list | tuple | range | np.ndarray):
+        return not isinstance(sampler[0], int | np.integer) if len(sampler) else None
+    torch: Any = getattr(getattr(sys.modules.get("torch"), "utils", None), "data", None)
+    if torch is None:
+        return None
+    if isinstance(sampler, torch.BatchSampler):
+        return True
+    positions = (torch.SequentialSampler, torch.RandomSampler, torch.SubsetRandomSampler, torch.WeightedRandomSampler)
+    return False if isinstance(sampler, positions) else None
 
 
 def _plain(value: Any) -> Any:
