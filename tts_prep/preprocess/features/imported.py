@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,11 +14,18 @@ from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.features.array_sources import (
+    ArchivedArrays,
+    ArrayFileError,
+    ask_hdf5,
+    read_hdf5,
+    read_npy,
+)
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 
 AXES: Final = ("frame", "phoneme", "sample", "utterance", "own")
 _HDF5: Final = (".h5", ".hdf5")
-_UNREADABLE: Final = (OSError, ValueError, EOFError, zipfile.BadZipFile)
+_UNREADABLE: Final = (OSError, ArrayFileError)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,8 @@ class ImportedArray:
         except FileNotFoundError:
             raise FeatureError(f"{path}: no such file, expected the array '{self.spec.name}'") from None
         except _UNREADABLE as error:
-            raise FeatureError(f"{path}: cannot be read as an array ({str(error).partition(chr(10))[0]})") from error
+            reason = getattr(error, "strerror", None) or error
+            raise FeatureError(f"{path}: cannot be read as an array ({reason})") from error
         return FeatureValues({self.spec.name: values})
 
     def _file(self, utterance_id: str) -> Path:
@@ -105,57 +111,36 @@ class ImportedArray:
 
 def _first(path: Path, name: str) -> Array:
     """Return one array, which defines dtype and shape."""
+    values: Array | None = None
     try:
         if path.is_dir():
             first = min(path.glob("**/*.npy"), default=None)
-            values = None if first is None else np.load(first, allow_pickle=False)
+            values = None if first is None else read_npy(first)
         elif path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as file:
-                values = file[min(file.files)] if file.files else None
+            archive = _archive(path, path.stat().st_mtime_ns)
+            values = archive.read(min(archive.names())) if archive.names() else None
         elif path.suffix in _HDF5:
-            file = _hdf5(path, path.stat().st_mtime_ns)
-            names = _dataset_names(file)
-            values = np.asarray(file[min(names)]) if names else None
+            key, _ = ask_hdf5(path)
+            values = None if key is None else read_hdf5(path, key)
         else:
             raise ConfigurationError(f"array '{name}': {path}: expected a folder of .npy files, or a .npz or .h5 file")
-    except ConfigurationError:
-        raise
     except _UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"array '{name}': {path}: cannot be read ({reason})") from error
     if values is None:
         raise ConfigurationError(f"array '{name}': {path}: contains no array")
-    first_array: Array = values
-    return first_array
+    return values
 
 
 def _read(path: Path, key: str | None) -> Array:
     if key is None:
-        values = np.load(path, allow_pickle=False)
-    elif path.suffix == ".npz":
-        values = _npz(path, path.stat().st_mtime_ns)[key]
+        values = read_npy(path)
     else:
-        values = np.asarray(_hdf5(path, path.stat().st_mtime_ns)[key])
+        values = _archive(path, path.stat().st_mtime_ns).read(key) if path.suffix == ".npz" else read_hdf5(path, key)
     native: Array = values.astype(values.dtype.newbyteorder("="), copy=False)
     return native
 
 
 @lru_cache(maxsize=4)
-def _npz(path: Path, modified: int) -> Mapping[str, Any]:  # noqa: ARG001 - a file that was replaced is opened again
-    file: Mapping[str, Any] = np.load(path, allow_pickle=False)
-    return file
-
-
-@lru_cache(maxsize=4)
-def _hdf5(path: Path, modified: int) -> Any:  # noqa: ARG001 - as for `_npz`
-    import h5py
-
-    return h5py.File(path, "r")
-
-
-def _dataset_names(file: Any) -> list[str]:
-    import h5py
-
-    names: list[str] = []
-    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-    return names
+def _archive(path: Path, modified: int) -> ArchivedArrays:  # noqa: ARG001 - a file that was replaced is opened again
+    return ArchivedArrays(path)

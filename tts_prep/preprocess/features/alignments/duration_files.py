@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError
-from tts_prep.format.files.regular_files import check_regular
+from tts_prep.format.files.regular_files import read_regular
+from tts_prep.preprocess.features.array_sources import read_npy
 
 
 def read_durations(path: Path) -> npt.NDArray[Any]:
@@ -19,11 +20,10 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
         AlignmentError: the file is missing or not a list of numbers, or a number is negative or not finite.
     """
     try:
-        check_regular(path)
-        values = np.load(path, allow_pickle=False) if path.suffix == ".npy" else _numbers(path)
+        values = read_npy(path) if path.suffix == ".npy" else _numbers(path)
     except FileNotFoundError:
         raise AlignmentError(f"{path}: no such file, expected the durations of the utterance") from None
-    except (OSError, ValueError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise AlignmentError(f"{path}: cannot be read as durations ({str(error).partition(chr(10))[0]})") from error
     if values.ndim != 1 or values.dtype.kind not in "iuf" or not len(values):
         raise AlignmentError(
@@ -38,7 +38,7 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
 
 
 def _numbers(path: Path) -> npt.NDArray[Any]:
-    words = path.read_text(encoding="utf-8").strip("[] \r\n\t").replace(",", " ").split()
+    words = read_regular(path).decode("utf-8").strip("[] \r\n\t").replace(",", " ").split()
     try:
         return np.array([int(word) for word in words], np.int64)
     except ValueError:
