@@ -21,6 +21,7 @@ import logging
 import math
 import os
 import random
+import re
 import types
 import typing
 import warnings
@@ -501,6 +502,100 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     for n_mels in (80, 128):
         yield f"whisper-{n_mels}", "openai/whisper whisper/audio.py", functools.partial(whisper, n_mels)
+
+    def melgan() -> Mel:
+        code = take(root / "melgan-neurips/mel2wav/modules.py", "Audio2Mel")
+        layer = code.Audio2Mel()
+        # A line of mel2wav/dataset.py.
+        return lambda x: layer(tensor(0.95 * librosa.util.normalize(x))[None])[0]
+
+    yield "melgan", "descriptinc/melgan-neurips mel2wav/modules.py", melgan
+
+    def gpt_sovits(*settings: Any) -> Mel:
+        at = root / "GPT-SoVITS/GPT_SoVITS/module"
+        names = ("mel_basis", "hann_window", "spectrogram_torch", "spec_to_mel_torch")
+        more = ("spectral_normalize_torch", "dynamic_range_compression_torch")
+        code = take(at / "mel_processing.py", *names, *more)
+        loader = types.SimpleNamespace(spec_min=-12, spec_max=2)
+        norm = take(at / "data_utils.py", "TextAudioSpeakerLoaderV3.norm_spec").norm_spec
+        n_fft, rate, hop = settings
+
+        def mel(x: np.ndarray) -> Any:
+            spectrum = code.spectrogram_torch(tensor(x), n_fft, rate, hop, n_fft, center=False)
+            return norm(loader, code.spec_to_mel_torch(spectrum, n_fft, 100, rate, 0, None)[0])
+
+        return mel
+
+    for version, settings in (("v3", (1024, 24000, 256)), ("v4", (1280, 32000, 320))):
+        where = "RVC-Boss/GPT-SoVITS GPT_SoVITS/module/mel_processing.py and data_utils.py"
+        yield f"gpt-sovits-{version}", where, functools.partial(gpt_sovits, *settings)
+
+    def fish_speech() -> Mel:
+        at = root / "fish-speech/fish_speech"
+        config = yaml.safe_load((at / "configs/firefly_gan_vq.yaml").read_text())["spec_transform"]
+        del config["_target_"]
+        layer = take(at / "utils/spectrogram.py", F=torchaudio().functional).LogMelSpectrogram(**config)
+        return lambda x: layer(tensor(x))[0]
+
+    yield "fish-speech", "fishaudio/fish-speech@1905b08^ fish_speech/utils/spectrogram.py", fish_speech
+
+    def speechbrain(model: str, recipe: str) -> Mel:
+        at = root / "speechbrain"
+        text = (at / f"recipes/LJSpeech/TTS/{recipe}/hparams/train.yaml").read_text()
+        block = dict(re.findall(r"^(\w+): *(?:!ref <)?([^\s#>]+)", text, re.MULTILINE))
+        # Its mel_spectogram is these two calls, and imports torchaudio itself.
+        code = take(at / f"speechbrain/lobes/models/{model}.py", "dynamic_range_compression")
+        keys = {"n_mels": "n_mel_channels", "f_min": "mel_fmin", "f_max": "mel_fmax", "normalized": "mel_normalized"}
+        keys |= {key: key for key in ("sample_rate", "hop_length", "win_length", "n_fft", "power", "norm", "mel_scale")}
+        settings = {key: yaml.safe_load(block[name]) for key, name in keys.items()}
+        assert block["dynamic_range_compression"] == "True"
+        transform = torchaudio().transforms.MelSpectrogram(**settings)
+        return lambda x: code.dynamic_range_compression(transform(tensor(x)[0]))
+
+    for preset, model, recipe in (
+        ("speechbrain-tacotron2", "Tacotron2", "tacotron2"),
+        ("speechbrain-hifigan", "HifiGAN", "vocoder/hifigan"),
+    ):
+        found = functools.partial(speechbrain, model, recipe)
+        yield preset, f"speechbrain/speechbrain lobes/models/{model}.py, recipes/LJSpeech/TTS/{recipe}", found
+
+    def chatterbox() -> Mel:
+        names = ("mel_spectrogram", "mel_basis", "hann_window", "logger")
+        more = ("spectral_normalize_torch", "dynamic_range_compression_torch")
+        code = take(root / "chatterbox/src/chatterbox/models/s3gen/utils/mel.py", *names, *more)
+        return lambda x: code.mel_spectrogram(tensor(x))[0]
+
+    yield "chatterbox", "resemble-ai/chatterbox models/s3gen/utils/mel.py", chatterbox
+
+    def index_tts() -> Mel:
+        at = root / "index-tts/indextts/utils"
+        given = {"torchaudio": torchaudio(), "safe_log": take(at / "common.py", "safe_log").safe_log}
+        code = take(at / "feature_extractors.py", "FeatureExtractor", "MelSpectrogramFeatures", **given)
+        features = code.MelSpectrogramFeatures()
+        return lambda x: features(tensor(x))[0]
+
+    yield "index-tts", "index-tts/index-tts indextts/utils/feature_extractors.py", index_tts
+
+    def zipvoice() -> Mel:
+        def num_frames(duration: float, shift: float, _: int) -> int:
+            """As lhotse's `compute_num_frames`: the ratio, rounded half up."""
+            return math.floor(round(duration / shift, 8) + 0.5)
+
+        given = {"compute_num_frames": num_frames, "dataclass": lambda found: found}
+        names = ("VocosFbankConfig", "VocosFbank.extract", "VocosFbank._feature_fn")
+        code = take(root / "ZipVoice/zipvoice/utils/feature.py", *names, **given)
+        config = code.VocosFbankConfig
+        fbank = torchaudio().transforms.MelSpectrogram(
+            sample_rate=config.sampling_rate, n_fft=config.n_fft, hop_length=config.hop_length, n_mels=config.n_mels,
+            center=True, power=1,
+        )  # fmt: skip
+        extractor = types.SimpleNamespace(
+            config=config, num_channels=1, frame_shift=config.hop_length / config.sampling_rate, fbank=fbank
+        )
+        extractor._feature_fn = functools.partial(code._feature_fn, extractor)
+        return lambda x: 0.1 * code.extract(extractor, np.asarray(x, np.float64), config.sampling_rate).T
+
+    yield "zipvoice", "k2-fsa/ZipVoice zipvoice/utils/feature.py, times its feat_scale", zipvoice
 
 
 def compare(preset: str, mel: Mel, clips: list[tuple[np.ndarray, int]]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ tts-prep presets hifigan
 ```
 
 `n_fft`, `win` and `hop` are in samples, `fmin` and `fmax` in Hz. The window is a periodic Hann window of `win` samples,
-centred in `n_fft`, unless a preset has a symmetric one.
+centred in `n_fft`, unless a preset says otherwise.
 
 A mel also depends on the processing of the recording. For each preset, this page describes the processing of the
 original system in training and inference. Recordings at another rate are resampled by the `resampler` of the preset, as
@@ -60,6 +60,7 @@ _NEMO = (
     "level is kept. Current code masks the last frame; that of the checkpoints (1.0 to 1.10) and this preset do "
     "not.",
 )
+_FFMPEG = "ffmpeg averages the channels and resamples"
 _PARAKEET = "librosa.load averages the channels and resamples"
 _SPEECHAIN = (
     "Training: one channel; scripts resample by torchaudio; the level is kept; no trimming. The model standardizes "
@@ -142,6 +143,22 @@ BEFORE = {
     "nemo-fastpitch-44k": _NEMO,
     "nemo-hifigan": _NEMO,
     "nemo-hifigan-44k": _NEMO,
+    "melgan": (
+        "Training: librosa.load averages the channels; scaled to a peak of 0.95, then by a random factor of 0.3 to 1 "
+        "(validation: none).",
+        "Inference: librosa.load, the level is kept.",
+    ),
+    "gpt-sovits-v3": (f"Training: {_FFMPEG}; the level is kept.",),
+    "gpt-sovits-v4": (f"Training: {_FFMPEG}; the level is kept.",),
+    "fish-speech": ("Training: librosa.load averages the channels and resamples; the level is kept.",),
+    "speechbrain-tacotron2": ("Training: one channel at 22,050 Hz; the level is kept.",),
+    "speechbrain-hifigan": ("Training: one channel at 22,050 Hz, in segments with their own mels; the level is kept.",),
+    "chatterbox": ("Inference: librosa.load averages the channels and resamples; the level is kept.",),
+    "index-tts": ("Inference: the channels of the reference are averaged, resampled by torchaudio.",),
+    "zipvoice": (
+        "Training: lhotse resamples by torchaudio; the level is kept. The number of frames is that of the "
+        "duration, rounded: the last one is dropped if less than half a hop of it is in the recording.",
+    ),
     "whisper-80": _WHISPER,
     "whisper-128": _WHISPER,
 }
@@ -179,13 +196,15 @@ def presets_page() -> str:
 def compared() -> str:
     """Return the table of differences from the original code."""
     comparison = json.loads(COMPARED.read_text(encoding="utf-8"))
+    later = comparison["later"]
     rows = [
         "## Comparison with the original code",
         "",
         f"`conformance/presets.py` compares presets with the original code in float64, on {comparison['clips']} clips",
-        f"of LJ Speech, LibriTTS and AISHELL-3, {comparison['seconds']:g} seconds. It shows the maximum and the 99.9th",
-        "percentile of the absolute difference. A store has float32 values, whose rounding error is up to 4.8e-7 for",
-        "values between 8 and 16.",
+        f"of LJ Speech, LibriTTS and AISHELL-3, {comparison['seconds']:g} seconds; from `{later['from']}` on, of other",
+        f"{later['clips']}, {later['seconds']:g} seconds. It shows the maximum and the 99.9th percentile of the",
+        "absolute difference. A store has float32 values, whose rounding error is up to 4.8e-7 for values between 8",
+        "and 16.",
         "",
         "| preset | original | maximum | 99.9 % |",
         "| --- | --- | --- | --- |",
@@ -235,11 +254,16 @@ def describe(config: MelConfig) -> list[str]:
     steps.append(FRAMING[config.framing].format(pad="zero" if config.pad_mode == "constant" else config.pad_mode))
     if config.drop_last_frame:
         steps.append("without the last frame")
+    if config.round_frames:
+        steps.append("at most samples / hop frames, rounded")
     if config.even_frames:
         steps.append("truncated to an even number of frames")
     if config.peak is not None:
         steps.append(f"scaled to a peak of {config.peak:g}")
-    window = "window" if config.periodic_window else "symmetric window"
+    if config.preemphasis:
+        steps.append(f"pre-emphasis of {config.preemphasis:g}")
+    kind = "" if config.window == "hann" else f"{config.window.capitalize()} "
+    window = f"{kind}window" if config.periodic_window else f"symmetric {kind}window"
     steps.append(f"transform of {config.n_fft} samples, {window} {config.win_length}, hop {config.hop_length}")
     spectrum = "power" if config.power == 2 else "magnitude"
     if config.power_offset:

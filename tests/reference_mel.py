@@ -29,6 +29,7 @@ class Recipe(NamedTuple):
     symmetric: bool = False
     zero_padding: bool = False
     drop_last: bool = False
+    rounded: bool = False
 
 
 def slaney(n_mels: int, fmin: float, fmax: float) -> dict[str, object]:
@@ -84,6 +85,14 @@ def ln_add(x: np.ndarray) -> np.ndarray:
     return np.log(x + 1e-5)
 
 
+def gpt_sovits(x: np.ndarray) -> np.ndarray:
+    return (np.log(np.maximum(x, 1e-5)) + 12) / (2 + 12) * 2 - 1
+
+
+def gpt_sovits_power(power: np.ndarray) -> np.ndarray:
+    return np.sqrt(power + 1e-8)
+
+
 E5 = ln_max(1e-5)
 S80, S76 = slaney(80, 0, 8000), slaney(80, 80, 7600)
 RECIPES = {
@@ -128,6 +137,28 @@ RECIPES = {
     "coqui": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, slaney(80, 0, 11025), coqui),
     "coqui-ljspeech": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, ln_max(1e-8)),
     "wavenet-vocoder": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, slaney(80, 125, 7600), log10_max),
+    "melgan": Recipe(
+        22050, 1024, 1024, 256, "hf", 0.95, np.sqrt, slaney(80, 0, 11025), lambda x: np.log10(np.maximum(x, 1e-5))
+    ),
+    "gpt-sovits-v3": Recipe(24000, 1024, 1024, 256, "hf", None, gpt_sovits_power, slaney(100, 0, 12000), gpt_sovits),
+    "gpt-sovits-v4": Recipe(32000, 1280, 1280, 320, "hf", None, gpt_sovits_power, slaney(100, 0, 16000), gpt_sovits),
+    "fish-speech": Recipe(44100, 2048, 2048, 512, "hf", None, vits, slaney(160, 0, 22050), E5),
+    "speechbrain-tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
+    "speechbrain-hifigan": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
+    "chatterbox": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, S80, E5),
+    "index-tts": Recipe(24000, 1024, 1024, 256, "center", None, np.sqrt, htk(100, 0, 12000), ln_max(1e-7)),
+    "zipvoice": Recipe(
+        24000,
+        1024,
+        1024,
+        256,
+        "center",
+        None,
+        np.sqrt,
+        htk(100, 0, 12000),
+        lambda x: 0.1 * ln_max(1e-7)(x),
+        rounded=True,
+    ),
     "speecht5": Recipe(16000, 1024, 1024, 256, "center", None, np.sqrt, S76, log10_max),
     **{
         f"nemo-{kind}{suffix}": Recipe(
@@ -182,4 +213,6 @@ def reference_mel(name: str, waveform: np.ndarray) -> np.ndarray:
     )
     bank = librosa.filters.mel(**{"sr": recipe.rate, "n_fft": recipe.n_fft, "dtype": np.float64, **recipe.bank})
     mel = recipe.log(bank @ recipe.spectrum(np.abs(spectrum[:, : spectrum.shape[1] - recipe.drop_last]) ** 2)).T
+    if recipe.rounded:
+        mel = mel[: int(np.floor(len(waveform) / recipe.hop + 0.5))]
     return mel[: len(mel) - len(mel) % 2] if recipe.even else mel

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import math
+
+import librosa
 import numpy as np
 import pytest
+import scipy.signal
 from corpora import speech_like
 from reference_mel import reference_mel
 
 from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram
+from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.mel import MelExtractor
 
 PARAKEET = PRESETS["parakeet"]
@@ -106,3 +111,41 @@ def test_impossible_settings_are_refused(setting: dict[str, object], message: st
     with pytest.raises(ConfigurationError) as error:
         MelConfig(**setting)  # type: ignore[arg-type]
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+@pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "povey"])
+def test_a_window_is_that_of_scipy(name: str, periodic: bool) -> None:
+    config = MelConfig(window=name, periodic_window=periodic, win_length=1000)
+    waveform = speech_like(0.5, 1).astype(np.float32)
+    window = scipy.signal.get_window("hann" if name == "povey" else name, 1000, fftbins=periodic)
+    window = np.pad(window**0.85 if name == "povey" else window, 12)
+    frames = np.lib.stride_tricks.sliding_window_view(np.pad(waveform, 512, mode="reflect"), 1024)[::256]
+    bank = librosa.filters.mel(sr=22050, n_fft=1024, n_mels=80, fmin=0, fmax=8000, dtype=np.float64)
+    expected = np.log(np.maximum(np.abs(np.fft.rfft(frames * window)) @ bank.T, 1e-5))
+    np.testing.assert_allclose(mel_spectrogram(waveform, config), expected, rtol=0, atol=1e-5)
+
+
+def test_preemphasis_is_that_of_scipy() -> None:
+    waveform = speech_like(0.5, 1).astype(np.float32)
+    emphasized = scipy.signal.lfilter([1, -0.97], [1], waveform.astype(np.float64)).astype(np.float32)
+    found = mel_spectrogram(waveform, MelConfig(preemphasis=0.97))
+    np.testing.assert_allclose(found, mel_spectrogram(emphasized, MelConfig()), rtol=0, atol=1e-4)
+    assert np.abs(found - mel_spectrogram(waveform, MelConfig())).max() > 1
+
+
+@pytest.mark.parametrize("n_samples", [2559, 2560, 2687, 2688, 2816])
+def test_rounded_frames_are_those_of_the_duration(n_samples: int) -> None:
+    found = mel_spectrogram(np.zeros(n_samples), MelConfig(round_frames=True))
+    assert len(found) == math.floor(n_samples / 256 + 0.5)
+
+
+@pytest.mark.parametrize(("name", "value"), [("window", "kaiser"), ("preemphasis", 1.0), ("preemphasis", -0.1)])
+def test_settings_of_windows_and_preemphasis_are_checked(name: str, value: object) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}: expected"):
+        MelConfig(**{name: value})  # type: ignore[arg-type]
+
+
+def test_the_recorded_settings_have_later_ones_only_where_they_are_not_default() -> None:
+    assert not {"window", "preemphasis", "round_frames"} & set(MelConfig().as_dict())
+    assert MelConfig(**{**MelConfig(window="povey").as_dict(), "compression": Compression()}).window == "povey"

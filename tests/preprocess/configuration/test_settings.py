@@ -96,6 +96,12 @@ def test_presets_read_channels_as_their_sources_do() -> None:
         "cosyvoice3",
         "whisper",
         "speecht5",
+        "melgan",
+        "gpt",
+        "fish",
+        "chatterbox",
+        "index",
+        "zipvoice",
     }
     assert {name for name, channel in channels.items() if channel == "mean"} == {
         name for name in channels if name.split("-")[0] in averaging

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression
@@ -13,6 +14,9 @@ def _positive(name: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise ConfigurationError(f"{name}: expected a number > 0, found {value}")
 
+
+WINDOWS: Final = ("hann", "hamming", "blackman", "povey")
+"""The windows of a mel spectrogram."""
 
 _LIMITS = {
     "sample_rate": 1_000_000,
@@ -40,15 +44,21 @@ class MelConfig:
 
     Attributes:
         sample_rate: Hz; recordings with another rate are resampled.
-        n_fft, win_length, hop_length: samples. The window is a Hann window of ``win_length``, zero-padded on both sides
-            to ``n_fft``.
+        n_fft, win_length, hop_length: samples. The window has ``win_length`` and is zero-padded on both sides to
+            ``n_fft``.
+        window: ``"hann"``, ``"hamming"`` (0.54 − 0.46 cos), ``"blackman"`` (0.42 − 0.5 cos + 0.08 cos 2) or
+            ``"povey"``, Kaldi's (0.5 − 0.5 cos)^0.85.
         periodic_window: the window is periodic, as in most presets; False makes it symmetric.
         framing: ``"center"`` (pad n_fft/2 on both sides, 1 + ⌊N/hop⌋ frames), ``"hifigan"`` (pad (n_fft − hop)/2 on
             both sides, no centring, ⌊N/hop⌋ frames) or ``"ceil"`` (pad to ⌈N/hop⌉ frames that cover whole hops).
         pad_mode: ``"reflect"`` or ``"constant"`` (zeros), for the padding of framing.
         edge_zeros: the number of zero samples added at both ends before framing.
         drop_last_frame: drop the last frame; with framing ``"center"``, ⌊N/hop⌋ remain.
+        round_frames: keep ⌊N/hop + ½⌋ frames, as lhotse does; with framing ``"center"``, drop the last frame if less
+            than half a hop of it is in the recording.
         even_frames: drop the last frame if the number of frames is odd.
+        preemphasis: ``a`` of y[n] = x[n] − a · x[n − 1] with y[0] = x[0], applied to the recording before framing; 0
+            applies none.
         peak: the absolute peak to which recordings are scaled; None keeps their level.
         power: the exponent of magnitudes before the filter bank: 1 or 2.
         power_offset: a constant added to ``|X|²``.
@@ -82,6 +92,9 @@ class MelConfig:
     mel_norm: str | None = "slaney"
     filter_bank_rate: int | None = None
     compression: Compression = field(default_factory=Compression)
+    window: str = "hann"
+    round_frames: bool = False
+    preemphasis: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels"):
@@ -89,6 +102,7 @@ class MelConfig:
         for name, limit in _LIMITS.items():
             _at_most(name, getattr(self, name), limit)
         _one_of("framing", self.framing, "center", "hifigan", "ceil")
+        _one_of("window", self.window, *WINDOWS)
         _one_of("pad_mode", self.pad_mode, "reflect", "constant")
         _one_of("power", self.power, 1, 2)
         _one_of("mel_scale", self.mel_scale, "slaney", "htk")
@@ -106,10 +120,17 @@ class MelConfig:
                 f"fmin, fmax: expected 0 <= fmin < fmax <= {self.mel_rate / 2:g} Hz, "
                 f"found {self.fmin:g} and {self.fmax:g}"
             )
+        if not 0 <= self.preemphasis < 1:
+            raise ConfigurationError(f"preemphasis: expected a number from 0 to 1, found {self.preemphasis}")
         if self.peak is not None:
             _positive("peak", self.peak)
         if min(self.edge_zeros, self.power_offset, self.power_floor) < 0:
             raise ConfigurationError("edge_zeros, power_offset, power_floor: expected numbers >= 0")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as in the manifest: those that came with a later version only if they are not default."""
+        later = {"window": "hann", "round_frames": False, "preemphasis": 0.0}
+        return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
 
     @property
     def mel_rate(self) -> int:

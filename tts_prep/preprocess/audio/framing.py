@@ -53,6 +53,8 @@ def n_frames(n_samples: int, config: MelConfig) -> int:
     padded = n_samples + 2 * config.edge_zeros + left + right
     frames = 1 + (padded - config.n_fft) // config.hop_length
     frames -= config.drop_last_frame
+    if config.round_frames:
+        frames = min(frames, (2 * n_samples + config.hop_length) // (2 * config.hop_length))
     frames -= frames % 2 if config.even_frames else 0
     if frames < 1:
         raise AudioError(f"too short: {n_samples} samples give no frame, hop_length is {config.hop_length}")

@@ -69,6 +69,8 @@ class MelExtractor:
         energy = np.empty(0, np.float32) if energy is None else energy
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * peak_scale(waveform, config)
+        if config.preemphasis:
+            waveform = preemphasized(waveform, config.preemphasis)
         simd = compiled_kernel()
         if simd is None:
             plain_kernel.mel_frames(pad_waveform(waveform, config), window, config, self.filter_bank, out, energy)
@@ -113,7 +115,9 @@ class MelExtractor:
         float16 represents exactly.
         """
         config = self.config
-        loudest = float(self.filter_bank.weights.max(initial=0)) * (config.win_length / 2) ** config.power
+        gain = config.win_length / 2 if config.window == "hann" else float(self._window.sum())
+        gain *= 1 + config.preemphasis
+        loudest = float(self.filter_bank.weights.max(initial=0)) * gain**config.power
         top = float(config.compression.transform([loudest])[0])
         silence = float(self.silence().min())
         centre = max((top + silence) / 2, top - 8)
@@ -124,8 +128,7 @@ class MelExtractor:
         length, n_fft = self.config.win_length, self.config.n_fft
         window = np.zeros(n_fft)
         left = (n_fft - length) // 2
-        period = length if self.config.periodic_window else length - 1
-        window[left : left + length] = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / period)
+        window[left : left + length] = window_of(self.config)
         return window
 
     @cached_property
@@ -171,6 +174,26 @@ def peak_scale(waveform: Waveform, config: MelConfig) -> float:
         return 1.0
     peak = float(max(waveform.max(initial=0), -waveform.min(initial=0)))
     return config.peak / peak if peak > 0 else 1.0
+
+
+def window_of(config: MelConfig) -> npt.NDArray[np.float64]:
+    """Return the window of mel settings, [win_length] float64."""
+    length = config.win_length
+    phase = 2 * np.pi * np.arange(length) / (length if config.periodic_window else length - 1)
+    hann: npt.NDArray[np.float64] = 0.5 - 0.5 * np.cos(phase)
+    if config.window == "hamming":
+        return 0.54 - 0.46 * np.cos(phase)
+    if config.window == "blackman":
+        return 0.42 - 0.5 * np.cos(phase) + 0.08 * np.cos(2 * phase)
+    # D. Povey's window of Kaldi's feature-window.cc.
+    return hann**0.85 if config.window == "povey" else hann
+
+
+def preemphasized(waveform: Waveform, factor: float) -> Waveform:
+    """Return y[n] = x[n] − factor · x[n − 1] with y[0] = x[0], [n_samples] float32."""
+    emphasized = waveform.copy()
+    emphasized[1:] -= np.float32(factor) * waveform[:-1]
+    return emphasized
 
 
 @lru_cache(maxsize=16)

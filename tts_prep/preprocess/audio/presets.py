@@ -63,6 +63,15 @@ _VOCOS = MelConfig(
 )
 _NEMO_FASTPITCH = MelConfig(periodic_window=False, pad_mode="constant", compression=Compression(floor_mode="add"))
 _NEMO_HIFIGAN = MelConfig(periodic_window=False, framing="hifigan", pad_mode="constant")
+# (ln x + 12) / 14 · 2 − 1: −12 to 2 is mapped to −1 to 1.
+_GPT_SOVITS = replace(
+    _HIFIGAN,
+    sample_rate=24000,
+    n_mels=100,
+    fmax=12000.0,
+    power_offset=1e-8,
+    compression=Compression(scale=1 / 7, offset=5 / 7),
+)
 _WHISPER = MelConfig(
     sample_rate=16000,
     n_fft=400,
@@ -287,6 +296,67 @@ _ALL = (
         "nemo-hifigan-44k",
         replace(_NEMO_HIFIGAN, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, fmax=22050.0),
         "NeMo HiFi-GAN at 44.1 kHz: FilterbankFeatures with examples/tts/conf/hifigan/hifigan_44100.yaml",
+    ),
+    Preset(
+        "melgan",
+        MelConfig(framing="hifigan", peak=0.95, fmax=11025.0, compression=Compression(log="log10", floor=1e-5)),
+        "MelGAN: Audio2Mel of descriptinc/melgan-neurips, mel2wav/modules.py, at the level of its validation",
+        _MEAN,
+    ),
+    Preset(
+        "gpt-sovits-v3",
+        _GPT_SOVITS,
+        "GPT-SoVITS v3: spec_to_mel_torch and norm_spec of GPT_SoVITS/module, TextAudioSpeakerLoaderV3",
+        _MEAN,
+    ),
+    Preset(
+        "gpt-sovits-v4",
+        replace(_GPT_SOVITS, sample_rate=32000, n_fft=1280, win_length=1280, hop_length=320, fmax=16000.0),
+        "GPT-SoVITS v4: spec_to_mel_torch and norm_spec of GPT_SoVITS/module, TextAudioSpeakerLoaderV4",
+        _MEAN,
+    ),
+    Preset(
+        "fish-speech",
+        replace(
+            _HIFIGAN,
+            sample_rate=44100,
+            n_fft=2048,
+            win_length=2048,
+            hop_length=512,
+            power_offset=1e-6,
+            n_mels=160,
+            fmax=22050.0,
+        ),
+        "Fish Speech 1.2 to 1.5: LogMelSpectrogram of fish_speech/utils/spectrogram.py with firefly_gan_vq.yaml",
+        _MEAN,
+    ),
+    Preset(
+        "speechbrain-tacotron2",
+        MelConfig(),
+        "SpeechBrain Tacotron 2: mel_spectogram of lobes/models/Tacotron2.py with recipes/LJSpeech/TTS/tacotron2",
+    ),
+    Preset(
+        "speechbrain-hifigan",
+        MelConfig(),
+        "SpeechBrain HiFi-GAN: mel_spectogram of lobes/models/HifiGAN.py with recipes/LJSpeech/TTS/vocoder/hifigan",
+    ),
+    Preset(
+        "chatterbox",
+        _COSYVOICE2,
+        "Chatterbox: mel_spectrogram of src/chatterbox/models/s3gen/utils/mel.py",
+        _MEAN,
+    ),
+    Preset(
+        "index-tts",
+        _VOCOS,
+        "IndexTTS 1 and 1.5: MelSpectrogramFeatures of indextts/utils/feature_extractors.py, of the reference",
+        _MEAN_BY_TORCHAUDIO,
+    ),
+    Preset(
+        "zipvoice",
+        replace(_VOCOS, round_frames=True, compression=Compression(floor=1e-7, scale=0.1)),
+        "ZipVoice: VocosFbank of zipvoice/utils/feature.py, times the feat_scale of bin/train_zipvoice.py",
+        _MEAN_BY_TORCHAUDIO,
     ),
     Preset(
         "whisper-80",

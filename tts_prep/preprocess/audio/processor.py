@@ -14,7 +14,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import dense_filter_bank
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.mel import Mel, mel_spectrogram, peak_scale
+from tts_prep.preprocess.audio.mel import Mel, mel_spectrogram, peak_scale, window_of
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
 
@@ -78,6 +78,7 @@ class AudioProcessor:
             ConfigurationError: the number of bins differs from the settings.
         """
         import librosa
+        import scipy.signal
 
         config = self.config
         values = np.asarray(mel, np.float32)
@@ -88,15 +89,16 @@ class AudioProcessor:
         name = "rng" if "rng" in inspect.signature(librosa.griffinlim).parameters else "random_state"
         seed: dict[str, Any] = {name: 0}
         spectrum = librosa.util.nnls(dense_filter_bank(config).astype(np.float32), magnitudes)
-        return np.asarray(
-            librosa.griffinlim(
-                spectrum ** (1 / config.power),
-                n_iter=n_iter,
-                hop_length=config.hop_length,
-                win_length=config.win_length,
-                n_fft=config.n_fft,
-                center=config.framing == "center",
-                **seed,
-            ),
-            np.float32,
+        waveform = librosa.griffinlim(
+            spectrum ** (1 / config.power),
+            n_iter=n_iter,
+            hop_length=config.hop_length,
+            win_length=config.win_length,
+            n_fft=config.n_fft,
+            window=window_of(config),
+            center=config.framing == "center",
+            **seed,
         )
+        if config.preemphasis:
+            waveform = scipy.signal.lfilter([1], [1, -config.preemphasis], waveform)
+        return np.asarray(waveform, np.float32)

@@ -174,7 +174,7 @@ class Configuration:
                 **self.options,
                 **({"splits": dict(self.splits)} if self.splits else {}),
             },
-            "audio": {**asdict(self.mel), **self.reading.as_dict()},
+            "audio": {**self.mel.as_dict(), **self.reading.as_dict()},
             "text": {
                 **asdict(self.text),
                 "frontend": self.text.frontend_name,
