@@ -8,6 +8,9 @@ import pytest
 from commands import run
 from corpora import record
 
+from tts_prep.errors import TextError
+from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import language_of_texts
 
 # Ordinary sentences, written for this test.
@@ -78,6 +81,41 @@ def test_a_run_ends_before_foreign_texts_are_read_in_the_default_language(capsys
     assert "the texts seem to be in 'es', such as 'El perro corre por la calle.'" in error
     assert "give --language es, or --language en-us if it is right" in error
     assert run(capsys, *command, "--language", "es")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        # Words that differ in vowels or tones alone, and have the same phones.
+        ("th", "ข่าว", "ข้าว"),
+        ("cmn", "妈", "骂"),
+        ("ja", "日", "本"),
+    ],
+)
+def test_phones_that_are_said_to_lack_something_do(language: str, one: str, other: str) -> None:
+    espeak = get_frontend("espeak", language=language, symbols=None)
+    try:
+        same = espeak.phoneticize(one).strip("ˈ ") == espeak.phoneticize(other).strip("ˈ ")
+    except TextError:
+        # Chinese characters are refused in Japanese.
+        same = True
+    assert same
+    assert espeak_lacks(language)
+
+
+def test_hebrew_has_no_vowels() -> None:
+    # "katav": he wrote.
+    assert not set("aeiouə") & set(get_frontend("espeak", language="he").phoneticize("כתב"))
+
+
+def test_a_run_says_once_what_phones_lack(capsys, tmp_path: Path) -> None:
+    listed = write_list(tmp_path, ("สวัสดีครับ", "ภาษาไทย"))
+    status, out, _ = run(capsys, "filelist", listed, tmp_path / "store", "--language", "th", "--jobs", 1)
+    assert status == 0
+    assert out.count("note: phones of espeak-ng for 'th' are incomplete: most vowels and some tones are missing") == 1
+    lines = run(capsys, "languages")[1].splitlines()
+    assert "he                    Hebrew (no vowels, which the script does not write)" in lines
+    assert "de                    German" in lines
 
 
 def test_a_language_in_the_settings_or_rows_is_a_confirmation(capsys, tmp_path: Path) -> None:

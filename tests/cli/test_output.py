@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_written_is_an_error_before_any_work(
             assert (status, f"{link}: is a link, expected a regular file" in err) == (1, True)
 
 
-LISTS = ("presets", "frontends", "languages", "symbols")
+LISTS = ("presets", "frontends", "features", "languages", "symbols")
 """Commands that only print a list, which have no --quiet."""
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import Failure, SourceUtterance
 from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import language_of_texts
 from tts_prep.quantities import values_text
 
@@ -35,9 +35,12 @@ def settings_text(corpus: Path, config: Configuration) -> str:
     )
 
 
-def notes(corpus: Path, store: Path, mel: MelConfig) -> list[str]:
+def notes(corpus: Path, store: Path, config: Configuration) -> list[str]:
     """Return notes about probable mistakes."""
+    mel, text = config.mel, config.text
     found = []
+    if text.frontend_name == "espeak" and (lacks := espeak_lacks(text.language)):
+        found.append(f"note: phones of espeak-ng for '{text.language}' are incomplete: {lacks}")
     if corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve()):
         found.append(f"note: the store {store} is inside the corpus")
     if n_empty := int(np.count_nonzero(np.diff(filter_bank(mel).offsets) == 0)):

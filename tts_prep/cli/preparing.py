@@ -91,7 +91,7 @@ def _prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        first[:0] = [settings_text(corpus, config), *notes(corpus, store, config.mel)]
+        first[:0] = [settings_text(corpus, config), *notes(corpus, store, config)]
         items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, first.append)
         items = report_phonetic_texts(items, config.text, first.append)
         if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(

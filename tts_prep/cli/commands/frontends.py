@@ -30,6 +30,8 @@ def languages() -> None:
       tts-prep languages
     """
     from tts_prep.preprocess.text.frontends.espeak import espeak_languages
+    from tts_prep.preprocess.text.language_codes import espeak_lacks
 
     for code, name in espeak_languages().items():
-        click.echo(f"{code:<22}{name}")
+        lacks = espeak_lacks(code)
+        click.echo(f"{code:<22}{name}{f' ({lacks})' if lacks else ''}")
