@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, SamplingError, StoreError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, ExactlyOnceWarning, SamplingError, StoreError
 from tts_prep.loader import (
     BatchSampler,
     ChainDataset,
@@ -279,3 +279,39 @@ def test_waveforms_that_a_store_does_not_have_are_refused_when_the_loader_is_mad
             collate_fn([silent[0]])
     assert collate(silent).waveform is None
     assert collate(silent, waveform=False).waveform is None
+
+
+def lengths_of_epochs(**settings):
+    """Return a sampler of 60 utterances, and an epoch that has more batches than epoch 0."""
+    lengths = np.random.default_rng(0).integers(20, 90, 60)
+    sampler = LengthBucketBatchSampler(lengths, max_frames=300, tolerance=0.3, **settings)
+    counts = [sampler.count(epoch) for epoch in range(20)]
+    return sampler, next((epoch for epoch, count in enumerate(counts) if count > counts[0]), None)
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_a_loop_that_stops_after_the_length_of_another_epoch_is_warned_once_of_what_it_loses(prefetch):
+    sampler, longer = lengths_of_epochs()
+    loader = DataLoader(range(60), batch_sampler=sampler, collate_fn=list, prefetch=prefetch)
+    count = len(loader)
+    lost = sum(map(len, list(sampler.draw(longer))[count:]))
+    loader.set_epoch(longer)
+    with pytest.warns(ExactlyOnceWarning, match=rf"{sampler.count(longer)} batches, {lost} utterances: .* {count},"):
+        list(itertools.islice(loader, count))
+    # Once, and not for a loop that stops elsewhere, or never asked.
+    loader.set_epoch(longer)
+    list(itertools.islice(loader, count))
+    for asked, stop in ((True, count - 1), (False, count)):
+        loader = DataLoader(range(60), batch_sampler=sampler, collate_fn=list, prefetch=prefetch)
+        assert not asked or len(loader)
+        loader.set_epoch(longer)
+        list(itertools.islice(loader, stop))
+
+
+def test_equal_epochs_lose_nothing_in_a_loop_that_asks_once():
+    sampler, longer = lengths_of_epochs(equal_epochs=True)
+    assert longer is None
+    loader = DataLoader(range(60), batch_sampler=sampler, collate_fn=list)
+    count = len(loader)
+    for _ in range(5):
+        assert sorted(itertools.chain(*itertools.islice(loader, count))) == list(range(60))

@@ -3,11 +3,13 @@
 import json
 import os
 import pickle
+import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from stores import make_rows, write_store
 
@@ -23,6 +25,7 @@ from tts_prep.loader import (
 
 torch = pytest.importorskip("torch")
 
+ROOT = Path(__file__).parents[2]
 N_FRAMES = [7, 3, 9, 4, 5, 11, 2, 6, 8, 10, 5, 7]
 
 
@@ -31,32 +34,36 @@ def dataset(tmp_path_factory):
     return UtteranceDataset(write_store(tmp_path_factory.mktemp("store") / "s", make_rows(N_FRAMES), n_shards=3))
 
 
-@pytest.fixture(scope="module")
-def ranks(dataset):
-    """Return what each of two ranks prints."""
+def run_ranks(command, **settings):
+    """Run a script as each of two ranks; return what they print."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
+    processes = []
+    for rank in range(2):
+        share = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, **share, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        processes.append(subprocess.Popen([sys.executable, *command], env=environment, **pipes, **settings))
+    printed = []
+    for process in processes:
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err[-3000:]
+        printed.append(out)
+    return printed
+
+
+@pytest.fixture(scope="module")
+def ranks(dataset):
+    """Return what each of two ranks prints."""
     try:
         import accelerate  # noqa: F401
 
         extra = ["accelerate"]
     except ImportError:
         extra = []
-    script = Path(__file__).with_name("two_ranks.py")
-    processes = []
-    for rank in range(2):
-        settings = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-        environment = {**os.environ, **settings, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        command = [sys.executable, str(script), str(dataset.path), *extra]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        processes.append(subprocess.Popen(command, env=environment, **pipes))
-    found = []
-    for process in processes:
-        out, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err[-3000:]
-        found.append(json.loads(out.splitlines()[-1]))
-    return found
+    found = run_ranks([str(Path(__file__).with_name("two_ranks.py")), str(dataset.path), *extra])
+    return [json.loads(out.splitlines()[-1]) for out in found]
 
 
 LOADERS = ["sequential", "random", "weighted", "subset", "similar", "mixing", "buckets", "loader"]
@@ -247,6 +254,88 @@ def test_the_trainer_of_hugging_face_sees_every_utterance_once_an_epoch(dataset,
         epochs = [model.seen[: len(dataset)], model.seen[len(dataset) :]]
         assert [sorted(epoch) for epoch in epochs] == [list(range(len(dataset)))] * 2
         assert epochs[0] != epochs[1]
+
+
+def test_accelerate_skips_the_first_batches_of_our_loader(dataset):
+    accelerate = pytest.importorskip("accelerate")
+    for output in ("numpy", "torch"):
+        sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=20)
+        loader = DataLoader(dataset, batch_sampler=sampler, output=output)
+        rest = list(accelerate.skip_first_batches(loader, 3))
+        assert [batch.indices.tolist() for batch in rest] == list(sampler.draw(0))[3:]
+        assert {type(batch.mel) for batch in rest} == {torch.Tensor if output == "torch" else np.ndarray}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_trainer_of_hugging_face_resumes_in_mid_epoch(dataset, tmp_path):
+    transformers = pytest.importorskip("transformers")
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(5, 1)
+            self.seen = []
+
+        def forward(self, mel, indices):
+            self.seen.append(indices.tolist())
+            return {"loss": self.layer(mel).mean() ** 2}
+
+    def tensors(utterances):
+        batch = collate(utterances).torch()
+        return {"mel": batch.mel, "indices": batch.indices}
+
+    def make_sampler():
+        return LengthBucketBatchSampler(dataset.n_frames, max_frames=20, tolerance=1, equal_epochs=True, rank="auto")
+
+    class Trainer(transformers.Trainer):
+        def get_train_dataloader(self):
+            return DataLoader(dataset, batch_sampler=make_sampler(), collate_fn=tensors)
+
+    def train(resume=None):
+        settings = transformers.TrainingArguments(
+            output_dir=str(tmp_path),
+            num_train_epochs=2,
+            remove_unused_columns=False,
+            report_to=[],
+            save_strategy="no" if resume else "steps",
+            save_steps=1,
+            disable_tqdm=True,
+            use_cpu=True,
+        )
+        model = Model()
+        Trainer(model, settings, train_dataset=dataset).train(resume_from_checkpoint=resume)
+        return model.seen
+
+    sampler = make_sampler()
+    per_epoch = sampler.count(0)
+    expected = [batch for epoch in range(2) for batch in sampler.draw(epoch)]
+    assert train() == expected
+    for stop in (per_epoch, per_epoch + 2):
+        assert train(str(tmp_path / f"checkpoint-{stop}")) == expected[stop:]
+
+
+@pytest.mark.soak
+def test_the_table_of_what_is_exactly_once_is_what_the_frameworks_give_now():
+    for name in ("accelerate", "lightning", "transformers", "torchdata"):
+        pytest.importorskip(name)
+    command = [sys.executable, str(ROOT / "conformance" / "exactly_once.py")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout in (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["accelerate", "transformers", "lightning"])
+def test_what_the_page_shows_runs_in_two_processes(name, tmp_path):
+    pytest.importorskip(name)
+    text = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (shown,) = (code for code in blocks if re.search(rf"^(import|from) {name}\b", code, re.MULTILINE))
+    write_store(tmp_path / "store", make_rows([500 + 100 * i for i in range(12)]), n_shards=3)
+    # These stores have five mels.
+    shown = shown.replace("Linear(80, 1)", "Linear(5, 1)").replace("max_epochs=2", "devices=2, max_epochs=2")
+    (tmp_path / "shown.py").write_text(shown, encoding="utf-8")
+    run_ranks([str(tmp_path / "shown.py")], cwd=tmp_path)
 
 
 @pytest.mark.soak

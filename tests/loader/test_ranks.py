@@ -135,3 +135,38 @@ def test_batches_of_one_that_ranks_do_not_divide_are_repeated_with_a_warning_onc
 def test_an_unknown_rank_is_refused():
     with pytest.raises(ConfigurationError, match="expected a world size >= 1, and a rank below it, 'auto' or 'all'"):
         SequentialSampler(range(3), rank="each")
+
+
+def uneven(**settings):
+    return LengthBucketBatchSampler(LENGTHS, max_frames=400, tolerance=0.2, **settings)
+
+
+@pytest.mark.parametrize("settings", [{}, {"batch_size": 9}, {"n_shapes": 4}, {"longest_first": True}])
+@pytest.mark.parametrize("n_ranks", [1, 3])
+def test_equal_epochs_have_the_same_number_of_batches_and_every_utterance_once(settings, n_ranks):
+    # Without, they differ, but for the settings that leave no choice.
+    assert "batch_size" in settings or "n_shapes" in settings or len({uneven().count(epoch) for epoch in range(20)}) > 1
+    counts = set()
+    for epoch in range(20):
+        ranks = [uneven(equal_epochs=True, rank=rank, world_size=n_ranks, **settings) for rank in range(n_ranks)]
+        drawn = [list(sampler.draw(epoch)) for sampler in ranks]
+        counts |= {len(batches) for batches in drawn} | {sampler.count(epoch) for sampler in ranks}
+        assert sorted(flat(flat(drawn))) == list(range(191))
+        assert all(len(batch) * max(LENGTHS[batch]) <= 400 for batches in drawn for batch in batches)
+    assert len(counts) == 1
+    # A few percent more than needed, at most.
+    assert counts.pop() * n_ranks < 1.1 * uneven(**settings).count(0) + n_ranks
+
+
+def test_equal_epochs_resume_in_mid_epoch_and_are_a_setting():
+    whole = list(uneven(equal_epochs=True).draw(0))
+    first = uneven(equal_epochs=True)
+    taken = list(islice(first, 7))
+    again = uneven(equal_epochs=True)
+    again.load_state_dict(first.state_dict())
+    assert taken + list(again) == whole
+    with pytest.raises(ConfigurationError, match="other settings"):
+        uneven().load_state_dict(first.state_dict())
+    for more in ({"window": 50}, {"sampler": SequentialSampler(range(191))}):
+        with pytest.raises(ConfigurationError, match="equal_epochs: cannot be combined with sampler"):
+            uneven(equal_epochs=True, **more)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.loader.batch_info import BatchShape, with_info_of
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import RecycledBuffers
@@ -231,7 +232,6 @@ class DataLoader(Generic[BatchT]):
         _check_waveforms(dataset, collate_fn)
         self.dataset = dataset
         self.batch_sampler = batch_sampler
-        self.collate_fn = collate_fn
         self._replicate = replicate
         shapes = getattr(batch_sampler, "shapes", ())
         self._collate = _prepare_collate(collate_fn, output, shapes, pin_memory=pin_memory, recycle=recycle)
@@ -244,6 +244,9 @@ class DataLoader(Generic[BatchT]):
         own = collate_fn in (None, collate) or isinstance(collate_fn, Collator | SegmentCollator)
         self._helped = threads > 1 or (own and type(dataset) is UtteranceDataset)
         self._taken = 0
+        # The numbers of batches that were asked for, in any epoch.
+        self._told: set[int] = set()
+        self._warned = False
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.dataset):,} examples, {type(self.batch_sampler).__name__}>"
@@ -255,10 +258,32 @@ class DataLoader(Generic[BatchT]):
         """
         sampler = self.batch_sampler
         if isinstance(sampler, Sampler) and self._taken and sampler._begun and sampler._ends_after(self._taken):
-            return sampler.count(sampler.epoch + 1)
-        if not isinstance(self.batch_sampler, Sized):
+            count = sampler.count(sampler.epoch + 1)
+        elif isinstance(sampler, Sized):
+            count = len(sampler)
+        else:
             raise TypeError("this DataLoader's batch sampler has no length")
-        return len(self.batch_sampler)
+        self._told.add(count)
+        return count
+
+    @property
+    def collate_fn(self) -> Callable[[Any], Any]:
+        """The function that makes a batch of a list of utterances, with the requested output.
+
+        ``accelerate.skip_first_batches``, by which the Trainer of Hugging Face resumes, makes a loader of torch with
+        it.
+        """
+        return self._collate
+
+    @property
+    def num_workers(self) -> int:
+        """0: batches are made in threads."""
+        return 0
+
+    @property
+    def prefetch_factor(self) -> None:
+        """None, as torch's DataLoader without workers requires it."""
+        return
 
     @property
     def sampler(self) -> Any:
@@ -335,11 +360,27 @@ class DataLoader(Generic[BatchT]):
 
     def _counted(self) -> Iterator[Any]:
         self._taken = 0
-        for batch in self._batches():
-            self._taken += 1
-            yield batch
-            # Drop the reference, so that the memory can be recycled for the next batch.
-            del batch
+        unused: list[Any] = []
+        try:
+            for batch in self._batches():
+                self._taken += 1
+                unused = self._unused()
+                yield batch
+                # Drop the reference, so that the memory can be recycled for the next batch.
+                del batch
+        except GeneratorExit:
+            if unused and not self._warned:
+                self._warned = True
+                warnings.warn(_omission(unused, self._taken), ExactlyOnceWarning, stacklevel=2)
+            raise
+
+    def _unused(self) -> list[Any]:
+        """Return the rest of the epoch if the loop may be about to end before it, having asked for another's length."""
+        sampler = self.batch_sampler
+        if not self._told or not isinstance(sampler, Sampler):
+            return []
+        done = len(sampler) - sampler.remaining + self._taken
+        return [] if done not in self._told or sampler._ends_after(self._taken) else list(sampler._after(self._taken))
 
     def _batches(self) -> Iterator[Any]:
         batches = self._with_epoch_set(iterate_epoch(self.batch_sampler))
@@ -438,6 +479,15 @@ class DataCargo(DataLoader[Any]):
     def __call__(self) -> DataIterator[Any]:
         """Return an iterator over one epoch."""
         return iter(self)
+
+
+def _omission(unused: list[list[int]], taken: int) -> str:
+    return (
+        f"DataLoader: an epoch lacks its last {len(unused):,} of {taken + len(unused):,} batches, "
+        f"{sum(map(len, unused)):,} utterances: the loop stopped after {taken:,}, the number of another epoch; create "
+        "the sampler with equal_epochs=True, or let the framework ask for the number in each epoch (Lightning: "
+        "reload_dataloaders_every_n_epochs=1)"
+    )
 
 
 def _prepare_collate(

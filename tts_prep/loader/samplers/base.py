@@ -218,6 +218,10 @@ class Sampler(ABC, Generic[T]):
         """Return whether the current epoch ends within this number of further steps."""
         return steps >= self.remaining
 
+    def _after(self, steps: int) -> Iterator[T]:
+        """Iterate over the elements of the current epoch that follow a number of further steps."""
+        return islice(self._rest(self._epoch, self._done), steps, None)
+
     @property
     def _per_step(self) -> int:
         """The number of elements that this object gives per step of all ranks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,10 @@ _UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
 
 _STREAMS = 5
 _FINEST_TOLERANCE = 1e-4
+_EPOCHS = 4
+"""The number of epochs of which the one with most batches sets the number for all, if it is to be equal."""
+
+_ATTEMPTS = 100
 _BLOCK = 1 << 20
 
 Int64Array = npt.NDArray[np.int64]
@@ -87,6 +92,10 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             corpora or speakers in batches of similar length. It must not be sharded itself. Such an epoch is planned in
             one window; `n_shapes` optimizes for every utterance once.
         window: the approximate number of utterances planned at a time.
+        equal_epochs: give all epochs the same number of batches. With `max_frames`, it varies a little otherwise, and
+            frameworks that ask for it once, such as Lightning and the Trainer of Hugging Face, lose the last batches of
+            a longer epoch and cannot resume. The largest batches are split to make the number that of the first epochs.
+            Excludes `sampler` and epochs of several windows.
         rank: the rank of this process, or ``"auto"``; see `Sampler`.
         world_size: the number of ranks.
 
@@ -114,6 +123,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         n_shapes: int | None = None,
         sampler: Sampler[int] | None = None,
         window: int = 1 << 20,
+        equal_epochs: bool = False,
         rank: Rank = 0,
         world_size: int = 1,
     ) -> None:
@@ -153,6 +163,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
         self._window = window
         self._n_windows = -(-n_kept // window) if shuffle and sampler is None else 1
+        self._equal_epochs = equal_epochs
+        if equal_epochs and (sampler is not None or self._n_windows > 1):
+            raise ConfigurationError(
+                f"equal_epochs: cannot be combined with sampler, and needs a window of all {n_kept:,} utterances"
+            )
         if sampler is not None:
             self._take_from(sampler)
         self._planned: tuple[tuple[int, EpochProgress], BatchPlan] | None = None
@@ -261,6 +276,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             "n_shapes": self._n_shapes,
             # The window matters only if there is more than one.
             **({"window": self._window} if self._n_windows > 1 else {}),
+            **({"equal_epochs": True} if self._equal_epochs else {}),
             **({"sampler": self._inner.fingerprint} if self._inner else {}),
         }
 
@@ -277,7 +293,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             yield from shared(self._windows(drawn, leaders), done, self._n_ranks, self._multiple_of)
             return
         if self._planned is None or self._planned[0] != (drawn, done):
-            window = [(self._single_window(drawn, leaders), True)]
+            plan = self._equal_window(drawn, leaders) if self._equal_epochs else self._single_window(drawn, leaders)
+            window = [(plan, True)]
             ((plan, _),) = shared(window, done, self._n_ranks, self._multiple_of)
             self._planned = (drawn, done), plan
         yield self._planned[1], True
@@ -312,6 +329,18 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             first = np.argsort(-plan.longest(), kind="stable")[:leaders]
             plan = plan.chosen(np.concatenate([first, np.delete(np.arange(len(plan)), first)]))
         return plan
+
+    @cached_property
+    def _equal_count(self) -> int:
+        return max(len(self._single_window(epoch, 0)) for epoch in range(_EPOCHS))
+
+    def _equal_window(self, epoch: int, leaders: int) -> BatchPlan:
+        """Return the batches of an epoch, as many as in every other."""
+        # Batches can be split, not merged: with too many, draw again. Epoch 0 has few enough.
+        draws = chain((epoch + (attempt << 32) for attempt in range(_ATTEMPTS)), [0])
+        plans = (self._single_window(draw, leaders) for draw in draws)
+        plan = next(plan for plan in plans if len(plan) <= self._equal_count)
+        return plan.evened(self._equal_count, self._multiple_of) if len(plan) else plan
 
     def _chosen(self, epoch: int) -> Int64Array | None:
         """Return the positions of the utterances of an epoch in any order; None if it has all of them."""
