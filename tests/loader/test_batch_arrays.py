@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +147,46 @@ def test_pitch_is_normalized_by_the_statistics_and_unvoiced_stays_zero(dataset: 
 def test_lengths_of_rows_of_their_own_filter_a_dataset(dataset: UtteranceDataset) -> None:
     longest = int(dataset.n_codes.max())
     assert len(dataset.filter(lambda m: m.n_codes == longest)) == 1
+
+
+def test_codes_are_padded_with_a_value_that_is_no_code(dataset: UtteranceDataset) -> None:
+    chosen = dataset[:3]
+    batch = collate(chosen, arrays=("codes", "pitch"), array_padding={"codes": 1024})
+    lengths = batch.array_lengths["codes"]
+    assert len(set(lengths.tolist())) > 1
+    for row, n in zip(batch.codes, lengths, strict=True):
+        assert (row[:n] == 7).all()
+        assert (row[n:] == 1024).all()
+    for row, n in zip(batch.pitch, batch.mel_lengths, strict=True):
+        assert not row[n:].any()
+    longest = int(chosen.n_frames.max())
+    segments = SegmentCollator(longest + 2, waveform=False, arrays=["pitch"], array_padding={"pitch": -1})(chosen)
+    for row, n in zip(segments.pitch, chosen.n_frames, strict=True):
+        assert (row[n:] == -1).all()
+        assert (row[:n] >= 0).all()
+
+
+def test_padding_that_does_not_fit_is_refused(dataset: UtteranceDataset) -> None:
+    with pytest.raises(ConfigurationError, match=r"array_padding: 'codes' is none of arrays=\('pitch',\)"):
+        collate(dataset[:2], arrays=("pitch",), array_padding={"codes": 1})
+    with pytest.raises(ConfigurationError, match="array_padding: array 'codes' has integers, found 0.5"):
+        collate(dataset[:2], arrays=("codes",), array_padding={"codes": 0.5})
+
+
+def test_an_array_is_an_attribute_of_an_utterance_as_of_a_batch(dataset: UtteranceDataset) -> None:
+    utterance = dataset[0]
+    np.testing.assert_array_equal(utterance.pitch, utterance.arrays["pitch"])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(utterance)).codes, utterance.codes)
+    with pytest.raises(AttributeError, match="the utterance has no 'energy'; its arrays are .*pitch"):
+        _ = utterance.energy
+    assert not hasattr(utterance, "energy")
+
+
+def test_a_filter_by_arrays_says_that_columns_are_meant(dataset: UtteranceDataset) -> None:
+    for name in ("mel", "phonemes", "waveform", "codes"):
+        with pytest.raises(ConfigurationError, match=f"filter: '{name}' is an array of each utterance, and these are"):
+            dataset.filter(lambda columns, name=name: len(getattr(columns, name)) > 1)
+    with pytest.raises(AttributeError, match="no column 'mels'; it has "):
+        dataset.filter(lambda columns: columns.mels)
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'mel'"):
+        dataset.filter(lambda columns: (3).mel)

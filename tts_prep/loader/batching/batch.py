@@ -38,7 +38,7 @@ class Batch(BatchFields):
         speakers: [B] int64, speaker codes.
         waveform: [B, S] float32, -1 to 1, padded with zeros; None if the store has none or it was not requested.
         waveform_lengths: [B] int64, samples; None without `waveform`.
-        arrays: the requested further arrays by name, padded with 0 to the length of the mel, the phonemes or the
+        arrays: the requested further arrays by name, padded to the length of the mel, the phonemes or the
             waveform, depending on their axis. None if none was requested.
         array_lengths: [B] int64 by name, for arrays with an axis of their own.
     """

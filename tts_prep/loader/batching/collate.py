@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
-from tts_prep.loader.batching.padding import Lengths, fill, pad_arrays
+from tts_prep.loader.batching.padding import Lengths, check_padding, fill, pad_arrays
 from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
 from tts_prep.loader.dataset.utterance import Utterance
@@ -41,7 +42,8 @@ class Collator:
 
     Attributes:
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
-            digital silence.
+            digital silence. The default is 0, as in most systems, whose losses leave padding out by the lengths.
+            `SegmentCollator` pads with silence, because segments are used in full, beside waveforms of zeros.
         waveform: include waveforms: True requires them, False leaves them out, None takes them if the stores have them.
         normalize: normalize each mel bin to zero mean and unit variance, by the statistics of the utterance's store
             (``"corpus"``) or of its speaker in that store (``"speaker"``).
@@ -53,6 +55,8 @@ class Collator:
             smallest shape that holds it. Needed only if a wrapper such as torch's ``Subset`` converts
             positions to a plain list; `DataLoader` sets them itself.
         arrays: names of further arrays to include, such as ``("pitch", "durations")``.
+        array_padding: the value of padding by name of an array, such as ``{"codes": 1024}``; 0 for the others. 0 is
+            right for durations, pitch and energy, and a valid code of most codecs: give a value that is no code.
         buffers: the allocator of the batch; None uses `numpy.empty`.
     """
 
@@ -64,6 +68,7 @@ class Collator:
     shapes: tuple[BatchShape, ...] = ()
     blanks: Blanks | None = None
     arrays: tuple[str, ...] = ()
+    array_padding: Mapping[str, float] = field(default_factory=dict, hash=False)
     buffers: Buffers | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,11 +81,13 @@ class Collator:
         if self.pad_to_multiple < 1:
             raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {self.pad_to_multiple}")
 
+        check_padding(self.array_padding, self.arrays)
+
     def __repr__(self) -> str:
         given = [
             (entry.name, getattr(self, entry.name))
             for entry in fields(self)
-            if entry.compare and getattr(self, entry.name) != entry.default
+            if entry.compare and getattr(self, entry.name) not in (entry.default, {})
         ]
         settings = (f"{name}={f'<{len(value)}>' if name == 'shapes' else repr(value)}" for name, value in given)
         return f"Collator({', '.join(settings)})"
@@ -122,7 +129,7 @@ class Collator:
             for name, spec in unpadded.specs.items():
                 if self.blanks and spec.axis == "phoneme":
                     raise ConfigurationError(f"array '{name}' has no rows for blanks; drop either blanks or the array")
-            arrays, array_lengths = pad_arrays(unpadded.arrays, unpadded.specs, size, axes, buffers)
+            arrays, array_lengths = pad_arrays(unpadded.arrays, unpadded.specs, size, axes, buffers, self.array_padding)
         empty = size - len(unpadded.ids)
         return Batch(
             ids=[*unpadded.ids, *[""] * empty],
@@ -201,6 +208,7 @@ def collate(
     pad_to_multiple: int = 1,
     blanks: Blanks | None = None,
     arrays: tuple[str, ...] = (),
+    array_padding: Mapping[str, float] = MappingProxyType({}),
 ) -> Batch:
     """Pad utterances into one batch; the settings are those of `Collator`.
 
@@ -220,9 +228,17 @@ def collate(
             not match.
         CorruptStoreError: a shard contradicts the manifest or the index.
     """
-    return Collator(mel_padding, waveform, normalize, time_major, pad_to_multiple, blanks=blanks, arrays=arrays)(
-        utterances
+    collator = Collator(
+        mel_padding,
+        waveform,
+        normalize,
+        time_major,
+        pad_to_multiple,
+        blanks=blanks,
+        arrays=arrays,
+        array_padding=dict(array_padding),
     )
+    return collator(utterances)
 
 
 def _extended(values: Array, empty: int, value: int) -> Array:

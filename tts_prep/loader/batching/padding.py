@@ -131,8 +131,9 @@ def pad_arrays(
     size: int,
     lengths: Mapping[str, int],
     buffers: Buffers,
+    padding: Mapping[str, float],
 ) -> tuple[dict[str, Array], dict[str, Lengths]]:
-    """Pad arrays with zeros. Return also the lengths of those with an axis of their own.
+    """Pad arrays. Return also the lengths of those with an axis of their own.
 
     Integers become int64, as embeddings require, and other numbers float32.
 
@@ -141,9 +142,12 @@ def pad_arrays(
         specs: the specification of each array by name.
         size: the number of rows of the batch; rows without an utterance are zeros.
         lengths: the padded length of each axis.
+        buffers: the allocator of the results.
+        padding: by name of an array, the value of its padding; 0 for the others.
 
     Raises:
-        ConfigurationError: an array has one row per sample, and the batch has no waveform.
+        ConfigurationError: an array has one row per sample, and the batch has no waveform; or integers would be padded
+            with a fraction.
     """
     padded: dict[str, Array] = {}
     own: dict[str, Lengths] = {}
@@ -155,13 +159,37 @@ def pad_arrays(
         if spec.axis == "utterance":
             batch = buffers.take((size, *spec.row_shape), dtype)
             batch[: len(values)] = values
-            batch[len(values) :] = 0
+            batch[len(values) :] = padding_of(name, padding, dtype)
             padded[name] = batch
             continue
-        padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), 0, dtype, buffers)
+        pad_value = padding_of(name, padding, dtype)
+        padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), pad_value, dtype, buffers)
         if spec.axis == "own":
             own[name] = array_lengths
     return padded, own
+
+
+def padding_of(name: str, padding: Mapping[str, float], dtype: npt.DTypeLike) -> float:
+    """Return the value with which an array is padded.
+
+    Raises:
+        ConfigurationError: it is a fraction, and the array has integers.
+    """
+    value = padding.get(name, 0)
+    if np.dtype(dtype).kind != "f" and value != int(value):
+        raise ConfigurationError(f"array_padding: array '{name}' has integers, found {value}")
+    return value
+
+
+def check_padding(padding: Mapping[str, float], arrays: Sequence[str]) -> None:
+    """Check that padding is for arrays of the batch.
+
+    Raises:
+        ConfigurationError: it is for another array.
+    """
+    for name in padding:
+        if name not in arrays:
+            raise ConfigurationError(f"array_padding: '{name}' is none of arrays={tuple(arrays)!r}")
 
 
 def pad_spectrograms(

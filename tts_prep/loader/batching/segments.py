@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
-from tts_prep.loader.batching.padding import Lengths
+from tts_prep.loader.batching.padding import Lengths, check_padding, padding_of
 from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.utterance import Utterance
@@ -83,9 +84,11 @@ class SegmentCollator:
         waveform: include waveforms: True requires them, False leaves them out, None takes them if the stores have them.
         normalize: see `Collator`.
         mel_padding: the value of padded mel bins, after any normalization, or ``"silence"``: the store's mel frame of
-            digital silence. Only utterances shorter than a segment are padded, at the end; waveforms with 0.
+            digital silence. Only utterances shorter than a segment are padded, at the end; waveforms with 0, which is
+            why mels are padded with silence here, and not with 0 as by `Collator`.
         time_major: mels are [B, F, n_mels]; False makes them [B, n_mels, F].
-        arrays: names of further arrays per frame or per sample to cut at the same place, padded with 0.
+        arrays: names of further arrays per frame or per sample to cut at the same place.
+        array_padding: see `Collator`.
 
     Raises:
         ConfigurationError: a setting is out of range.
@@ -103,6 +106,7 @@ class SegmentCollator:
         mel_padding: float | Literal["silence"] = "silence",
         time_major: bool = True,
         arrays: Sequence[str] = (),
+        array_padding: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         if frames < 1 or segments < 1:
             raise ConfigurationError(f"frames, segments: expected integers >= 1, found {frames} and {segments}")
@@ -116,6 +120,8 @@ class SegmentCollator:
         self.mel_padding = mel_padding
         self.time_major = time_major
         self.arrays = tuple(arrays)
+        self.array_padding = dict(array_padding)
+        check_padding(self.array_padding, self.arrays)
         self._draws = EpochDraws(check_seed(seed))
 
     def __repr__(self) -> str:
@@ -169,7 +175,9 @@ class SegmentCollator:
             raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
         rows = 1 if axis == "frame" else unpadded.store.hop_length
         sequences, places = [views[i] for i in which], [start * rows for start in starts]
-        return _cut(sequences, places, self.frames * rows, 0, np.result_type(*{view.dtype for view in views}))[0]
+        dtype = np.result_type(*{view.dtype for view in views})
+        padding = padding_of(name, self.array_padding, dtype)
+        return _cut(sequences, places, self.frames * rows, padding, dtype)[0]
 
     def _starts(self, unpadded: Unpadded, epoch: int | None) -> list[int]:
         """Return the first frame of each segment, [B]."""

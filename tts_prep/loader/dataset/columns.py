@@ -169,7 +169,14 @@ class Columns:
         try:
             return self[name]
         except ConfigurationError as error:
-            raise AttributeError(str(error)) from None
+            message = str(error)
+            if name in self._store.manifest.specs or name == "waveform":
+                message = (
+                    f"'{name}' is an array of each utterance, and these are columns, with one value for each "
+                    "utterance, such as n_frames, n_phonemes and seconds; FilterDataset calls a function with each "
+                    "utterance"
+                )
+            raise AttributeError(message, name=name, obj=self) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._store.index.columns

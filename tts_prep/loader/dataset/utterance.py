@@ -53,7 +53,8 @@ class Utterance:
         mel: [n_frames, n_mels] float32, scaled as the preset defines.
         phonemes: [n_phonemes] int32, ids into the vocabulary.
         waveform: [n_samples] int16 (the sample × 32,768, +1.0 as 32,767) or float32; None if the store has none.
-        arrays: all arrays of the store by name, mapped on first access.
+        arrays: all arrays of the store by name, mapped on first access; ``utterance.pitch`` is
+            ``utterance.arrays["pitch"]``.
         meta: the further columns of the corpus: gender, language, accent, …
         store: the metadata of the store; in a `ChainDataset`, with the common speaker table.
     """
@@ -77,6 +78,13 @@ class Utterance:
             f"<Utterance {self.id!r} of {self.speaker!r}: {self.seconds:.2f} s, {len(self.mel):,} frames, "
             f"{len(self.phonemes):,} phonemes>"
         )
+
+    def __getattr__(self, name: str) -> Array:
+        # Called only for names that are no fields; while a copy is made, there are no fields yet.
+        arrays = self.__dict__.get("arrays", {})
+        if name in arrays:
+            return arrays[name]  # type: ignore[no-any-return]
+        raise AttributeError(f"the utterance has no '{name}'; its arrays are {', '.join(arrays)}")
 
     @property
     def audio(self) -> npt.NDArray[np.float32]:

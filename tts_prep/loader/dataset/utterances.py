@@ -304,6 +304,10 @@ class UtteranceDataset:
             )
         try:
             mask = np.asarray(predicate(self.columns))
+        except AttributeError as error:
+            if error.obj is not self.columns or error.name not in {*self.arrays, "waveform"}:
+                raise
+            raise ConfigurationError(f"filter: {error}") from None
         except ValueError as error:
             if "truth value of an array" not in str(error):
                 raise
