@@ -179,7 +179,7 @@ def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
     rows = dict(line.split(maxsplit=1) for line in out.splitlines()[1:])
     assert list(rows) == list(PRESETS)
     # No two are described alike, but for those that say so.
-    assert len(set(rows.values()) - {"as hifigan", "as speechain-tts"}) == len(PRESETS) - 3
+    assert len(set(rows.values()) - {"as hifigan", "as speechain-tts", "as vocos"}) == len(PRESETS) - 6
     assert rows["hifigan"].endswith("0–8000     framing hifigan, peak 0.95, power_offset 1e-09, channel first")
     for name, config in PRESETS.items():
         _, out, _ = run(capsys, "presets", name)
@@ -188,6 +188,23 @@ def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
         (tmp_path / "all.toml").write_text(out.replace(f'preset = "{name}"', 'preset = "coqui"'), encoding="utf-8")
         found = configure("ljspeech", file=tmp_path / "all.toml").as_dict()["audio"]
         assert found == {**configure("ljspeech", preset=name).as_dict()["audio"]}, config
+
+
+def test_two_presets_are_described_by_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "presets", "cosyvoice2", "chatterbox")
+    assert (status, [line.split() for line in out.splitlines()]) == (
+        0,
+        [["cosyvoice2", "chatterbox"], ["audio.resampler", '"torchaudio"', '"soxr_hq"']],
+    )
+    _, out, _ = run(capsys, "presets", "styletts2", "tacotron2")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:]}
+    assert rows["audio.sample_rate"] == ["24000", "22050"]
+    assert rows["audio.compression.floor_mode"] == ['"add"', '"max"']
+    assert rows["text.punctuation"] == ['"separate"']
+    assert "audio.n_mels" not in rows
+    assert run(capsys, "presets", "tacotron2", "fastpitch")[1] == "tacotron2 and fastpitch have the same settings\n"
+    status, _, err = run(capsys, "presets", "a", "b", "c")
+    assert (status, "expected at most two presets, found 3" in err) == (2, True)
 
 
 def test_settings_of_the_command_line_reach_the_store(

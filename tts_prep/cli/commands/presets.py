@@ -18,42 +18,81 @@ _COLUMNS = ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "fmin"
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=completion(preset_names))
-def presets(name: str | None) -> None:
-    r"""List the mel presets, or print the settings of NAME.
+@click.argument("names", metavar="[NAME] [NAME]", nargs=-1, shell_complete=completion(preset_names))
+def presets(names: tuple[str, ...]) -> None:
+    r"""List the mel presets, print the settings of one, or where two differ.
 
     The list shows the sample rate, the lengths of transform, window and hop in samples, the number of mel bins, the
     band in Hz, and the other settings that differ from those of the first preset. A preset with the same settings as
-    an earlier one refers to it. The output for NAME is a file for --config.
+    an earlier one refers to it. The output for one NAME is a file for --config.
 
     \b
     Examples:
       tts-prep presets
       tts-prep presets hifigan
+      tts-prep presets tacotron2 hifigan
     """
-    from tts_prep.preprocess.audio.presets import DESCRIPTIONS, get_preset
+    if len(names) > 2:
+        raise click.UsageError(f"expected at most two presets, found {len(names)}")
+    if not names:
+        _list_presets()
+    elif len(names) == 1:
+        _print_settings(names[0])
+    else:
+        _print_differences(*names)
 
-    if name is None:
-        click.echo(f"{'':<{_WIDTH}}{'rate':>8}  {'n_fft/window/hop':<17} {'bins':>4}  band")
-        earlier: dict[str, str] = {}
-        for preset in DESCRIPTIONS.values():
-            config = preset.config
-            sizes = f"{config.n_fft}/{config.win_length}/{config.hop_length}"
-            band = f"{config.fmin:g}–{config.fmax:g}"
-            rest = _further(preset)
-            row = f"{config.sample_rate:>6} Hz  {sizes:<17} {config.n_mels:>4}  {band:<10} {rest}".rstrip()
-            same = earlier.setdefault(row, preset.name)
-            click.echo(f"{preset.name:<{_WIDTH}}{row if same == preset.name else f'as {same}'}")
-        return
+
+def _list_presets() -> None:
+    from tts_prep.preprocess.audio.presets import DESCRIPTIONS
+
+    click.echo(f"{'':<{_WIDTH}}{'rate':>8}  {'n_fft/window/hop':<17} {'bins':>4}  band")
+    earlier: dict[str, str] = {}
+    for preset in DESCRIPTIONS.values():
+        config = preset.config
+        sizes = f"{config.n_fft}/{config.win_length}/{config.hop_length}"
+        band = f"{config.fmin:g}–{config.fmax:g}"
+        rest = _further(preset)
+        row = f"{config.sample_rate:>6} Hz  {sizes:<17} {config.n_mels:>4}  {band:<10} {rest}".rstrip()
+        same = earlier.setdefault(row, preset.name)
+        click.echo(f"{preset.name:<{_WIDTH}}{row if same == preset.name else f'as {same}'}")
+
+
+def _print_settings(name: str) -> None:
+    from tts_prep.preprocess.audio.presets import get_preset
+
     preset = get_preset(name)
-    click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}\n\n[audio]")
-    settings = asdict(preset.config) | asdict(preset.reading)
-    compression = settings.pop("compression")
-    for table, values in (("", settings), ("audio.compression", compression), ("text", preset.text)):
-        if table and values:
+    click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}")
+    for table, values in _tables(preset).items():
+        if values:
             click.echo(f"\n[{table}]")
         for key, value in values.items():
             click.echo(f"{key} = {_toml(value)}")
+
+
+def _print_differences(first: str, second: str) -> None:
+    from tts_prep.preprocess.audio.presets import get_preset
+
+    one, other = get_preset(first), get_preset(second)
+    rows = []
+    for table, values in _tables(one).items():
+        others = _tables(other)[table]
+        for key in dict.fromkeys([*values, *others]):
+            a, b = ("" if key not in found else _toml(found[key]) for found in (values, others))
+            if a != b:
+                rows.append((f"{table}.{key}", a, b))
+    if not rows:
+        click.echo(f"{one.name} and {other.name} have the same settings")
+        return
+    widths = [max(len(row[i]) for row in [("", one.name, other.name), *rows]) for i in range(3)]
+    for row in [("", one.name, other.name), *rows]:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _tables(preset: Preset) -> dict[str, dict[str, object]]:
+    """Return the settings of a preset by table of a configuration file."""
+    settings = asdict(preset.config) | asdict(preset.reading)
+    compression = settings.pop("compression")
+    return {"audio": settings, "audio.compression": compression, "text": dict(preset.text)}
 
 
 def _further(preset: Preset) -> str:
