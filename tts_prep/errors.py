@@ -47,7 +47,13 @@ class MissingPackageError(TtsPrepError):
 
 
 class CorpusError(TtsPrepError):
-    """A corpus cannot be read at all: a folder or a file of its layout is missing or empty."""
+    """A corpus cannot be read at all: a folder or a file of its layout is missing or empty.
+
+    Corpora are untrusted, so the message is one line of bounded length without control characters.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message, 4 * _MAX_LINE))
 
 
 class CorpusChangedError(CorpusError):
