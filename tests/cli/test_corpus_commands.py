@@ -325,7 +325,7 @@ def test_a_store_with_texts_and_reader_options_is_repaired_and_reindexed_to_the_
 def test_texts_do_not_depend_on_the_number_of_jobs(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ood_module, "_CHUNK", 2)
+    monkeypatch.setattr(ood_module, "_LINES_PER_JOB", 2)
     write_text(tmp_path / "ood.txt", "".join(f"Sentence {number}.\n" for number in range(7)))
     config = configure("ljspeech", settings={"text": {"ood_texts": tmp_path / "ood.txt"}})
     for jobs in (1, 2):

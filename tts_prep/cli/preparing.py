@@ -28,8 +28,7 @@ from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import configure, read_config_file
-from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
+from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tts_prep.errors import ConfigurationError, TextError
@@ -43,7 +43,7 @@ def with_collected_symbols(
     if config.text.symbols != AUTO:
         return config
     texts = [
-        (row.text, row.language, row.normalized)
+        _Text(row.text, row.language, row.normalized)
         for row in first_rows(items, config.limit)
         if isinstance(row, SourceUtterance)
     ]
@@ -59,11 +59,21 @@ def with_collected_symbols(
     return replace(config, text=replace(config.text, symbols=(*specials, *sorted(symbols.difference(specials)))))
 
 
-def _collect(texts: Sequence[tuple[str, str | None, bool]], config: TextConfig) -> set[str]:
+@dataclass(frozen=True)
+class _Text:
+    """What the symbols of an utterance depend on."""
+
+    text: str
+    language: str | None
+    normalized: bool
+
+
+def _collect(texts: Sequence[_Text], config: TextConfig) -> set[str]:
     frontend = frontend_of(config)
     symbols: set[str] = set()
-    for text, language, normalized in texts:
+    for text in texts:
         # The error is reported when the shard of this row is made.
         with contextlib.suppress(TextError):
-            symbols.update(frontend.split(phoneticize(text, config, language=language, normalized=normalized)[1]))
+            _, phonemes = phoneticize(text.text, config, language=text.language, normalized=text.normalized)
+            symbols.update(frontend.split(phonemes))
     return symbols

@@ -26,8 +26,21 @@ from tts_prep.preprocess.runs.phonemizing import phonemize
 from tts_prep.preprocess.runs.transaction import take_over_file
 from tts_prep.preprocess.workers.processes import WorkerPool
 
-_CHUNK = 1000
-"""The number of lines per job."""
+_LINES_PER_JOB = 1000
+
+
+@dataclass(frozen=True)
+class _Line:
+    where: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """The lines of one job; ``start`` is the number of the first."""
+
+    start: int
+    lines: tuple[_Line | Failure, ...]
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,14 @@ class _Text:
     text: str
     phoneme_text: str
     phonemes: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """What the lines of a chunk became."""
+
+    start: int
+    items: tuple[_Text | Failure, ...]
 
 
 def make_ood_texts(
@@ -70,10 +91,12 @@ def make_ood_texts(
                 take_over_file(source, store, OOD_TEXTS)
             return
     lines = list(_read(ood.path))
-    chunks = [lines[start : start + _CHUNK] for start in range(0, len(lines), _CHUNK)]
+    chunks = [
+        _Chunk(start, tuple(lines[start : start + _LINES_PER_JOB])) for start in range(0, len(lines), _LINES_PER_JOB)
+    ]
     make = partial(_phonemize, config=config.text)
-    done = pool.run(make, list(enumerate(chunks)), lambda chunk: f"{ood.path.name}, {len(chunk[1])} lines")
-    results = [item for _, items in sorted(done, key=lambda result: result[0]) for item in items]
+    done = pool.run(make, chunks, lambda chunk: f"{ood.path.name}, {len(chunk.lines)} lines")
+    results = [item for texts in sorted(done, key=lambda texts: texts.start) for item in texts.items]
     texts = [item for item in results if isinstance(item, _Text)]
     failures = [{"where": item.where, "reason": item.reason} for item in results if isinstance(item, Failure)]
     if not texts:
@@ -98,7 +121,7 @@ def existing_ood_header(path: Path) -> OodHeader | None:
         return None
 
 
-def _read(path: Path) -> Iterator[tuple[str, str | Failure]]:
+def _read(path: Path) -> Iterator[_Line | Failure]:
     try:
         lines = read_lines(path)
         first = next(lines)
@@ -107,24 +130,20 @@ def _read(path: Path) -> Iterator[tuple[str, str | Failure]]:
     field = 1 if isinstance(first[1], str) and first[1].partition("|")[0].strip().endswith(".wav") else 0
     for where, line in itertools.chain([first], lines):
         if isinstance(line, Failure):
-            yield where, line
+            yield line
             continue
         fields = line.split("|")
-        yield where, fields[field].strip() if len(fields) > field else ""
+        yield _Line(where, fields[field].strip() if len(fields) > field else "")
 
 
-def _phonemize(
-    chunk: tuple[int, list[tuple[str, str | Failure]]], config: TextConfig
-) -> tuple[int, list[_Text | Failure]]:
-    """Phonemize a chunk of lines; return its number, and a text or a failure for each line."""
-    number, lines = chunk
-    results: list[_Text | Failure] = []
-    for where, line in lines:
-        if isinstance(line, Failure):
-            results.append(line)
-            continue
-        try:
-            results.append(_Text(line, *phonemize(line, where, config, Remarks())))
-        except TextError as error:
-            results.append(Failure("", where, "text", f"{where}: {error}"))
-    return number, results
+def _phonemize(chunk: _Chunk, config: TextConfig) -> _Texts:
+    return _Texts(chunk.start, tuple(_phonemize_line(line, config) for line in chunk.lines))
+
+
+def _phonemize_line(line: _Line | Failure, config: TextConfig) -> _Text | Failure:
+    if isinstance(line, Failure):
+        return line
+    try:
+        return _Text(line.text, *phonemize(line.text, line.where, config, Remarks()))
+    except TextError as error:
+        return Failure("", line.where, "text", f"{line.where}: {error}")

@@ -45,38 +45,61 @@ class PlannedUtterance:
 
 
 @dataclass(frozen=True)
+class PackedRows:
+    """Rows compressed, because the plans of a million utterances stay in memory during the run.
+
+    Attributes:
+        data: the compressed canonical JSON of the rows.
+        sha256: the SHA-256 of that JSON at planning time.
+    """
+
+    data: bytes
+    sha256: str
+
+    @classmethod
+    def of(cls, rows: Sequence[PlannedUtterance | Failure]) -> PackedRows:
+        """Compress rows: each is the pair of its fields and the size of its recording, null for a failure."""
+        values = [
+            (vars(row), None) if isinstance(row, Failure) else (_packable(row.utterance), row.size) for row in rows
+        ]
+        text = canonical_json(values).encode()
+        # The fastest level compresses nearly as well as the slower ones.
+        return cls(zlib.compress(text, 1), hashlib.sha256(text).hexdigest())
+
+    def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
+        """Return the rows, decompressed."""
+        return tuple(
+            Failure(**fields) if size is None else PlannedUtterance(_unpacked(fields), size)
+            for fields, size in json.loads(zlib.decompress(self.data))
+        )
+
+
+@dataclass(frozen=True)
 class ShardPlan:
     """The rows of one shard, in corpus order, including rows that failed in the reader.
-
-    The rows are compressed, because the plans of a million utterances stay in memory during the run.
 
     Attributes:
         number: the number of the shard.
         n_rows: the number of rows.
         name: the name of the shard in messages: its first and last id.
-        packed: the compressed rows.
-        sha256: the SHA-256 of the rows at planning time.
+        packed: the rows, compressed.
         columns: the kinds of the corpus's own columns by name, equal for all shards.
     """
 
     number: int
     n_rows: int
     name: str
-    packed: bytes
-    sha256: str
+    packed: PackedRows
     columns: Mapping[str, str]
 
     @property
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """The rows, decompressed."""
-        return tuple(
-            Failure(**row) if size is None else PlannedUtterance(_unpacked(row), size)
-            for row, size in json.loads(zlib.decompress(self.packed))
-        )
+        return self.packed.rows()
 
     def key(self, settings_sha256: str) -> str:
         """Return the key of the shard: the SHA-256 of everything that determines its contents."""
-        return json_sha256([self.number, dict(self.columns), self.sha256, settings_sha256])
+        return json_sha256([self.number, dict(self.columns), self.packed.sha256, settings_sha256])
 
     def without(self, number: int, reason: str) -> ShardPlan:
         """Return the plan, with the same key, in which one row is a failure.
@@ -88,7 +111,7 @@ class ShardPlan:
         row = rows[number]
         if isinstance(row, PlannedUtterance):
             rows[number] = Failure(row.utterance.id, row.utterance.where, "audio", f"{row.utterance.audio}: {reason}")
-        return replace(self, packed=_pack(rows)[0])
+        return replace(self, packed=replace(PackedRows.of(rows), sha256=self.packed.sha256))
 
 
 def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: StoreConfig) -> Iterator[ShardPlan]:
@@ -105,19 +128,12 @@ def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: 
     # Filled while the rows are iterated; shared by all plans.
     columns: dict[str, str] = {}
     for number, group in enumerate(_groups(_with_kinds(_unique(items), columns), root, config)):
-        yield ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", *_pack(group), columns)
+        name = f"{_id(group[0])} to {_id(group[-1])}"
+        yield ShardPlan(number, len(group), name, PackedRows.of(group), columns)
 
 
 def _id(row: PlannedUtterance | Failure) -> str:
     return row.id if isinstance(row, Failure) else row.utterance.id
-
-
-def _pack(rows: Sequence[PlannedUtterance | Failure]) -> tuple[bytes, str]:
-    """Return rows compressed, and the SHA-256 of their canonical JSON."""
-    values = [(vars(row), None) if isinstance(row, Failure) else (_packable(row.utterance), row.size) for row in rows]
-    text = canonical_json(values).encode()
-    # The fastest level compresses nearly as well as the slower ones.
-    return zlib.compress(text, 1), hashlib.sha256(text).hexdigest()
 
 
 def _packable(utterance: SourceUtterance) -> dict[str, Any]:
