@@ -162,8 +162,8 @@ def test_json_has_limits_and_suspects(store: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("clipped", "expected REASON=NUMBER, found 'clipped'"),
-        ("clipped=x", "expected REASON=NUMBER, found 'clipped=x'"),
+        ("clipped", "expected REASON=NUMBER, COLUMN<NUMBER or COLUMN>NUMBER, found 'clipped'"),
+        ("clipped=x", "expected REASON=NUMBER, COLUMN<NUMBER or COLUMN>NUMBER, found 'clipped=x'"),
         ("clipped=nan", "expected a number, found nan"),
         ("loud=3", "'loud': there is no such reason; there are silent, clipped"),
     ],

@@ -16,7 +16,7 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.runs.add_columns import add_columns
+from tts_prep.preprocess.runs.add_columns import add_index_array
 from tts_prep.report.summary import summarise
 from tts_prep.report.table_file import write_table
 
@@ -67,7 +67,7 @@ def test_check_takes_the_stored_measures_and_they_are_those_that_it_measures(sto
     def other(manifest: Manifest) -> ArraySpec:
         return replace(measures_spec(manifest), software={"of": "a test"})
 
-    add_columns(store, other, lambda: table)
+    add_index_array(store, other, lambda: table)
     assert measure(UtteranceDataset(store)).columns["loudness"].tolist() == [7] * 5
     assert measure(UtteranceDataset(store)[::-1]).columns["loudness"].tolist() != [7] * 5
 
@@ -86,7 +86,7 @@ def test_measures_that_are_there_are_not_made_again_and_broken_ones_are(store: P
     def fail() -> np.ndarray:
         raise AssertionError("measured again")
 
-    add_columns(store, measures_spec, fail)
+    add_index_array(store, measures_spec, fail)
     file = store / "arrays" / ARRAY / "00000.h5"
     file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes()))
     assert run(capsys, "verify", store)[0] == 1
@@ -110,10 +110,10 @@ def test_a_failure_leaves_the_store_as_it_was(store: Path) -> None:
         raise CorruptStoreError("a broken shard")
 
     with pytest.raises(CorruptStoreError, match="a broken shard"):
-        add_columns(store, measures_spec, fail)
+        add_index_array(store, measures_spec, fail)
     taken = ArraySpec("more", "float64", (1,), "utterance", index_columns=("gender",))
     with pytest.raises(StoreError, match="has a column 'gender' from its corpus, which array 'more' needs"):
-        add_columns(store, lambda _: taken, lambda: np.zeros((5, 1)))
+        add_index_array(store, lambda _: taken, lambda: np.zeros((5, 1)))
     assert files(store) == before
     assert list(store.parent.iterdir()) == [store]
 

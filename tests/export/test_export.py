@@ -22,7 +22,7 @@ from tts_prep.export import export as export_store
 from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.runs.add_columns import add_columns
+from tts_prep.preprocess.runs.add_columns import add_index_array
 
 N_FRAMES = [7, 3, 9]
 
@@ -257,7 +257,7 @@ def test_an_export_is_a_manifest_of_the_same_utterances(
 def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str) -> None:
     store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True)
     spec = ArraySpec("measures", "float64", (1,), "utterance", index_columns=("loudness_lufs",))
-    add_columns(store, lambda _: spec, lambda: np.array([[-np.inf], [-20.5], [np.nan]]))
+    add_index_array(store, lambda _: spec, lambda: np.array([[-np.inf], [-20.5], [np.nan]]))
     folder = export(store, layout, tmp_path / "out")
     assert [row.meta.get("loudness_lufs") for row in export_rows(UtteranceDataset(store))] == [None, -20.5, None]
     assert not any(b"Infinity" in file.read_bytes() for file in folder.rglob("*") if file.is_file())
@@ -278,7 +278,7 @@ def test_a_column_of_the_corpus_with_a_name_of_the_layout_is_kept_with_another_n
     names = ("audio", "audio_filepath", "duration", "mel", "offset", "phonemes", "speaker_name", "corpus_mel")
     store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True)
     spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
-    add_columns(store, lambda _: spec, lambda: np.arange(3 * len(names)).reshape(3, -1) + 0.5)
+    add_index_array(store, lambda _: spec, lambda: np.arange(3 * len(names)).reshape(3, -1) + 0.5)
     folder = export(store, layout, tmp_path / "out")
     if layout == "nemo":
         row = json.loads((folder / "manifest.json").read_text(encoding="utf-8").splitlines()[1])

@@ -12,7 +12,7 @@ from stores import make_rows, write_store
 from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.runs.add_columns import add_columns
+from tts_prep.preprocess.runs.add_columns import add_index_array
 from tts_prep.recipes import build_iterators, read_config
 from tts_prep.recipes.kaldi_files import export_scp, read_table, read_tables
 from tts_prep.recipes.ref_yaml import read_yaml
@@ -412,7 +412,7 @@ def test_a_column_of_the_corpus_replaces_no_file_of_an_export(tmp_path, speechai
     path = write_store(tmp_path / "s", make_rows([3, 4]), waveform=True)
     names = ("spk", "gen", "num_frames", "feat_len", "wav", "corpus_gen")
     spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
-    add_columns(path, lambda _: spec, lambda: np.arange(2.0 * len(names)).reshape(2, -1))
+    add_index_array(path, lambda _: spec, lambda: np.arange(2.0 * len(names)).reshape(2, -1))
     files = export_scp(path, tmp_path / "out", speechain)
     assert len({file.name for file in files}) == len(files)
     prefix, taken = ("idx2", {"spk", "gen", "feat_len", "wav"}) if speechain else ("utt2", {"spk", "gen", "num_frames"})

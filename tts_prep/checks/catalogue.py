@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -528,6 +529,24 @@ def _place(threshold: Threshold) -> int:
 
 THRESHOLDS: Final = tuple(sorted((threshold for m in MEASURES for threshold in m.thresholds), key=_place))
 """All reasons with their default limits, in the order of output."""
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a measure; empty for another column."""
+    return MEASURE[name].unit if name in MEASURE else ""
+
+
+def column_threshold(text: str) -> Threshold | None:
+    """Return the threshold of a condition such as ``wer>0.1`` on any column of numbers; None if it is no condition."""
+    found = re.fullmatch(r"\s*([a-z]\w*)\s*([<>])\s*([^<>\s]+)\s*", text)
+    try:
+        limit = float(found[3]) if found else math.nan
+    except ValueError:
+        return None
+    if found is None or math.isnan(limit):
+        return None
+    reason = f"{found[1]}{found[2]}{limit:g}"
+    return Threshold(reason, found[2] == ">", limit, "", "chosen by the user", found[1])
 
 
 def thresholds(limits: Mapping[str, float] | None = None) -> tuple[Threshold, ...]:

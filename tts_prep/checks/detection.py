@@ -54,7 +54,7 @@ class Suspects:
     def count(self, reason: str) -> int | None:
         """Return the number of utterances with a reason, or None if no utterance has its measure."""
         threshold = next(threshold for threshold in self.thresholds if threshold.reason == reason)
-        values = self.measures.columns[threshold.measure]
+        values = self.measures.values(threshold.measure)
         return None if len(values) and np.isnan(values).all() else int(self.flagged[reason].sum())
 
     def reasons(self, position: int) -> list[str]:
@@ -77,7 +77,7 @@ def suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -
     """
     flagged, notes = {}, []
     for threshold in thresholds:
-        values = measures.columns[threshold.measure]
+        values = measures.values(threshold.measure)
         # Comparisons with NaN are false.
         mask = values > threshold.limit if threshold.above else values < threshold.limit
         if threshold.reason == "digital-silence" and mask.sum() > _USUAL * len(mask):

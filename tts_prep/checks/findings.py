@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tts_prep.checks.duplicates import array_digest, first_equal, most_similar_before, text_digest
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.transcripts import Comparisons, text_fits
+from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
 
 Floats = npt.NDArray[np.float64]
@@ -37,6 +38,19 @@ class Measures:
     partners: Mapping[str, npt.NDArray[np.int64]]
     correlations: Mapping[str, float]
     separation: float
+
+    def values(self, name: str) -> Floats:
+        """Return a measure, or another column of numbers of the store, [n].
+
+        Raises:
+            ConfigurationError: there is no such column, or it has no numbers.
+        """
+        if name in self.columns:
+            return self.columns[name]
+        found: Any = self.dataset.column(name)
+        if not isinstance(found, np.ndarray):
+            raise ConfigurationError(f"{self.dataset.path}: column '{name}': expected numbers, found texts")
+        return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

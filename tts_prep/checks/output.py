@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.catalogue import MEASURE, MEASURES
+from tts_prep.checks.catalogue import MEASURES, unit_of
 from tts_prep.checks.detection import Suspects
 from tts_prep.format.files.atomic import replacing
 
@@ -83,7 +83,7 @@ def as_json(suspects: Suspects) -> dict[str, Any]:
         "thresholds": {
             threshold.reason: {
                 "measure": threshold.measure,
-                "unit": MEASURE[threshold.measure].unit,
+                "unit": unit_of(threshold.measure),
                 "above" if threshold.above else "below": threshold.limit,
                 "why": threshold.why,
                 "source": threshold.source,

@@ -29,6 +29,7 @@ from tts_prep.cli.commands.plan import plan
 from tts_prep.cli.commands.plot import plot
 from tts_prep.cli.commands.presets import presets
 from tts_prep.cli.commands.reindex import reindex
+from tts_prep.cli.commands.remove import remove
 from tts_prep.cli.commands.report import report
 from tts_prep.cli.commands.symbols import symbols
 from tts_prep.cli.commands.verify import verify
@@ -39,7 +40,7 @@ from tts_prep.preprocess import plugins
 
 _DEBUG = "--debug"
 _GROUPS = {
-    "Make a store": (*COMMANDS, "finish", "add", "demo"),
+    "Make a store": (*COMMANDS, "finish", "add", "remove", "demo"),
     "Inspect a store": ("info", "report", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export", "export-scp"),
@@ -122,6 +123,7 @@ for command in (
     check,
     reindex,
     finish,
+    remove,
     plan,
     report,
     plot,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.registry import make_feature
     from tts_prep.preprocess.option import Option
     from tts_prep.preprocess.runs.add_arrays import add_array
-    from tts_prep.preprocess.runs.add_columns import add_columns
+    from tts_prep.preprocess.runs.add_columns import add_columns, remove_columns
+    from tts_prep.preprocess.runs.column_table import ColumnTable
     from tts_prep.preprocess.runs.parts import Part, finish_store
     from tts_prep.preprocess.runs.prepare import Progress, Result, prepare
     from tts_prep.preprocess.text.frontends.frontend import Frontend
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "ArraySpec": "tts_prep.format.records.arrays",
     "Backend": "tts_prep.preprocess.workers.cluster",
+    "ColumnTable": "tts_prep.preprocess.runs.column_table",
     "Configuration": "tts_prep.preprocess.configuration.records",
     "Corpus": "tts_prep.preprocess.corpora.corpus",
     "Failure": "tts_prep.format.records.failures",
@@ -64,6 +66,7 @@ _MODULES = {
     "mel_spectrogram": "tts_prep.preprocess.audio.mel",
     "prepare": "tts_prep.preprocess.runs.prepare",
     "read_corpus": "tts_prep.preprocess.corpora.registry",
+    "remove_columns": "tts_prep.preprocess.runs.add_columns",
     "setting": "tts_prep.preprocess.features.kind",
 }
 
@@ -71,6 +74,7 @@ __all__ = [
     "PRESETS",
     "ArraySpec",
     "Backend",
+    "ColumnTable",
     "Configuration",
     "Corpus",
     "Failure",
@@ -97,6 +101,7 @@ __all__ = [
     "mel_spectrogram",
     "prepare",
     "read_corpus",
+    "remove_columns",
     "setting",
 ]
 

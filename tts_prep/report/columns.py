@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from tts_prep.acoustics.pitch import hertz
 from tts_prep.checks.catalogue import MEASURES, in_sentence
 from tts_prep.checks.findings import Measures
+from tts_prep.checks.index_columns import NAMES
+from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import plugins
 from tts_prep.preprocess.features.columns import COLUMNS, FeatureArrays, FeatureColumn
@@ -48,12 +51,13 @@ class NumberColumn:
     @property
     def axis(self) -> str:
         """The label of an axis."""
-        return self.label if f" {self.unit} " in f" {self.label} " else f"{self.label} ({self.unit})"
+        named = not self.unit or f" {self.unit} " in f" {self.label} "
+        return self.label if named else f"{self.label} ({self.unit})"
 
     def fact(self, position: int) -> str:
         """Return the value of an utterance with its unit, and with its name if the unit does not tell."""
         name = "" if self.key in ("seconds", "phone_rate") else f"{self.label} "
-        return f"{name}{number_text(float(self.values[position]))} {self.unit}"
+        return f"{name}{number_text(float(self.values[position]))} {self.unit}".rstrip()
 
     @property
     def varies(self) -> bool:
@@ -70,8 +74,18 @@ def number_columns(measures: Measures) -> list[NumberColumn]:
     known = {column.key for column in columns if np.isfinite(column.values).any()}
     features = [column for column in _features(measures.dataset) if column.key not in known]
     columns = [column for column in columns if column.key not in {feature.key for feature in features}] + features
+    columns += _own_columns(measures.dataset, {column.key for column in columns})
     order = {key: place for place, key in enumerate(_FIRST)}
     return sorted(columns, key=lambda column: order.get(column.key, len(order)))
+
+
+def _own_columns(dataset: UtteranceDataset, known: Collection[str]) -> Iterator[NumberColumn]:
+    """Yield the numbers of the corpus, and those that were added as columns."""
+    own = {column for spec in dataset.arrays.values() for column in spec.columns or ()}
+    for name in sorted({*dataset.columns} - {*FIXED_COLUMNS, *NAMES, *own, *known}):
+        values: Any = dataset.columns[name]
+        if isinstance(values, np.ndarray):
+            yield NumberColumn(name, name.replace("_", " ").capitalize(), "", values.astype(np.float64))
 
 
 def _features(dataset: UtteranceDataset) -> Iterator[NumberColumn]:

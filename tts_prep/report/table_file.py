@@ -21,5 +21,6 @@ def write_table(summary: Summary, path: Path) -> None:
     dataset = summary.checked
     names = [name for name in dataset.columns if name not in _NOT_SHOWN and not name.endswith("_start")]
     names.sort(key=lambda name: (name != "id", name != "speaker", name))
-    numbers = {f"{column.key} ({column.unit})": column.values for column in summary.columns}
+    others = [column for column in summary.columns if column.unit or column.key not in names]
+    numbers = {f"{column.key} ({column.unit})": column.values for column in others}
     write_csv(summary.suspects, path, {name: dataset.column(name) for name in names}, numbers)

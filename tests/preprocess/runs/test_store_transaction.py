@@ -16,7 +16,7 @@ from tts_prep.format.files.replacement import replacement_folder
 from tts_prep.preprocess import ArraySpec, Configuration, Part, Result, add_array, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.runs.add_columns import add_columns
+from tts_prep.preprocess.runs.add_columns import add_index_array
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 
@@ -97,7 +97,7 @@ def test_an_end_before_anything_was_made_leaves_nothing_beside_the_store(copy: P
 
     spec = ArraySpec("scores", "float64", (1,), "utterance", index_columns=("score",))
     with pytest.raises(ConfigurationError, match="expected 7 rows of 1 numbers"):
-        add_columns(copy, lambda _: spec, lambda: np.zeros((2, 1)))
+        add_index_array(copy, lambda _: spec, lambda: np.zeros((2, 1)))
     assert not left_beside(copy)
 
 

@@ -27,6 +27,15 @@ from tts_prep.cli.verbosity import quiet_option, say
 @click.option("--reader", metavar="MODULE:FUNCTION", help="The reader function of a store of a custom reader.")
 @feature_options
 @click.option("--measures", is_flag=True, help="Add the measures of 'tts-prep check' as columns of the index.")
+@click.option(
+    "--columns",
+    "tables",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Add columns of numbers or categories from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
+)
+@click.option("--replace", is_flag=True, help="Replace columns that --columns has added before.")
 @click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
 @quiet_option
 def add(
@@ -36,10 +45,12 @@ def add(
     splits: tuple[str, ...],
     reader: str | None,
     measures: bool,
+    tables: tuple[Path, ...],
+    replace: bool,
     jobs: int | None,
     **options: Any,
 ) -> None:
-    r"""Add features, durations, imported arrays or measures to a complete STORE.
+    r"""Add features, durations, imported arrays, measures or columns to a complete STORE.
 
     Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
     command to resume. Pitch, energy and spectrograms are computed from the recordings, so they need --corpus.
@@ -50,27 +61,48 @@ def add(
       tts-prep add store --alignments TextGrid
       tts-prep add store --array speaker_vector@utterance=vectors.npz
       tts-prep add store --measures
+      tts-prep add store --columns scores.csv
     """
     from tts_prep.errors import ConfigurationError
 
     if any(options.values()):
         _add_features(store, corpus, root, splits, reader, jobs, options)
-    elif not measures:
-        raise ConfigurationError("nothing to add; give --feature, --alignments, --array or --measures")
+    elif not measures and not tables:
+        raise ConfigurationError("nothing to add; give --feature, --alignments, --array, --measures or --columns")
+    for table in tables:
+        _add_columns(store, table, replace)
     if measures:
         _add_measures(store)
+
+
+def _add_columns(store: Path, file: Path, replace: bool) -> None:
+    from tts_prep.errors import one_line
+    from tts_prep.preprocess.runs.add_columns import add_columns
+
+    added = add_columns(store, file, replace=replace)
+    for name in sorted(added.values):
+        kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
+        missing = f", missing in {added.missing[name]:,} utterances" if added.missing[name] else ""
+        say(f"{store}: {name}, {kind}{missing}")
+    ids, n_unknown = added.unknown
+    if n_unknown:
+        more = ", …" if n_unknown > len(ids) else ""
+        say(one_line(f"{file}: {n_unknown:,} rows of no utterance of the store: {', '.join(ids)}{more}"))
+    for names, why in ((added.texts, "too many different texts for categories"), (added.own, "every store has them")):
+        if names:
+            say(one_line(f"{file}: not added, {why}: {', '.join(names)}"))
 
 
 def _add_measures(store: Path) -> None:
     from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
     from tts_prep.checks.measuring import measure
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.runs.add_columns import add_columns
+    from tts_prep.preprocess.runs.add_columns import add_index_array
 
     def values() -> Any:
         return measures_table(measure(UtteranceDataset(store), use_stored=False))
 
-    manifest = add_columns(store, measures_spec, values)
+    manifest = add_index_array(store, measures_spec, values)
     names = manifest.specs[ARRAY].index_columns
     say(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
 

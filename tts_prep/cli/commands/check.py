@@ -30,8 +30,8 @@ _EXAMPLES = 3
     "--threshold",
     "thresholds",
     multiple=True,
-    metavar="REASON=VALUE",
-    help="Set the threshold of a reason; may be repeated.",
+    metavar="REASON=VALUE|CONDITION",
+    help="Set the threshold of a reason, or add a condition such as 'wer>0.1' on any column; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are suspects.")
 @quiet_option
@@ -57,13 +57,16 @@ def check(
     """
     import json
 
+    from tts_prep.checks.catalogue import column_threshold
     from tts_prep.checks.catalogue import thresholds as thresholds_with
     from tts_prep.checks.detection import suspects as find_suspects
     from tts_prep.checks.measuring import measure
     from tts_prep.checks.output import as_json, write_ids, write_measures
     from tts_prep.loader import UtteranceDataset
 
-    limits = thresholds_with(dict(_limit(text) for text in thresholds))
+    conditions = {text: column_threshold(text) for text in thresholds}
+    named = dict(_limit(text) for text, condition in conditions.items() if condition is None)
+    limits = (*thresholds_with(named), *(condition for condition in conditions.values() if condition))
     warn_without_compiler()
     suspects = find_suspects(measure(UtteranceDataset(store)), limits)
     if csv_file is not None:
@@ -87,18 +90,19 @@ def _limit(text: str) -> tuple[str, float]:
             return reason, float(value)
     except ValueError:
         pass
-    raise click.BadParameter(f"expected REASON=NUMBER, found '{text}'", param_hint="--threshold")
+    message = f"expected REASON=NUMBER, COLUMN<NUMBER or COLUMN>NUMBER, found '{text}'"
+    raise click.BadParameter(message, param_hint="--threshold")
 
 
 def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
-    from tts_prep.checks.catalogue import MEASURE
+    from tts_prep.checks.catalogue import unit_of
     from tts_prep.errors import one_line
 
     n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
     rows = [("reason", "suspects", "threshold", "examples")]
     for threshold in suspects.thresholds:
         found = suspects.flagged[threshold.reason].nonzero()[0]
-        sign, unit = (">" if threshold.above else "<"), MEASURE[threshold.measure].unit
+        sign, unit = (">" if threshold.above else "<"), unit_of(threshold.measure)
         limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
         n_found = suspects.count(threshold.reason)
         text = "-" if n_found is None else f"{n_found:,}"

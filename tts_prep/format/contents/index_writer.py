@@ -141,6 +141,7 @@ class _AddedArray:
         n: the number of values per row.
         total, speakers: statistics of all rows, and by speaker.
         index_columns: of the specification.
+        categories: the values of the index columns that are categories, by name.
     """
 
     places: list[Location]
@@ -149,6 +150,7 @@ class _AddedArray:
     total: ArrayStatistics
     speakers: dict[str, ArrayStatistics]
     index_columns: tuple[str, ...]
+    categories: Mapping[str, Sequence[str]]
 
     def write_columns(self, group: h5py.Group, store: Path, name: str, rows: Sequence[int]) -> None:
         files = [store / array_file_name(name, number) for number in range(len(rows))]
@@ -172,13 +174,23 @@ class _AddedArray:
                 raise CorruptStoreError(
                     f"{store}: array '{name}' needs a column '{column}', which the store already has"
                 )
-            columns.append(create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
-            columns[-1].attrs["kind"] = NUMBER
+            if column in self.categories:
+                columns.append(_create_category(group, column, self.categories[column], sum(rows)))
+            else:
+                columns.append(create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
+                columns[-1].attrs["kind"] = NUMBER
         start = 0
         for path, place, n in zip(files, self.places, rows, strict=True):
             values = read_dataset(path, place)
-            for number, dataset in enumerate(columns):
-                write_rows(dataset, start, np.ascontiguousarray(values[:, number]))
+            for number, (column, dataset) in enumerate(zip(self.index_columns, columns, strict=True)):
+                written = values[:, number]
+                if column in self.categories:
+                    if not np.isin(written, np.arange(len(self.categories[column]))).all():
+                        raise CorruptStoreError(
+                            f"{path}: column '{column}' has a number that is none of its categories"
+                        )
+                    written = written.astype(np.int32)
+                write_rows(dataset, start, np.ascontiguousarray(written))
             start += n
 
     def write_speakers(self, group: h5py.Group, name: str, table: Sequence[str]) -> None:
@@ -203,7 +215,9 @@ def _scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _
         if added is None:
             n = int(np.prod(header.spec.row_shape, dtype=np.int64))
             own = {str(key): _ShardDatasets(columns[key].dtype) for key in ("start", "length") if key in columns}
-            added = _AddedArray([], own, n, ArrayStatistics.empty(n), {}, header.spec.index_columns)
+            added = _AddedArray(
+                [], own, n, ArrayStatistics.empty(n), {}, header.spec.index_columns, header.spec.categories
+            )
         added.places.append(dataset_at(path, locations, name))
         for key, known in added.columns.items():
             known.add(columns[key])
@@ -214,6 +228,17 @@ def _scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _
             added.total = added.total.merged(statistics)
     assert added is not None
     return added
+
+
+def _create_category(group: h5py.Group, name: str, table: Sequence[str], rows: int) -> h5py.Dataset:
+    """Write the values of a category, and return the dataset of its codes, which is not filled."""
+    child = group.create_group(name)
+    child.attrs["kind"] = CATEGORY
+    codes = create_dataset(child, "codes", (rows,), "<i4")
+    encoded = TextColumn.encode(table)
+    write_dataset(child, "bytes", encoded.data)
+    write_dataset(child, "offsets", encoded.offsets)
+    return codes
 
 
 def _write_places(group: h5py.Group, name: str, places: Sequence[Location]) -> None:

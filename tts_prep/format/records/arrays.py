@@ -72,6 +72,12 @@ class ArraySpec:
         """The index columns of start and length; None for the axis ``utterance``."""
         return (f"{self.name}_start", f"n_{self.name}") if self.axis == OWN else AXES[self.axis]
 
+    @property
+    def categories(self) -> Mapping[str, tuple[str, ...]]:
+        """The values of the index columns that are categories, whose numbers are indices of them, by name."""
+        found = self.settings.get("categories") if self.index_columns else None
+        return {name: tuple(values) for name, values in found.items()} if isinstance(found, dict) else {}
+
     def checked(self) -> ArraySpec:
         """Check that this is a valid added array, and return it.
 
@@ -111,6 +117,13 @@ class ArraySpec:
         for name in self.index_columns:
             if not _NAME.fullmatch(name) or name in _RESERVED:
                 return f"cannot have the index column '{name[:64]}'"
+        tables = self.settings.get("categories", {})
+        if not isinstance(tables, dict) or not tables.keys() <= {*self.index_columns}:
+            return "expected categories for some of its index columns"
+        for name, values in tables.items():
+            are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
+            if not are_texts or values != sorted({*values}):
+                return f"expected sorted, different texts as the categories of '{name}'"
         return None
 
     def as_dict(self) -> dict[str, Any]:
@@ -154,6 +167,11 @@ class ArraySpec:
         if fault := spec._fault():
             raise CorruptStoreError(f"{record.where}: {fault}")
         return spec
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether no added array and no index column of one can have a name."""
+    return name in _RESERVED or name in ARRAYS
 
 
 def parse_arrays(where: Path | str, values: Mapping[str, Any]) -> dict[str, ArraySpec]:
