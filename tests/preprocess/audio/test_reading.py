@@ -9,7 +9,7 @@ import soundfile
 from corpora import speech_like
 
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 
 
 def write(path: Path, samples: np.ndarray, rate: int = 22050, **options: str) -> Path:
@@ -140,3 +140,22 @@ def test_odd_recordings_are_read_like_any_other(tmp_path: Path, channels: int, r
     samples = np.stack([first * (0.9**channel) for channel in range(channels)], axis=1)
     waveform = read_waveform(write(tmp_path / "a.wav", samples, rate), 22050)
     assert abs(len(waveform) - round(0.4 * 22050)) <= 2
+
+
+@pytest.mark.parametrize(("subtype", "peak", "expected"), [("FLOAT", 1.5, 1), ("DOUBLE", 7.0, 1), ("FLOAT", 1.0, 0)])
+def test_floats_beyond_full_scale_are_remarked(tmp_path: Path, subtype: str, peak: float, expected: int) -> None:
+    path = write(tmp_path / "a.wav", np.array([0.1, -peak, 0.3]), subtype=subtype)
+    remarks: list[str] = []
+    # At another rate, too, where the samples are no longer the recording's.
+    for rate in (22050, 24000):
+        read_waveform(path, rate, remarks=remarks)
+    read_excerpt(path, 22050, 0, 2, ReadingConfig(), remarks=remarks)
+    assert remarks == ["float samples beyond full scale"] * 3 * expected
+
+
+def test_a_decoder_that_exceeds_full_scale_is_not_remarked(tmp_path: Path) -> None:
+    square = np.sign(np.sin(2 * np.pi * 440 * np.arange(22050) / 22050))
+    path = write(tmp_path / "a.ogg", square)
+    remarks: list[str] = []
+    assert np.abs(read_waveform(path, 22050, remarks=remarks)).max() > 1
+    assert not remarks

@@ -202,6 +202,15 @@ def test_what_cannot_be_cleaned_is_a_named_row_and_what_has_no_effect_is_counted
     )
 
 
+def test_floats_beyond_full_scale_are_counted(corpus_of_few: Path, tmp_path: Path) -> None:
+    soundfile.write(corpus_of_few / "wavs/T1.wav", 1.5 * np.sin(np.arange(RATE)), RATE, subtype="FLOAT")
+    settings = replace(config(), text=TextConfig("characters"), store=StoreConfig(waveform_dtype="float32"))
+    prepare(read_ljspeech(corpus_of_few), corpus_of_few, tmp_path / "store", settings)
+    found = read_manifest(tmp_path / "store").remarks["cleaning"]
+    assert (found["count"], found["examples"][0]["symbol"]) == (1, "float samples beyond full scale")
+    assert found["examples"][0]["id"] == "T1"
+
+
 def test_phones_that_trimming_cuts_off_and_two_ways_of_trimming_are_named(tones: Path, tmp_path: Path) -> None:
     cleaned = config(trim_db=40.0)
     with pytest.raises(ConfigurationError, match=r"silences=cut trims by the alignment, trim_db and trim_vad trim too"):

@@ -16,12 +16,17 @@ from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 
-def read_utterance(root: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig) -> Waveform:
+def read_utterance(
+    root: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig, remarks: list[str] | None = None
+) -> Waveform:
     """Read the recording of an utterance, or its excerpt.
 
     Start and end are rounded to the nearest samples. If an excerpt cannot be read separately (see `read_excerpt`), it
     is cut from the full recording after resampling. The full recording is cached for the next row, which is usually
     another excerpt of it; a worker then holds one full recording in memory.
+
+    Args:
+        remarks: a list to which remarks on the recording are added.
 
     Returns:
         [n_samples] float32.
@@ -36,12 +41,14 @@ def read_utterance(root: Path, utterance: SourceUtterance, sample_rate: int, con
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
     if utterance.start == 0 and utterance.end is None:
-        return read_waveform(path, sample_rate, config, inside=utterance.inside)
+        return read_waveform(path, sample_rate, config, inside=utterance.inside, remarks=remarks)
     start = round(utterance.start * sample_rate)
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
-    result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside)
+    result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside, remarks=remarks)
     if result is None:
-        recording = _full_recording(path, utterance.inside, sample_rate, config)
+        recording, found = _full_recording(path, utterance.inside, sample_rate, config)
+        if remarks is not None:
+            remarks.extend(found)
         result = recording[start:stop], len(recording)
     excerpt, length = result
     if len(excerpt) == 0 or (stop or 0) > length + sample_rate // 10:
@@ -55,5 +62,6 @@ def read_utterance(root: Path, utterance: SourceUtterance, sample_rate: int, con
 
 
 @lru_cache(maxsize=1)
-def _full_recording(path: Path, inside: str, sample_rate: int, config: ReadingConfig) -> Waveform:
-    return read_waveform(path, sample_rate, config, inside=inside)
+def _full_recording(path: Path, inside: str, sample_rate: int, config: ReadingConfig) -> tuple[Waveform, list[str]]:
+    remarks: list[str] = []
+    return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks

@@ -33,6 +33,9 @@ MAX_SAMPLES_PER_BYTE = 1024
 MAX_PEAK = 8.0
 """The maximum sample of a usable recording with full scale 1; larger samples are integers stored as floats."""
 
+BEYOND_FULL_SCALE = "float samples beyond full scale"
+"""The remark on a recording of floats with a peak above 1, whose scale is doubtful."""
+
 # Formats with contiguous samples, which are read in blocks. Seeking in FLAC is exact too, but slow.
 _PLAIN_FORMATS = ("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "NIST")
 _PLAIN_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
@@ -67,7 +70,12 @@ class ReadingConfig:
 
 
 def read_waveform(
-    path: Path, sample_rate: int, config: ReadingConfig = ReadingConfig(), *, inside: str = ""
+    path: Path,
+    sample_rate: int,
+    config: ReadingConfig = ReadingConfig(),
+    *,
+    inside: str = "",
+    remarks: list[str] | None = None,
 ) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
@@ -77,6 +85,7 @@ def read_waveform(
     Args:
         sample_rate: Hz; a recording with another rate is resampled.
         inside: the location of the recording in the file, see `tts_prep.preprocess.recording_locations`.
+        remarks: a list to which remarks on the recording are added.
 
     Returns:
         [n_samples] float32.
@@ -87,7 +96,7 @@ def read_waveform(
         MemoryError: the samples do not fit into memory.
     """
     with _reading(path), _opened(path, inside, inspect) as recording:
-        waveform, silent = _decoded(recording, 0, recording.n_samples, config)
+        waveform, silent = _decoded(recording, 0, recording.n_samples, config, remarks)
         if len(waveform) == 0:
             raise AudioError(f"{path.name}: no samples")
         if silent:
@@ -97,7 +106,14 @@ def read_waveform(
 
 
 def read_excerpt(
-    path: Path, sample_rate: int, start: int, stop: int | None, config: ReadingConfig, *, inside: str = ""
+    path: Path,
+    sample_rate: int,
+    start: int,
+    stop: int | None,
+    config: ReadingConfig,
+    *,
+    inside: str = "",
+    remarks: list[str] | None = None,
 ) -> tuple[Waveform, int] | None:
     """Read samples ``start`` to ``stop`` of a recording; return them and the length of the recording.
 
@@ -116,7 +132,7 @@ def read_excerpt(
             return None
         length = recording.n_samples
         start, stop = min(start, length), length if stop is None else min(stop, length)
-        return _decoded(recording, start, stop - start, config)[0], length
+        return _decoded(recording, start, stop - start, config, remarks)[0], length
 
 
 @dataclass(frozen=True)
@@ -195,7 +211,9 @@ def _is_plain(file: soundfile.SoundFile) -> bool:
     return file.format in _PLAIN_FORMATS and file.subtype in _PLAIN_SUBTYPES
 
 
-def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfig) -> tuple[Waveform, bool]:
+def _decoded(
+    recording: _Recording, start: int, count: int, config: ReadingConfig, remarks: list[str] | None
+) -> tuple[Waveform, bool]:
     """Decode ``count`` samples from ``start`` as one channel, [count] float32; return also whether all are 0."""
     file = recording.file
     channel = config.channel if isinstance(config.channel, int) else 0
@@ -232,6 +250,8 @@ def _decoded(recording: _Recording, start: int, count: int, config: ReadingConfi
         raise BrokenRecordingError(
             f"samples of up to {max(high, -low):,.6g}, expected full scale to be 1; divide integers by theirs"
         )
+    if remarks is not None and file.subtype in ("FLOAT", "DOUBLE") and max(high, -low) > 1:
+        remarks.append(BEYOND_FULL_SCALE)
     return waveform, low == high == 0
 
 

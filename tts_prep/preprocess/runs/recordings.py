@@ -45,10 +45,10 @@ def read_recording(utterance: SourceUtterance, recipe: ShardRecipe) -> CleanedRe
     aligned = recipe.alignments.read(utterance) if recipe.alignments else None
     cleaning = recipe.config.cleaning
     rate, hop_length = recipe.config.mel.sample_rate, recipe.config.mel.hop_length
-    waveform = read_utterance(recipe.root, utterance, rate, recipe.config.reading)
+    remarks: list[str] = []
+    waveform = read_utterance(recipe.root, utterance, rate, recipe.config.reading, remarks)
     cut: Cut | None = None
     columns: dict[str, float] = {}
-    remarks: list[str] = []
     try:
         waveform = filtered(waveform, rate, cleaning)
         if cleaning.trims:
