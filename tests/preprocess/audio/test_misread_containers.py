@@ -126,6 +126,16 @@ def test_a_recording_behind_a_tag_is_not_left_out_silently(tmp_path: Path, name:
     assert f"another recording begins at byte {len(data + ID3V2):,}" in refusal(tmp_path, data + ID3V2 + data)
 
 
+def test_aiff_of_an_odd_size_without_padding_does_not_hide_the_next(tmp_path: Path) -> None:
+    """As sox writes it."""
+    data = recording("aiff", np.zeros(999) + 0.1, "PCM_24").rstrip(b"\0")
+    size = 54 - 8 + 3 * 999
+    data = data[:4] + struct.pack(">I", size) + data[8:42] + struct.pack(">I", 8 + 3 * 999) + data[46 : 8 + size]
+    assert data[38:42] == b"SSND"
+    assert len(data) == 8 + size
+    assert f"another recording begins at byte {len(data):,}" in refusal(tmp_path, data + data)
+
+
 def test_mp3_with_a_tag_between_two_recordings_is_refused(tmp_path: Path) -> None:
     data, _ = headerless_mp3()
     assert f"another recording begins at byte {len(data):,}" in refusal(tmp_path, data + ID3V2 + data)

@@ -67,7 +67,8 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
                 return _unknown_aiff(file, start, size, common, position, align)
             check_length(size - position, length)
             check_length(length - 8, promised)
-            behind = start + 8 + form_size + form_size % 2 if form_size < UNKNOWN_32 else 0
+            # Without the byte that pads an odd size: sox does not write it.
+            behind = start + 8 + form_size if form_size < UNKNOWN_32 else 0
             check_alone(file, max(behind, position + length), size, _AIFF_BEGINNING)
             return Stream("AIFF")
     return Stream("AIFF")
