@@ -91,8 +91,10 @@ def ask_table(path: Path, *request: Any) -> tuple[Any, bytes]:
         raise CorpusError(f"{path}: no such file") from None
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
+    # A row group is decompressed as a whole, and an arrow file is mapped.
+    limits = {"cpu_seconds": 4 + size // _BYTES_PER_SECOND, "memory": _MEMORY + 4 * size}
     try:
-        return _table_process(path, size).ask(path, *request, cpu_seconds=4 + size // _BYTES_PER_SECOND)
+        return _table_process().ask(path, *request, **limits)
     except RefusedError as error:
         raise CorpusError(str(error)) from None
     except CrashedError:
@@ -102,23 +104,17 @@ def ask_table(path: Path, *request: Any) -> tuple[Any, bytes]:
 _BYTES_PER_SECOND = 20_000_000
 _MEMORY = 1 << 30
 # By the number of this process, because a process that was forked from this one needs another.
-_PROCESSES: dict[int, tuple[Path, ChildProcess]] = {}
+_PROCESSES: dict[int, ChildProcess] = {}
 
 
-def _table_process(path: Path, size: int) -> ChildProcess:
-    """Return the process that reads a file; it ends when another file is read."""
-    known, process = _PROCESSES.get(os.getpid(), (None, None))
-    if process is None or known != path:
-        if process is None:
-            atexit.register(_end_table_process, os.getpid())
-        else:
-            process.end()
-        # A row group is decompressed as a whole, and an arrow file is mapped.
-        process = ChildProcess("tts_prep.preprocess.table_files:answer", _MEMORY + 4 * size)
-        _PROCESSES[os.getpid()] = path, process
-    return process
+def _table_process() -> ChildProcess:
+    number = os.getpid()
+    if number not in _PROCESSES:
+        _PROCESSES[number] = ChildProcess("tts_prep.preprocess.table_files:answer")
+        atexit.register(_end_table_process, number)
+    return _PROCESSES[number]
 
 
 def _end_table_process(number: int) -> None:
     if number == os.getpid():
-        _PROCESSES[number][1].end()
+        _PROCESSES[number].end()

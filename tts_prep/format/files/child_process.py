@@ -62,30 +62,31 @@ class ChildProcess:
     Args:
         function: ``"module:function"``, called in the process with a path and the values of a request. It returns a
             JSON value, or a JSON value and bytes.
-        memory: the memory in bytes that it may take in addition.
     """
 
-    def __init__(self, function: str, memory: int = _MEMORY) -> None:
+    def __init__(self, function: str) -> None:
         if not hasattr(signal, "SIGKILL"):
             raise StoreError("HDF5 files are parsed on Linux and macOS only; a store of format 1.2 is opened without")
         self._function = function
-        self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
         self._received = bytearray()
         # Why the process cannot import the function; empty if it can.
         self._missing = ""
 
-    def ask(self, path: Path, *values: Any, cpu_seconds: int | None = None) -> tuple[Any, bytes]:
+    def ask(self, path: Path, *values: Any, cpu_seconds: int | None = None, memory: int = _MEMORY) -> tuple[Any, bytes]:
         """Return the answer of the function: a JSON value, and bytes, which are empty if it returned none.
 
         If the process dies at a file, it is asked once more.
+
+        Args:
+            cpu_seconds, memory: the processor time, and the bytes of memory, that the answer may take.
 
         Raises:
             RefusedError: the function raised an error.
             CrashedError: the process crashed, or exceeded the limit of its processor time.
             CannotReadError: the process cannot be started, was killed from outside, or gives no answer.
         """
-        line = json.dumps([os.fspath(path), cpu_seconds or _CPU_SECONDS, *values]).encode() + b"\n"
+        line = json.dumps([os.fspath(path), cpu_seconds or _CPU_SECONDS, memory, *values]).encode() + b"\n"
         try:
             try:
                 value, data = self._answer(line)
@@ -160,7 +161,7 @@ class ChildProcess:
         return size if len(self._received) >= size else 0
 
     def _start(self) -> subprocess.Popen[bytes]:
-        code = _START.format(paths=_search_path(), name=f"{self._function}:{self._memory}")
+        code = _START.format(paths=_search_path(), name=self._function)
         command = [sys.executable, "-c", code]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
@@ -197,14 +198,14 @@ def serve(name: str) -> None:
     """Answer requests on the standard input until it is closed; the main function of the other process.
 
     Args:
-        name: ``"module:function:memory"``.
+        name: ``"module:function"``.
     """
     # Ctrl-C is handled by the parent process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Libraries may print on the standard output.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    module, function, memory = name.split(":")
+    module, function = name.split(":")
     missing = ""
     try:
         answer = getattr(importlib.import_module(module), function)
@@ -212,10 +213,11 @@ def serve(name: str) -> None:
         missing = f"{type(error).__name__}: {error}"
     out.write(json.dumps(missing).encode() + b"\n")
     out.flush()
-    _limit_memory(int(memory))
+    size = _memory_in_use()
     for line in sys.stdin.buffer:
-        path, seconds, *values = json.loads(line)
+        path, seconds, memory, *values = json.loads(line)
         _limit_time(seconds)
+        _limit_memory(size, memory)
         found, data = _outcome(answer, Path(path), values)
         out.write(json.dumps({**found, "bytes": len(data)}).encode() + b"\n")
         out.write(data)
@@ -234,13 +236,22 @@ def _outcome(answer: Callable[..., Any], path: Path, values: list[Any]) -> tuple
     return ({"answer": found[0]}, found[1]) if isinstance(found, tuple) else ({"answer": found}, b"")
 
 
-def _limit_memory(memory: int) -> None:
+def _memory_in_use() -> int:
+    """Return the size of this process's memory in bytes; 0 where the system does not tell."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        limit = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        return pages * resource.getpagesize()
+    return 0
+
+
+def _limit_memory(size: int, more: int) -> None:
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        if size:
+            resource.setrlimit(resource.RLIMIT_AS, (size + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def _limit_time(seconds: int) -> None:
