@@ -36,10 +36,10 @@ class Sampler(ABC, Generic[T]):
     another. The content of an epoch is a pure function of the sampler's settings and the epoch number.
 
     An epoch is one list, `order`, the same on every rank. Each rank gets every ``world_size``-th element of it. All
-    ranks get the same number of elements. The batch samplers give every utterance once by making some batches smaller.
-    If there are fewer utterances than ranks in a step of batches of one, and in the samplers of positions if their
-    number is not divisible by ``world_size``, the list is repeated from its beginning, with an `ExactlyOnceWarning`.
-    So the state of a run is its number of steps, and a run can resume with another number of ranks.
+    ranks get the same number of elements, so the state of a run is its number of steps, and a run can resume with
+    another number of ranks. The batch samplers make some batches smaller for that, and every utterance comes once.
+    Batches of one cannot be smaller, and samplers of positions have no batches: if their number is not divisible by
+    ``world_size``, the list is repeated from its beginning, with an `ExactlyOnceWarning`.
 
     Args:
         rank: the rank of this process, 0 to world_size - 1. ``"auto"`` takes rank and world size from

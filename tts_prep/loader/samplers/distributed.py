@@ -16,7 +16,8 @@ from tts_prep.loader.samplers.base import Sampler
 class DistributedSampler(Sampler[int]):
     """Give each rank every ``num_trainers``-th position of a common order, the same number to every rank.
 
-    If the dataset size is not divisible by ``num_trainers``, the order is repeated from its beginning.
+    If the dataset size is not divisible by ``num_trainers``, the order is repeated from its beginning, with an
+    `ExactlyOnceWarning`. In a `BatchSampler`, it is not repeated.
 
     Args:
         dataset_size: the number of positions.
