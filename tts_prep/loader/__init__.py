@@ -7,11 +7,11 @@ from tts_prep.loader.alignment import (
     interpolated_prior,
 )
 from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
-from tts_prep.loader.batching.batch import Batch
+from tts_prep.loader.batching.batch import Batch, TorchBatch
 from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.normalization import ArrayNormalizer, MelNormalizer
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav, pad_sequences, pad_spectrograms
-from tts_prep.loader.batching.segments import SegmentBatch, SegmentCollator
+from tts_prep.loader.batching.segments import SegmentBatch, SegmentCollator, TorchSegmentBatch
 from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
 from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, TextValues
@@ -80,6 +80,8 @@ __all__ = [
     "SubsetDataset",
     "SubsetRandomSampler",
     "TextValues",
+    "TorchBatch",
+    "TorchSegmentBatch",
     "TransformDataset",
     "TupleDataset",
     "Utterance",

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.loader.batch_info import BatchShape, with_info_of
-from tts_prep.loader.batching.batch import Batch
+from tts_prep.loader.batching.batch import Batch, TorchBatch
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.fields import BatchFields
-from tts_prep.loader.batching.segments import SegmentCollator
+from tts_prep.loader.batching.segments import SegmentCollator, TorchSegmentBatch
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
 from tts_prep.loader.batching.unpadded import NO_WAVEFORMS
 from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
@@ -146,6 +146,28 @@ class DataLoader(Generic[BatchT]):
         *,
         collate_fn: Callable[[Any], BatchT] | None,
         output: Literal["numpy"] = "numpy",
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[TorchBatch],
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: Collator | None = None,
+        output: Literal["torch"],
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[TorchSegmentBatch],
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        collate_fn: SegmentCollator,
+        output: Literal["torch"],
         **options: Unpack[_Options],
     ) -> None: ...
     @overload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,12 @@ import numpy.typing as npt
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.padding import Lengths
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Batch(BatchFields):
+class Batch(BatchFields["TorchBatch"]):
     """B padded utterances. The caller owns all arrays.
 
     With fixed shapes, a batch may end with empty utterances: index −1, id ``""``, all lengths 0.
@@ -57,3 +60,31 @@ class Batch(BatchFields):
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
         return f"<Batch: mel {list(self.mel.shape)}, phonemes {list(self.phonemes.shape)}{waveform}>"
+
+    @property
+    def _tensors(self) -> type[TorchBatch]:
+        return TorchBatch
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TorchBatch(BatchFields["TorchBatch"]):
+    """A `Batch` of torch tensors, with the same fields: what ``output="torch"`` gives."""
+
+    indices: Tensor
+    mel: Tensor
+    mel_lengths: Tensor
+    phonemes: Tensor
+    phoneme_lengths: Tensor
+    speakers: Tensor
+    waveform: Tensor | None = None
+    waveform_lengths: Tensor | None = None
+    arrays: dict[str, Tensor] | None = None
+    array_lengths: dict[str, Tensor] | None = None
+
+    def __repr__(self) -> str:
+        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
+        return f"<TorchBatch: mel {list(self.mel.shape)}, phonemes {list(self.phonemes.shape)}{waveform}>"
+
+    @property
+    def _tensors(self) -> type[TorchBatch]:
+        return TorchBatch

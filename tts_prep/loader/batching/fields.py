@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, KeysView
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
+
+TensorsT = TypeVar("TensorsT", bound="BatchFields[Any]")
 
 _registered: set[tuple[str, type]] = set()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchFields:
+class BatchFields(ABC, Generic[TensorsT]):
     """A batch whose fields are arrays or tensors or None, apart from `ids`, a list of strings.
 
     ``batch["mel"]`` is ``batch.mel``, and ``batch.keys()`` are the names of all fields that are not None. If the batch
@@ -23,6 +26,11 @@ class BatchFields:
     """
 
     ids: list[str]
+
+    @property
+    @abstractmethod
+    def _tensors(self) -> type[TensorsT]:
+        """The class of this batch with tensors."""
 
     def __post_init__(self) -> None:
         _register_pytrees(type(self))
@@ -61,16 +69,15 @@ class BatchFields:
         """Return all fields that are not None, by name."""
         return {entry.name: value for entry in fields(self) if (value := getattr(self, entry.name)) is not None}
 
-    # The fields of the results are tensors, not the arrays that the annotations of a batch say: hence Any.
-    def torch(self) -> Any:
+    def torch(self) -> TensorsT:
         """Return the batch with torch tensors that share memory with its arrays.
 
         Raises:
             MissingPackageError: torch is not installed.
         """
-        return replace(self, **to_tensors(self.as_dict()))
+        return self._tensors(**to_tensors(self.as_dict()))
 
-    def to(self, device: Any, non_blocking: bool = False) -> Any:
+    def to(self, device: Any, non_blocking: bool = False) -> TensorsT:
         """Return the batch as torch tensors on a device.
 
         Args:
@@ -89,7 +96,7 @@ class BatchFields:
 
         return self._each(moved)
 
-    def pin_memory(self) -> Any:
+    def pin_memory(self) -> TensorsT:
         """Return the batch as torch tensors in page-locked memory, for asynchronous copies to a CUDA device.
 
         Raises:
@@ -97,14 +104,14 @@ class BatchFields:
         """
         return self._each(lambda tensor: tensor.pin_memory())
 
-    def _each(self, function: Callable[[Any], Any]) -> Any:
-        tensors = self.torch().as_dict()
+    def _each(self, function: Callable[[Any], Any]) -> TensorsT:
+        tensors = to_tensors(self.as_dict())
         moved: dict[str, Any] = {
             name: {key: function(item) for key, item in value.items()} if isinstance(value, dict) else function(value)
             for name, value in tensors.items()
             if name != "ids"
         }
-        return replace(self, **moved)
+        return self._tensors(ids=self.ids, **moved)
 
 
 class _Ids(tuple[str, ...]):
@@ -119,7 +126,7 @@ class _Ids(tuple[str, ...]):
         return 0
 
 
-def _register_pytrees(kind: type[BatchFields]) -> None:
+def _register_pytrees(kind: type[BatchFields[Any]]) -> None:
     """Register a class of batches as a pytree with torch and jax, if the program has imported them."""
     if "torch" in sys.modules and ("torch", kind) not in _registered:
         torch: Any = sys.modules["torch"]
@@ -133,12 +140,12 @@ def _register_pytrees(kind: type[BatchFields]) -> None:
             jax.tree_util.register_pytree_node(kind, _flatten, partial(_unflatten, kind))
 
 
-def _flatten(batch: BatchFields) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _flatten(batch: BatchFields[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     values = batch.as_dict()
     ids = _Ids(values.pop("ids"))
     return tuple(values.values()), (tuple(values), ids)
 
 
-def _unflatten(kind: type[BatchFields], structure: tuple[Any, ...], children: tuple[Any, ...]) -> BatchFields:
+def _unflatten(kind: type[BatchFields[Any]], structure: tuple[Any, ...], children: tuple[Any, ...]) -> BatchFields[Any]:
     names, ids = structure
     return kind(ids=list(ids), **dict(zip(names, children, strict=True)))

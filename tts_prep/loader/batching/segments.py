@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,12 @@ from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SegmentBatch(BatchFields):
+class SegmentBatch(BatchFields["TorchSegmentBatch"]):
     """B segments of equal length. The caller owns all arrays.
 
     Row *i* of an array is frames ``starts[i]`` up to ``starts[i] + F`` of its utterance, or samples
@@ -56,6 +59,32 @@ class SegmentBatch(BatchFields):
     def __repr__(self) -> str:
         waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
         return f"<SegmentBatch: mel {list(self.mel.shape)}{waveform}>"
+
+    @property
+    def _tensors(self) -> type[TorchSegmentBatch]:
+        return TorchSegmentBatch
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TorchSegmentBatch(BatchFields["TorchSegmentBatch"]):
+    """A `SegmentBatch` of torch tensors, with the same fields: what ``output="torch"`` gives."""
+
+    indices: Tensor
+    starts: Tensor
+    mel: Tensor
+    mel_lengths: Tensor
+    speakers: Tensor
+    waveform: Tensor | None = None
+    waveform_lengths: Tensor | None = None
+    arrays: dict[str, Tensor] | None = None
+
+    def __repr__(self) -> str:
+        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
+        return f"<TorchSegmentBatch: mel {list(self.mel.shape)}{waveform}>"
+
+    @property
+    def _tensors(self) -> type[TorchSegmentBatch]:
+        return TorchSegmentBatch
 
 
 class SegmentCollator:

@@ -17,7 +17,9 @@ from tts_prep.loader.dataset.agreement import check_agreement
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.composition import (
     DatasetMixin,
+    Examples,
     Slot,
+    T_co,
     column_of,
     fingerprint_of,
     slots_of,
@@ -32,7 +34,7 @@ from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
-class ChainDataset(DatasetMixin):
+class ChainDataset(DatasetMixin[T_co]):
     """Concatenate datasets.
 
     Example:
@@ -60,7 +62,7 @@ class ChainDataset(DatasetMixin):
             dataset of another class has stores with other speakers, and cannot be copied with the common table.
     """
 
-    def __init__(self, *datasets: Any, speakers: SpeakerNames = "name") -> None:
+    def __init__(self, *datasets: Examples[T_co], speakers: SpeakerNames = "name") -> None:
         if not datasets:
             raise ConfigurationError("ChainDataset: expected at least one dataset, found none")
         self._starts = list(accumulate((len(dataset) for dataset in datasets), initial=0))
@@ -93,10 +95,10 @@ class ChainDataset(DatasetMixin):
         """The common speaker table: the name for each code."""
         return self._names
 
-    def get_example(self, i: int) -> Any:
+    def get_example(self, i: int) -> T_co:
         """Return the example at a position."""
         number = bisect_right(self._starts, i) - 1
-        return self._checked(self.datasets[number][i - self._starts[number]], number)
+        return self._checked(self.datasets[number][i - self._starts[number]], number)  # type: ignore[no-any-return]
 
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions; for utterances of stores, as `MixedUtterances` for `collate`."""
@@ -147,7 +149,7 @@ class ChainDataset(DatasetMixin):
     def _slots(self) -> list[Slot]:
         return [slot for dataset in self.datasets for slot in slots_of(dataset)]
 
-    def _over(self, change: Callable[[Any], Any]) -> ChainDataset:
+    def _over(self, change: Callable[[Any], Any]) -> ChainDataset[Any]:
         chain = copy(self)
         chain.datasets = tuple(map(change, self.datasets))
         chain._names = next((store.speakers for store in chain.stores()), self._names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, CorruptStoreError
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.loader.dataset.selection import Rows, gather, row_at, select_rows
+from tts_prep.loader.dataset.selection import Positions, Rows, gather, row_at, select_rows
 from tts_prep.loader.dataset.store import Store
 
 _ROWS_AT_A_TIME = 4096
@@ -35,6 +35,10 @@ class TextValues(Sequence[str]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice | Positions) -> TextValues: ...
     def __getitem__(self, position: Any) -> Any:
         """Return the text at an integer, or the texts at a slice, at positions or where a mask is true."""
         if isinstance(position, int | np.integer):
@@ -50,10 +54,10 @@ class TextValues(Sequence[str]):
         wanted = set(values)
         return np.fromiter((text in wanted for text in self), np.bool_, len(self))
 
-    def __eq__(self, value: object) -> Any:
+    def __eq__(self, value: object) -> Mask:  # type: ignore[override]
         return self.isin((value,)) if isinstance(value, str) else NotImplemented
 
-    def __ne__(self, value: object) -> Any:
+    def __ne__(self, value: object) -> Mask:  # type: ignore[override]
         return ~self.isin((value,)) if isinstance(value, str) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -79,6 +83,10 @@ class CategoryValues(Sequence[str]):
     def __len__(self) -> int:
         return len(self.codes)
 
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice | Positions) -> CategoryValues: ...
     def __getitem__(self, position: Any) -> Any:
         """Return the category at an integer, or the categories at a slice, at positions or where a mask is true."""
         if isinstance(position, int | np.integer):
@@ -112,10 +120,10 @@ class CategoryValues(Sequence[str]):
         codes = [code for code, value in enumerate(self.table) if value in wanted]
         return np.isin(self.codes, codes)
 
-    def __eq__(self, value: object) -> Any:
+    def __eq__(self, value: object) -> Mask:  # type: ignore[override]
         return self.isin((value,)) if isinstance(value, str) else NotImplemented
 
-    def __ne__(self, value: object) -> Any:
+    def __ne__(self, value: object) -> Mask:  # type: ignore[override]
         return ~self.isin((value,)) if isinstance(value, str) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
@@ -128,7 +136,20 @@ class CategoryValues(Sequence[str]):
 ColumnValues: TypeAlias = "Array | TextValues | CategoryValues"
 
 
-class Columns:
+class FixedColumns:
+    """The types of the columns of every store; those of a corpus depend on it."""
+
+    id: TextValues
+    text: TextValues
+    phoneme_text: TextValues
+    speaker: CategoryValues
+    seconds: npt.NDArray[np.float64]
+    n_frames: npt.NDArray[np.int32]
+    n_phonemes: npt.NDArray[np.int32]
+    n_samples: npt.NDArray[np.int32]
+
+
+class Columns(FixedColumns):
     """The columns of a dataset by name: ``columns.seconds`` or ``columns["seconds"]``.
 
     Each column is mapped on first access. Numbers are read-only arrays [n]; texts and categories compare with strings.

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -28,30 +28,53 @@ from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    S = TypeVar("S")
+    # A default, so that a subclass need not say what its examples are.
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    S, T_co = TypeVar("S"), TypeVar("T_co", covariant=True)
+
 Slot: TypeAlias = tuple[str, StoreMetadata]
 """The place of utterances in an example, and their store."""
 
 
-class DatasetMixin(ABC):
+class Examples(Protocol[T_co]):
+    """Any dataset: a length, and an example at each position."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, position: int, /) -> T_co: ...
+
+
+class DatasetMixin(ABC, Generic[T_co]):
     """Indexing and iteration for a class with ``get_example`` and ``__len__``.
 
     An integer, which may be negative, selects an example; a slice, positions or a mask give a lazy `SubsetDataset`.
     """
 
     @abstractmethod
-    def get_example(self, i: int) -> Any:
+    def get_example(self, i: int) -> T_co:
         """Return the example at a position, 0 to len - 1."""
 
     @abstractmethod
     def __len__(self) -> int:
         """Return the number of examples."""
 
+    @overload
+    def __getitem__(self, position: int | np.integer[Any]) -> T_co: ...
+    @overload
+    def __getitem__(self, position: slice | Positions) -> SubsetDataset[T_co]: ...
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, int | np.integer):
             return self.get_example(row_at(range(len(self)), int(position)))
         return SubsetDataset(self, position)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         return (self.get_example(i) for i in range(len(self)))
 
     def __repr__(self) -> str:
@@ -106,7 +129,7 @@ class DatasetMixin(ABC):
         return self
 
 
-class _Wrapper(DatasetMixin):
+class _Wrapper(DatasetMixin[T_co]):
     """Base class of datasets whose examples are made from those of one other dataset."""
 
     dataset: Any
@@ -196,7 +219,7 @@ def _is_subset(dataset: Any) -> bool:
     return hasattr(dataset, "dataset") and hasattr(dataset, "indices")
 
 
-class TupleDataset(DatasetMixin):
+class TupleDataset(DatasetMixin[tuple[Any, ...]]):
     """A dataset whose examples are tuples of the examples of several datasets.
 
     Example:
@@ -237,7 +260,7 @@ class TupleDataset(DatasetMixin):
         return TupleDataset(*map(change, self.datasets))
 
 
-class DictDataset(DatasetMixin):
+class DictDataset(DatasetMixin[dict[str, Any]]):
     """A dataset whose examples are dicts of the examples of several datasets, by keyword.
 
     Raises:
@@ -273,7 +296,7 @@ class DictDataset(DatasetMixin):
         return DictDataset(**{name: change(dataset) for name, dataset in self.datasets.items()})
 
 
-class SubsetDataset(_Wrapper):
+class SubsetDataset(_Wrapper[T_co]):
     """The examples of a dataset at given positions, in that order.
 
     Args:
@@ -285,16 +308,16 @@ class SubsetDataset(_Wrapper):
         ConfigurationError: the indices are neither integers nor a mask with one value per example.
     """
 
-    def __init__(self, dataset: Any, indices: slice | Positions) -> None:
+    def __init__(self, dataset: Examples[T_co], indices: slice | Positions) -> None:
         self.dataset = dataset
         self.indices: Rows = select_rows(range(len(dataset)), indices)
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def get_example(self, i: int) -> Any:
+    def get_example(self, i: int) -> T_co:
         """Return the example at a position."""
-        return self.dataset[int(self.indices[i])]
+        return self.dataset[int(self.indices[i])]  # type: ignore[no-any-return]
 
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions; over an `UtteranceDataset`, as an `UtteranceDataset` for `collate`."""
@@ -315,7 +338,7 @@ class SubsetDataset(_Wrapper):
         return values[as_slice(rows) if isinstance(rows, range) else rows]
 
 
-class SliceDataset(SubsetDataset):
+class SliceDataset(SubsetDataset[T_co]):
     """The examples from `start` up to but not including `finish`.
 
     Args:
@@ -328,7 +351,9 @@ class SliceDataset(SubsetDataset):
         ConfigurationError: `order` is not a permutation.
     """
 
-    def __init__(self, dataset: Any, start: int | None, finish: int | None, order: Positions | None = None) -> None:
+    def __init__(
+        self, dataset: Examples[T_co], start: int | None, finish: int | None, order: Positions | None = None
+    ) -> None:
         if order is None:
             super().__init__(dataset, slice(start, finish))
             return
@@ -338,7 +363,7 @@ class SliceDataset(SubsetDataset):
         super().__init__(dataset, permuted[start:finish])
 
 
-class FilterDataset(SubsetDataset):
+class FilterDataset(SubsetDataset[T_co]):
     """The examples for which a function returns true. The constructor calls it once per example.
 
     For an `UtteranceDataset`, its method ``filter`` is faster: it uses columns only and loads no example.
@@ -348,12 +373,12 @@ class FilterDataset(SubsetDataset):
         filter_fn: returns whether to keep an example.
     """
 
-    def __init__(self, dataset: Any, filter_fn: Callable[[Any], Any]) -> None:
+    def __init__(self, dataset: Examples[T_co], filter_fn: Callable[[T_co], Any]) -> None:
         kept = [i for i in range(len(dataset)) if filter_fn(dataset[i])]
         super().__init__(dataset, kept)
 
 
-class TransformDataset(_Wrapper):
+class TransformDataset(_Wrapper[T_co]):
     """A dataset that applies a function to the examples of another on access.
 
     Example:
@@ -366,14 +391,14 @@ class TransformDataset(_Wrapper):
         transform: returns the transformed example.
     """
 
-    def __init__(self, dataset: Any, transform: Callable[[Any], Any]) -> None:
+    def __init__(self, dataset: Examples[S], transform: Callable[[S], T_co]) -> None:
         self.dataset = dataset
         self.transform = transform
 
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def get_example(self, i: int) -> Any:
+    def get_example(self, i: int) -> T_co:
         """Return the transformed example at a position."""
         return self.transform(self.dataset[i])
 
@@ -381,7 +406,7 @@ class TransformDataset(_Wrapper):
         return (self.dataset,)
 
 
-class CacheDataset(_Wrapper):
+class CacheDataset(_Wrapper[T_co]):
     """A dataset that caches the examples of another.
 
     The cache is not pickled: every process has its own.
@@ -400,7 +425,7 @@ class CacheDataset(_Wrapper):
         ConfigurationError: `max_examples` is below 1.
     """
 
-    def __init__(self, dataset: Any, max_examples: int | None = None) -> None:
+    def __init__(self, dataset: Examples[T_co], max_examples: int | None = None) -> None:
         if max_examples is not None and max_examples < 1:
             raise ConfigurationError(f"max_examples: expected an integer >= 1, found {max_examples}")
         self.dataset = dataset
@@ -425,7 +450,7 @@ class CacheDataset(_Wrapper):
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def get_example(self, i: int) -> Any:
+    def get_example(self, i: int) -> T_co:
         """Return the example at a position, the same object while it is cached."""
         if self._process != os.getpid():
             # Forked, possibly while another thread held the lock; that thread does not exist in this process.
@@ -436,12 +461,30 @@ class CacheDataset(_Wrapper):
             self._cached.move_to_end(i)
             if self.max_examples is not None and len(self._cached) > self.max_examples:
                 self._cached.popitem(last=False)
-            return self._cached[i]
+            return self._cached[i]  # type: ignore[no-any-return]
 
     def _bases(self) -> Sequence[Any]:
         return (self.dataset,)
 
 
+@overload
+def split(  # type: ignore[overload-overlap]
+    dataset: UtteranceDataset,
+    first_size: int | float,
+    *,
+    seed: int | None = None,
+    stratify: str | None = None,
+    apart: str | None = None,
+) -> tuple[UtteranceDataset, UtteranceDataset]: ...
+@overload
+def split(
+    dataset: Examples[S],
+    first_size: int | float,
+    *,
+    seed: int | None = None,
+    stratify: str | None = None,
+    apart: str | None = None,
+) -> tuple[SubsetDataset[S], SubsetDataset[S]]: ...
 def split(
     dataset: Any,
     first_size: int | float,

@@ -17,7 +17,7 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batch_info import BatchInfo, info_of
-from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, TextValues
+from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, FixedColumns, TextValues
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
@@ -43,7 +43,7 @@ _COUNTED = {"pitch": "voiced"}
 """Array → the mask of its counted rows, as in the statistics of a store."""
 
 
-class UtteranceDataset:
+class UtteranceDataset(FixedColumns):
     """The utterances of a store, or an ordered selection of them.
 
     Opening reads the manifest and looks up the locations of columns and arrays; its time does not depend on the amount
