@@ -72,19 +72,7 @@ test-frameworks: install-optional
 	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py \
 		tests/preprocess/audio/test_resampling.py
 
-dist-# What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.
-quick: check
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/format tests/loader tests/recipes tests/checks \
-		tests/project --ignore tests/project/test_docs.py --ignore tests/project/test_examples.py \
-		--ignore tests/project/test_training.py
-
-# Known vulnerabilities in what users install.
-audit: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
-	$(BIN)/python -m pip_audit --require-hashes --disable-pip --requirement requirements/demo.txt
-	$(BIN)/python -m pip_audit --skip-editable
-
-check: $(INSTALLED)
+dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python
 
 clean:

@@ -143,7 +143,7 @@ def test_the_files_that_the_architecture_names_exist() -> None:
         f"/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "tts_prep").rglob("*") if path.name != "NAME.txt"
     ]
     folders = re.findall(r"^\| [^|]+ \| `([\w/]+)/`", page, re.MULTILINE)
-    files = re.findall(r"`([\w/]+\.py)`", page)
+    files = [name for name in re.findall(r"`([\w/]+\.py)`", page) if not name.startswith("tests/")]
     assert len(folders) > 10
     assert len(files) > 20
     assert [name for name in (*folders, *files) if not any(path.endswith(f"/{name}") for path in paths)] == []

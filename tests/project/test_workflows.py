@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,13 @@ def test_every_python_of_the_classifiers_is_tested() -> None:
     claimed = re.findall(r"Python :: (3\.\d+)", text)
     matrix = read("ci.yml")["jobs"]["full"]["strategy"]["matrix"]
     assert matrix["python"] == claimed == ["3.10", "3.11", "3.12", "3.13"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_reads_the_makefile_and_knows_its_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (phony,) = re.findall(r"^\.PHONY: (.*)", makefile, re.MULTILINE)
+    subprocess.run(["make", "--dry-run", *sorted(set(phony.split()) - {"ljspeech"})], cwd=ROOT, check=True)
 
 
 def test_targets_that_workflows_run_exist() -> None:
