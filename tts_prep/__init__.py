@@ -41,4 +41,4 @@ __all__ = [
     "__version__",
 ]
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
