@@ -31,6 +31,14 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let one test worker at a time compile librosa, if a selected test uses it."""
+    if any("librosa" in path.read_text(encoding="utf-8") for path in {item.path for item in session.items}):
+        from tts_prep.compiler import import_librosa
+
+        import_librosa()
+
+
 MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 

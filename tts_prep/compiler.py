@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _LOCK = threading.Lock()
@@ -76,6 +80,39 @@ def is_private(folder: Path) -> bool:
         if status.st_mode & others and (place == folder or not status.st_mode & stat.S_ISVTX):
             return False
     return all(path.lstat().st_uid in trusted for path in folder.iterdir())
+
+
+def import_librosa() -> ModuleType:
+    """Import librosa, in one process at a time.
+
+    It compiles functions when it is imported. Two processes that fill the compiler's cache of these at once leave one
+    with which every later process ends by a segmentation fault.
+    """
+    import librosa
+
+    with _one_process_at_a_time():
+        # librosa imports its modules on their first use.
+        librosa.util.localmax  # noqa: B018
+        librosa.pyin  # noqa: B018
+    return librosa
+
+
+@contextmanager
+def _one_process_at_a_time() -> Iterator[None]:
+    """Hold a lock of this user on this machine; nothing is locked where the file of the lock is another user's."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path = Path(tempfile.gettempdir()) / f"tts-prep-compiler-{os.getuid()}.lock"
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            stack.callback(os.close, descriptor)
+            if os.fstat(descriptor).st_uid == os.getuid():
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 class Compiled:

@@ -97,3 +97,20 @@ def test_users_of_the_container_have_a_cache_each(tmp_path: Path) -> None:
         own = tmp_path / "numba" / str(os.getuid())
         assert (done.stdout, done.stderr) == (f"{own} info a b\n", "")
         assert own.stat().st_mode & 0o777 == 0o700
+
+
+PITCH = """
+import numpy as np
+from tts_prep.compiler import import_librosa
+tone = np.sin(2 * np.pi * 220 * np.arange(8192) / 22050).astype(np.float32)
+values = import_librosa().pyin(tone, fmin=65, fmax=1000, sr=22050)[0]
+assert abs(np.nanmedian(values) - 220) < 3, values
+"""
+
+
+@pytest.mark.soak
+def test_processes_that_compile_librosa_at_once_leave_a_cache_that_works(tmp_path: Path) -> None:
+    for _ in range(3):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        started = [subprocess.Popen([sys.executable, "-c", PITCH], env=environment) for _ in range(4)]
+        assert [process.wait() for process in started] == [0] * 4

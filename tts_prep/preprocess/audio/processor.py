@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.compiler import import_librosa
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import dense_filter_bank
@@ -77,7 +78,7 @@ class AudioProcessor:
         Raises:
             ConfigurationError: the number of bins differs from the settings.
         """
-        import librosa
+        librosa = import_librosa()
         import scipy.signal
 
         config = self.config

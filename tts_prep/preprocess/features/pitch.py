@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.compiler import import_librosa
 from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform
@@ -159,8 +160,7 @@ def import_pyworld() -> ModuleType:
 
 
 def _pyin(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: PitchConfig) -> Track:
-    import librosa
-
+    librosa = import_librosa()
     floor, ceiling = settings.floor, settings.ceiling
     assert floor is not None
     assert ceiling is not None
