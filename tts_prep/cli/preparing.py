@@ -28,7 +28,8 @@ from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
+from tts_prep.preprocess.configuration.settings import configure, read_config_file
+from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray
@@ -79,7 +80,8 @@ def _prepare_and_report(
 ) -> None:
     lists = split_lists(options["splits"])
     first: list[str] = []
-    config = configuration(reader, options, lists, reader_options, text_of_corpus(reader, corpus, reader_options))
+    text = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
+    config = configuration(reader, options, lists, reader_options, text)
     rows = CorpusRows.read(config, corpus, root=root, splits=lists, report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
@@ -93,9 +95,7 @@ def _prepare_and_report(
         first[:0] = [settings_text(corpus, config), *notes(corpus, store, config)]
         items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, first.append)
         items = report_phonetic_texts(items, config.text, first.append)
-        if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(
-            reader, corpus, options, reader_options
-        ):
+        if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(options, text):
             items = refuse_foreign_texts(items, config.text)
         if config.text.symbols == AUTO:
             again = CorpusRows.read(config, corpus, root=root, splits=lists)
@@ -108,12 +108,9 @@ def _prepare_and_report(
         say(line)
 
 
-def _language_is_given(
-    reader: str, corpus: Path, options: Mapping[str, Any], reader_options: Mapping[str, Any] | None
-) -> bool:
+def _language_is_given(options: Mapping[str, Any], of_corpus: Mapping[str, str]) -> bool:
     """Return whether the language of texts is that of an option, a file of settings or the corpus, not the default."""
     file = read_config_file(options["config"]) if options["config"] else {}
-    of_corpus = text_of_corpus(reader, corpus, reader_options)
     return bool(options["language"] or "language" in file.get("text", {}) or "language" in of_corpus)
 
 

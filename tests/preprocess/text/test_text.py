@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess.text import Vocab, get_frontend
+from tts_prep.preprocess.text.frontends.registry import default_frontend
 from tts_prep.preprocess.text.symbols import get_table
 
 SYMBOLS = get_table("styletts2").symbols
@@ -86,9 +87,39 @@ def test_a_locale_is_the_language_that_espeak_has_for_it(locale: str, code: str)
     ).phoneticize(text)
 
 
-def test_a_region_is_not_left_out_where_espeak_tells_regions_apart() -> None:
-    with pytest.raises(ConfigurationError, match="espeak-ng has no 'pt-AO'; it has pt, pt-br$"):
-        get_frontend("espeak", language="pt-AO").phoneticize("a")
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        *[("es-ES", "es"), ("es-MX", "es-419"), ("pt-PT", "pt"), ("pt-AO", "pt"), ("fr-CA", "fr-fr")],
+        *[("en-AU", "en-gb"), ("en-IN", "en-gb"), ("vi-VN", "vi"), ("fa-IR", "fa"), ("ca-ES", "ca")],
+    ],
+)
+def test_a_region_without_a_voice_is_spoken_by_another_one_with_a_remark(language: str, code: str) -> None:
+    frontend, text = get_frontend("espeak", language=language), "12."
+    phonemes = frontend.phoneticize(text)
+    assert phonemes == get_frontend("espeak", language=code).phoneticize(text)
+    assert ("regions_without_a_voice", f"{language}: {code}") in list(frontend.remarks(text, phonemes))
+
+
+@pytest.mark.parametrize(
+    ("language", "code"), [("zh-TW", "cmn"), ("nn-NO", "nb"), ("de-AT", "de"), ("en-GB", "en-gb"), ("JP", "ja")]
+)
+def test_a_code_that_means_one_voice_gives_no_remark(language: str, code: str) -> None:
+    frontend = get_frontend("espeak", language=language)
+    assert list(frontend.remarks("12.", frontend.phoneticize("12."))) == []
+    assert frontend.phoneticize("12.") == get_frontend("espeak", language=code).phoneticize("12.")
+
+
+def test_a_country_written_for_a_language_selects_its_frontend() -> None:
+    assert [default_frontend(code) for code in ("JP", "CN", "KR")] == ["japanese", "mandarin", "korean"]
+
+
+def test_a_language_that_espeak_lacks_is_not_compared_with_parts_of_words() -> None:
+    with pytest.raises(ConfigurationError, match="espeak-ng has no 'rw'; 'tts-prep languages' lists"):
+        get_frontend("espeak", language="rw").phoneticize("a")
+
+
+def test_an_unknown_frontend_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="frontend: expected one of espeak.*, found 'espeek'"):
         get_frontend("espeek")
 

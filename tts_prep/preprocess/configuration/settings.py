@@ -18,10 +18,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import get_corpus
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
-from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
 from tts_prep.preprocess.text.symbols import choose_symbols
 
 if sys.version_info >= (3, 11):
@@ -298,27 +295,3 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
         return replace(config, **values)
     except ConfigurationError as error:
         raise ConfigurationError(f"{where.rpartition(': ')[0]}{': ' if ': ' in where else ''}{error}") from None
-
-
-def text_of_corpus(name: str, corpus: Path, options: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Return settings of `TextConfig`: the language of a corpus, or a frontend for each of its languages.
-
-    A corpus without texts has the frontend ``none``.
-
-    Args:
-        name: the name of the corpus.
-        corpus: the root of the corpus.
-        options: the options of the reader.
-
-    Raises:
-        CorpusError: the reader does not recognize the corpus.
-    """
-    found = get_corpus(name)
-    if not found.texts:
-        return {"frontend": NO_PHONEMES}
-    languages = found.languages_of(corpus, options or {})
-    if len(languages) < 2:
-        return {"language": languages[0]} if languages else {}
-    others = [code for code in languages if default_frontend(code) == ANY_LANGUAGE]
-    named = [f"{code}={default_frontend(code)}" for code in languages if code not in others]
-    return {"frontend": ",".join([ANY_LANGUAGE, *named]), "language": (others or languages)[0]}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+_COUNTRIES: Final = {"jp": "ja", "cn": "zh", "kr": "ko", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
+"""Codes of countries that are written for languages, and are the code of none."""
 ESPEAK_LACKS: Final = {
     "ar": "short vowels are guessed where the text has no marks for them",
     "he": "no vowels, which the script does not write",
@@ -20,8 +22,9 @@ ESPEAK_LACKS: Final = {
 
 
 def subtags(language: str) -> list[str]:
-    """Return the parts of a language code in lower case: ``pt_BR`` is ``["pt", "br"]``."""
-    return language.lower().replace("_", "-").split("-")
+    """Return the parts of a language code in lower case: ``pt_BR`` is ``["pt", "br"]``, and ``JP`` is ``["ja"]``."""
+    first, *others = language.lower().replace("_", "-").split("-")
+    return [_COUNTRIES.get(first, first), *others]
 
 
 def espeak_lacks(language: str) -> str:

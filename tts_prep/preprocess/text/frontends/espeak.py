@@ -23,11 +23,13 @@ from tts_prep.preprocess.text.frontends.frontend import (
     FOREIGN_LETTERS,
     LIKELY_LANGUAGE,
     OTHER_LANGUAGE,
+    OTHER_REGION,
     UNSPOKEN_CHARACTERS,
     Symbols,
     VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.minus import MINUS, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
@@ -35,16 +37,18 @@ from tts_prep.preprocess.text.typography import without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
 # espeak-ng has no voices of these names; they mean the most common voice of the language.
-_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb", "iw": "he"}
-# What is written for a language and is the code of a country.
-_COUNTRIES = {"jp": "japanese", "cn": "chinese", "kr": "korean", "cz": "czech", "dk": "danish", "gr": "greek"} | {
-    "se": "swedish",
-    "ua": "ukrainian",
-    "us": "english",
-    "gb": "english",
-    "br": "portuguese",
-    "vn": "vietnamese",
+_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb"} | {
+    "nn": "nb",
+    "iw": "he",
 }
+# The voices of regions without one of their own.
+_LATIN_AMERICA = frozenset("ar bo cl co cr cu do ec gt hn mx ni pa pe pr py sv us uy ve".split())  # noqa: SIM905
+_REGIONS = {f"en-{country}": "en-gb" for country in ("au", "hk", "ie", "in", "nz", "sg", "za")} | {
+    f"es-{country}": "es-419" for country in _LATIN_AMERICA
+}
+_REGION = re.compile(r"[a-wyz][a-z]|\d{3}")
+# Codes of countries that are those of other languages, or of none.
+_COUNTRIES = {"se": "swedish", "us": "english", "gb": "english", "br": "portuguese", "vn": "vietnamese"}
 _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
@@ -154,6 +158,9 @@ class EspeakFrontend(VocabFrontend):
         """
         yield from super().remarks(text, phonemes, language)
         language = language or self.language
+        voice = self._voice(language)
+        if voice.is_of_other_region:
+            yield OTHER_REGION, f"{language}: {voice.code}"
         yield from ((OTHER_LANGUAGE, f"{other}: {said}") for other, said in self._switched(text, language))
         yield from ((FOREIGN_LETTERS, letter) for letter in foreign_letters(text, language))
         likely = likely_language(text, language)
@@ -229,16 +236,32 @@ def _with_word_boundaries(text: str) -> str:
 def _code(language: str, known: Mapping[str, str]) -> str | None:
     """Return the code of espeak-ng's voice for a language; None where it has none.
 
-    A locale such as ``pt_BR`` is taken as well, and its region is left out where espeak-ng has one voice for all.
+    A locale such as ``pt_BR`` is taken as well. If espeak-ng has no voice of a region, the most similar one of the
+    language is used.
     """
-    code = language.lower().replace("_", "-")
-    code = _VOICES.get(code, code)
+    parts = subtags(language)
+    code = "-".join(parts)
     exact = {name.lower(): name for name in known}
-    if code in exact:
-        return exact[code]
-    base = code.partition("-")[0]
-    has_regions = any(other.startswith(f"{base}-") for other in known)
-    return base if base in known and not has_regions else None
+    base = parts[0]
+    wanted = [code, _VOICES.get(code, code)]
+    if not _has_regions(base, known) or _REGION.fullmatch("-".join(parts[1:])):
+        wanted += [_REGIONS.get(code, ""), _VOICES.get(base, base)]
+    return next((exact[name] for name in wanted if name in exact), None)
+
+
+def _has_regions(base: str, known: Mapping[str, str]) -> bool:
+    return any(other.startswith(f"{base}-") for other in known)
+
+
+def _without_region(language: str, code: str, known: Mapping[str, str]) -> bool:
+    """Return whether a language has voices by region, but the voice of ``code`` is that of another region."""
+    name = "-".join(subtags(language))
+    return "-" in name and name != code.lower() and name not in _VOICES and _has_regions(subtags(language)[0], known)
+
+
+def is_spoken(language: str) -> bool:
+    """Return whether espeak-ng has a voice for a language."""
+    return _code(language, espeak_languages()) is not None
 
 
 def _no_language(language: str, known: Mapping[str, str]) -> str:
@@ -248,7 +271,10 @@ def _no_language(language: str, known: Mapping[str, str]) -> str:
     codes = sorted(known)
     # "English" is a word in the name of a transcription of Chinese too.
     named = [code for code in codes if known[code].lower().split(" ")[0] == plain] or [
-        code for code in codes if plain in known[code].lower()
+        # A code of two letters is in many names.
+        code
+        for code in codes
+        if len(plain) > 3 and plain in known[code].lower()
     ]
     found = named or [code for code in codes if code.split("-")[0] == plain.split("-")[0]]
     if not found:
@@ -268,13 +294,16 @@ class _Voice:
     Args:
         espeak: a ``phonemizer.backend.espeak.wrapper.EspeakWrapper``.
         code: the code of a language that it supports.
+        is_of_other_region: whether it is used for a region that has no voice.
     """
 
-    def __init__(self, espeak: Any, code: str) -> None:
+    def __init__(self, espeak: Any, code: str, *, is_of_other_region: bool = False) -> None:
         from phonemizer.punctuation import Punctuation
         from phonemizer.separator import default_separator
 
         espeak.set_voice(code)
+        self.code = code
+        self.is_of_other_region = is_of_other_region
         self._espeak = espeak
         self._punctuation = Punctuation(MARKS)
         self._separator = default_separator
@@ -316,7 +345,7 @@ def _make_voice(language: str) -> _Voice:
         code = _code(language, known)
         if code is None:
             raise ConfigurationError(_no_language(language, known))
-        return _Voice(espeak, code)
+        return _Voice(espeak, code, is_of_other_region=_without_region(language, code, known))
     except OSError as error:
         raise WriteError(
             f"{tempfile.gettempdir()}: espeak-ng's library cannot be copied there ({error.strerror or error}); set "

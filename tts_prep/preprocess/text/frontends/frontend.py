@@ -18,6 +18,7 @@ GUESSED_WORDS: Final = "words_not_in_dictionary"
 UNSPOKEN_CHARACTERS: Final = "characters_not_spoken"
 OTHER_LANGUAGE: Final = "parts_spoken_in_another_language"
 FOREIGN_LETTERS: Final = "letters_of_another_script"
+OTHER_REGION: Final = "regions_without_a_voice"
 LIKELY_LANGUAGE: Final = "texts_that_seem_to_be_in_another_language"
 
 Symbols: TypeAlias = Vocab | Sequence[str]
@@ -65,8 +66,8 @@ class Frontend(Protocol):
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterable[tuple[str, str]]:
         """Yield the remarks about a text and its phonemes that a run counts, as pairs (kind, symbol or word).
 
-        Kinds are `UNKNOWN_SYMBOLS`, `GUESSED_WORDS`, `OTHER_LANGUAGE`, `FOREIGN_LETTERS`, `LIKELY_LANGUAGE` and
-        `UNSPOKEN_CHARACTERS`, characters of the text without any phoneme.
+        Kinds are `UNKNOWN_SYMBOLS`, `GUESSED_WORDS`, `OTHER_LANGUAGE`, `OTHER_REGION`, `FOREIGN_LETTERS`,
+        `LIKELY_LANGUAGE` and `UNSPOKEN_CHARACTERS`, characters of the text without any phoneme.
         """
 
     def software(self) -> dict[str, str]:
