@@ -19,8 +19,16 @@ def likely_commands(folder: Path) -> list[str]:
     return [
         corpus.name
         for corpus in all_corpora()
-        if any(all(any(folder.glob(pattern)) for pattern in layout) for layout in corpus.layout)
+        if any(all(_matches(folder, pattern) for pattern in layout) for layout in corpus.layout)
     ]
+
+
+def _matches(folder: Path, pattern: str) -> bool:
+    try:
+        return any(folder.glob(pattern))
+    except OSError:
+        # A folder below that was removed, or cannot be read.
+        return False
 
 
 def what_it_is(reader: str, corpus: Path) -> str:
