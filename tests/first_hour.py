@@ -137,7 +137,7 @@ def _lists() -> tuple[Mistake, ...]:
             "Paths relative to another folder",
             "filelist LIST NEW --jobs 1",
             "Use `--root CORPUS/wavs`; by default, paths are relative to the folder of the list.",
-            lambda w: w.write("LIST", "S-0000.wav|One two.\nS-0001.wav|Three four.\n"),
+            lambda w: w.write("LIST", "clips/S-0000.wav|One two.\nclips/S-0001.wav|Three four.\n"),
         ),
         Mistake("A folder instead of a list", "filelist CORPUS/wavs NEW", ""),
         Mistake(
@@ -217,11 +217,11 @@ def _languages() -> tuple[Mistake, ...]:
     return (
         Mistake("The name of a language", f"{MAKE} --language german", "`--language de`."),
         Mistake("The name of English", f"{MAKE} --language English", "`--language en-us` is the default."),
-        Mistake("A country instead of a language", f"{MAKE} --language jp", ""),
+        Mistake("A country instead of a language", f"{MAKE} --language usa", ""),
         Mistake(
             "German texts as English",
             MAKE,
-            "A remark after the run, with the count and the first id. Use `--language de`.",
+            "Use `--language de`.",
             lambda w: _texts(w, "Das ist nicht der Weg, und wir gehen auch nicht mit."),
         ),
         Mistake("Chinese texts as English", MAKE, "`--language zh`.", lambda w: _texts(w, "今天天气很好。")),

@@ -18,12 +18,11 @@ from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import ArraySpec, Configuration, Result, add_array, make_feature, prepare
+from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
-from tts_prep.preprocess.runs.add_columns import add_columns
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 
@@ -133,13 +132,23 @@ def test_an_array_is_kept_where_all_rows_have_values_and_else_left_out_and_named
 def test_columns_are_kept_for_unchanged_rows_and_missing_for_others(tmp_path: Path) -> None:
     store = tmp_path / "store"
     make(tmp_path / "corpus", store, ROWS[:6])
-    spec = ArraySpec("scores", "float64", (1,), "utterance", index_columns=("score",))
-    add_columns(store, lambda _: spec, lambda: np.arange(6.0).reshape(6, 1))
+    labels = ["good", "bad", "good", "", "bad", "good"]
+    add_columns(store, {"id": [row.id for row in ROWS[:6]], "score": [*range(6)], "label": labels})
     changed = [ROWS[6], ROWS[0], replace(ROWS[1], text="Another text."), *ROWS[2:6]]
     (incomplete,) = make(tmp_path / "corpus", store, changed, existing="update").incomplete
-    assert (incomplete.spec.name, incomplete.rows, incomplete.is_kept) == ("scores", 2, True)
-    scores = UtteranceDataset(store, verify=True).columns["score"]
-    np.testing.assert_array_equal(scores, [np.nan, 0, np.nan, 2, 3, 4, 5])
+    assert (incomplete.rows, incomplete.is_kept) == (2, True)
+    columns = UtteranceDataset(store, verify=True).columns
+    np.testing.assert_array_equal(columns["score"], [np.nan, 0, np.nan, 2, 3, 4, 5])
+    assert [*columns["label"]] == ["", "good", "", "good", "", "bad", "good"]
+
+
+def test_columns_with_a_category_that_has_no_empty_value_are_left_out_and_named(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    make(tmp_path / "corpus", store, ROWS[:3])
+    add_columns(store, {"id": [row.id for row in ROWS[:3]], "label": ["good", "bad", "good"]})
+    (incomplete,) = make(tmp_path / "corpus", store, ROWS[:4], existing="update").incomplete
+    assert (incomplete.rows, incomplete.is_kept) == (1, False)
+    assert "label" not in UtteranceDataset(store, verify=True).columns
 
 
 def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_it(

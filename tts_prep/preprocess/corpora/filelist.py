@@ -69,9 +69,10 @@ class _Recordings:
         Raises:
             ValueError: several recordings have the name.
         """
-        if not path or PurePosixPath(path).is_absolute() or (self.root / path).is_file():
+        # A path with a folder says where the recording is; only names and ids are searched.
+        if not path or "/" in path or (self.root / path).is_file():
             return path
-        found = self._by_name.get(path) or self._by_name.get(PurePosixPath(path).name) or [path]
+        found = self._by_name.get(path, [path])
         if len(found) > 1:
             raise ValueError(f"{len(found)} recordings are called {path!r}, such as {found[0]} and {found[1]}")
         return found[0]

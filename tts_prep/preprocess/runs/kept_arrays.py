@@ -83,6 +83,11 @@ def recorded_features(manifest: Manifest, config: MelConfig, given: Collection[s
     return tuple(found)
 
 
+def _may_be_missing(spec: ArraySpec) -> bool:
+    """Return whether rows of an array may have no values: NaN in columns of the index, or the empty category."""
+    return bool(spec.index_columns) and all(table[0] == "" for table in spec.categories.values())
+
+
 def keep_arrays(
     source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard], made: Collection[str]
 ) -> KeptArrays:
@@ -102,7 +107,7 @@ def keep_arrays(
     for spec in specs:
         values = _KeptArray(source, folder, manifest, spec, rows)
         n_missing = sum(map(values.count_missing, shards))
-        is_kept = not n_missing or (bool(spec.index_columns) and OF_PLAN not in spec.settings)
+        is_kept = not n_missing or (_may_be_missing(spec) and OF_PLAN not in spec.settings)
         if is_kept:
             files[spec.name] = [values.keep(shard) for shard in shards]
         if n_missing:
@@ -201,7 +206,8 @@ class _KeptArray:
         if self._is_unchanged(shard):
             take_over_file(self._source, self._folder, array_file_name(spec.name, header.number))
             return self._entries[header.number]
-        missing = np.full(len(spec.index_columns), np.nan)
+        # The first category is the empty one.
+        missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
         values = [missing if found is None else found for found in self._of(header.number)]
         rows = _Rows.read(self._folder, header.number).stored.rows
         return write_array_file(
