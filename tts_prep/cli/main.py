@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import signal
@@ -71,6 +72,8 @@ class _Commands(click.Group):
         except click.UsageError:
             if hint := _what_to_give(args[0]):
                 raise click.UsageError(f"No such command {args[0]!r}; {hint}", ctx) from None
+            if near := difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx) from None
             raise
 
 
