@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.registry import get_corpus, read_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
@@ -47,8 +49,10 @@ def text_of_corpus(
         return {"frontend": NO_PHONEMES}
     languages = found.languages_of(corpus, options or {})
     if not languages:
-        items, _ = read_corpus(name, corpus, root=root, options=options, texts=False)
-        languages = tuple(_languages(itertools.islice(items, limit)))
+        # Settings are checked first; rows that cannot be read are an error when they are read for the store.
+        with contextlib.suppress(CorpusError):
+            items, _ = read_corpus(name, corpus, root=root, options=options, texts=False)
+            languages = tuple(_languages(itertools.islice(items, limit)))
     return _text_of(languages)
 
 
