@@ -158,6 +158,13 @@ def test_a_duration_file_with_something_else_is_named(tmp_path: Path, values: np
         read_durations(tmp_path / "a.npy")
 
 
+def test_the_error_of_a_duration_file_does_not_quote_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"\0" * 10_000)
+    with pytest.raises(AlignmentError, match="cannot be read as durations") as caught:
+        read_durations(tmp_path / "a.csv")
+    assert len(str(caught.value)) < 1000
+
+
 def grid() -> Alignment:
     labels = tuple(label for _, _, label in PHONES)
     return Alignment("a.TextGrid", labels, np.array([start for start, _, _ in PHONES] + [1.0]))

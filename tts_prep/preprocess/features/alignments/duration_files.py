@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import AlignmentError
+from tts_prep.errors import AlignmentError, one_line
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.features.array_sources import read_npy
+
+_MAX_REASON: Final = 200
+"""The maximum length of a reason: numpy and Python quote what they could not read, which may be the whole file."""
 
 
 def read_durations(path: Path) -> npt.NDArray[Any]:
@@ -24,7 +27,7 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
     except FileNotFoundError:
         raise AlignmentError(f"{path}: no such file, expected the durations of the utterance") from None
     except (OSError, ValueError, OverflowError) as error:
-        raise AlignmentError(f"{path}: cannot be read as durations ({str(error).partition(chr(10))[0]})") from error
+        raise AlignmentError(f"{path}: cannot be read as durations ({one_line(str(error), _MAX_REASON)})") from error
     if values.ndim != 1 or values.dtype.kind not in "iuf" or not len(values):
         raise AlignmentError(
             f"{path}: {values.dtype} of shape {list(values.shape)}, expected one number per phoneme: integers are "
