@@ -7,6 +7,7 @@ Processes in which libraries read the files are counted with this one.
 from __future__ import annotations
 
 import contextlib
+import copy
 import faulthandler
 import gzip
 import io
@@ -239,7 +240,8 @@ def with_values(data: bytes, rng: np.random.Generator) -> bytes:
                 target = target[key]
                 continue
             break
-        value = VALUES[int(rng.integers(len(VALUES)))]
+        # A copy, because a later change may go into it.
+        value = copy.deepcopy(VALUES[int(rng.integers(len(VALUES)))])
         if isinstance(target, dict) and rng.random() < 0.15:
             target["\ud800" if rng.random() < 0.2 else f"new {rng.integers(99)}"] = value
         elif key is not None:
