@@ -192,7 +192,7 @@ def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("id,wer\ntwo,1\ntwo,2\n", "s.csv:3: 'two' is repeated; nothing was added"),
+        ("id,wer\ntwo,1\ntwo,2\n", "s.csv:3: 'two' is repeated, first in s.csv:2; nothing was added"),
         (
             "id,wer\nx,1\ny,2\n",
             "s.csv: names no utterance of the store, such as 'x'; the store has ids such as 'a/one'",

@@ -113,7 +113,8 @@ class _Reader:
     def __init__(self, where: str, ids: Sequence[str]) -> None:
         self._where = where
         self._rows = {id_: row for row, id_ in enumerate(ids)}
-        self._seen = np.zeros(len(ids), np.bool_)
+        # Where each row was read, for messages about repeated ones; empty if it was not.
+        self._places = [""] * len(ids)
         self._columns: dict[str, _Column] = {}
         self._names: dict[str, str] = {}
         self._own: dict[str, None] = {}
@@ -133,9 +134,11 @@ class _Reader:
             if len(self._unknown) < _SHOWN:
                 self._unknown.append(name)
             return
-        if self._seen[row]:
-            raise CorpusError(one_line(f"{where}: '{name}' is repeated; nothing was added"))
-        self._seen[row] = True
+        if self._places[row]:
+            raise CorpusError(
+                one_line(f"{where}: '{name}' is repeated, first in {self._places[row]}; nothing was added")
+            )
+        self._places[row] = where
         for column, value in values.items():
             if column != key:
                 self._put(where, column, row, value)
@@ -161,7 +164,7 @@ class _Reader:
         number = _number(value)
         known = self._columns.get(column)
         if known is None:
-            values = np.full(len(self._seen), np.nan)
+            values = np.full(len(self._places), np.nan)
             known = self._columns[column] = _Column(where, values, number is not None)
         if known.is_number and number is None:
             raise _mixed(name, where, known.where, value)
@@ -176,7 +179,7 @@ class _Reader:
 
     def table(self) -> ColumnTable:
         """Return what was read."""
-        if not self._seen.any():
+        if not any(self._places):
             example = f"such as '{self._unknown[0]}'" if self._unknown else "because it has no rows"
             ids = f"; the store has ids such as '{next(iter(self._rows))}'" if self._rows else ""
             raise CorpusError(one_line(f"{self._where}: names no utterance of the store, {example}{ids}"))
