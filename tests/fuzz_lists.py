@@ -39,7 +39,7 @@ from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.features.alignments.duration_files import read_durations
+from tts_prep.preprocess.features.alignments.formats import read_durations
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.recording_locations import open_recording
 from tts_prep.preprocess.runs.plan import plan_shards

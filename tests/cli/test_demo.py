@@ -11,7 +11,7 @@ from commands import run
 from tts_prep.demo.corpus import make_demo_corpus, read_sentences
 from tts_prep.errors import CorpusError
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
-from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
+from tts_prep.preprocess.features.alignments.formats import read_textgrid
 
 
 @pytest.fixture(scope="module")

@@ -211,7 +211,7 @@ def test_samples_of_nothing_are_refused():
 @given(n=st.integers(0, 200), samples=st.integers(0, 500), seed=SEEDS)
 def test_an_order_in_parts_has_every_position_once_and_resumes(n, samples, seed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tts_prep.loader.samplers.base._BLOCK", 16)
+        patch.setattr("tts_prep.loader.samplers.positions._BLOCK", 16)
         sampler = RandomSampler(range(n), num_samples=samples if n else 0, seed=seed)
         drawn = list(sampler)
         assert [sorted(drawn[k : k + n]) for k in range(0, len(drawn) - n + 1, n or 1) if n] == [

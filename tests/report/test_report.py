@@ -27,14 +27,14 @@ from stores import edit_manifest, make_rows, write_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.media import mel_picture, sound
 from tts_prep.report.cards import Cards
+from tts_prep.report.charts import histogram
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import compare
 from tts_prep.report.comparison_page import comparison_html
 from tts_prep.report.coverage import cover
-from tts_prep.report.histograms import histogram
+from tts_prep.report.groups import end_groups, suspect_groups
 from tts_prep.report.page import report_html
 from tts_prep.report.settings import setting_tables
-from tts_prep.report.shown import end_groups, suspect_groups
 from tts_prep.report.speakers import pitch_ranges, speaker_table
 from tts_prep.report.summary import summarise
 

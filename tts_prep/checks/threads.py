@@ -12,17 +12,17 @@ _MAX_THREADS = 8
 Result = TypeVar("Result")
 
 
-def map_slices(function: Callable[[slice], Result], lengths: Iterable[int], most: int) -> list[Result]:
+def map_slices(function: Callable[[slice], Result], lengths: Iterable[int], max_total: int) -> list[Result]:
     """Return the results of a function for slices of items, in order.
 
     Args:
         function: called from several threads.
         lengths: the length of each item.
-        most: the maximum sum of the lengths of a slice of several items.
+        max_total: the maximum sum of the lengths of a slice of several items.
     """
     slices, start, stop, total = [], 0, 0, 0
     for length in lengths:
-        if stop > start and total + length > most:
+        if stop > start and total + length > max_total:
             slices.append(slice(start, stop))
             start, total = stop, 0
         stop, total = stop + 1, total + length

@@ -30,12 +30,13 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainText, OutOfDomainTexts
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.base import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.batch_plan import BatchPlan
+from tts_prep.loader.samplers.batches import BatchSampler
 from tts_prep.loader.samplers.budgets import Budget
-from tts_prep.loader.samplers.distributed import DistributedSampler
 from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler
 from tts_prep.loader.samplers.mixing import MixingSampler, groups_of
+from tts_prep.loader.samplers.positions import DistributedSampler, RandomSampler, SequentialSampler
 from tts_prep.loader.samplers.similar_length import (
     PartiallyRandomizedSimilarTimeLengthSampler,
     PartialyRandomizedSimilarTimeLengthSampler,

@@ -23,14 +23,9 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch.making_ahead import made_ahead
 from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
 from tts_prep.loader.randomness import check_seed
-from tts_prep.loader.samplers.base import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    gives_batches,
-    iterate_epoch,
-)
+from tts_prep.loader.samplers.base import Sampler, gives_batches, iterate_epoch
+from tts_prep.loader.samplers.batches import BatchSampler
+from tts_prep.loader.samplers.positions import RandomSampler, SequentialSampler
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
 
 if TYPE_CHECKING:

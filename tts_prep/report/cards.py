@@ -14,8 +14,8 @@ from tts_prep.pictures.media import sound
 from tts_prep.pictures.spectrogram import draw_spectrogram
 from tts_prep.quantities import number_text
 from tts_prep.report.columns import NumberColumn
+from tts_prep.report.groups import Group, reason_text
 from tts_prep.report.settings import recipe_text
-from tts_prep.report.shown import Group, reason_text
 from tts_prep.report.summary import Summary
 
 MAX_SOUND_BYTES = 12_000_000

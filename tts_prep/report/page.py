@@ -17,11 +17,9 @@ from tts_prep.format.files.atomic import replacing
 from tts_prep.loader.dataset.utterance import mel_axis
 from tts_prep.pictures.templates import make_environment
 from tts_prep.report.cards import MAX_SOUND_BYTES, Cards
-from tts_prep.report.histograms import histogram
-from tts_prep.report.mel_bins import mel_bins
-from tts_prep.report.ranges import ranges
+from tts_prep.report.charts import histogram, mel_bins, ranges
+from tts_prep.report.groups import Group, end_groups, limit_text, suspect_groups
 from tts_prep.report.settings import recipe_text, setting_tables
-from tts_prep.report.shown import Group, end_groups, limit_text, suspect_groups
 from tts_prep.report.speakers import pitch_ranges
 from tts_prep.report.summary import Category, Summary, stages
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.quantities import number_text
+from tts_prep.report.charts import QUANTILES
 from tts_prep.report.columns import NumberColumn, has_numbers, pitch_tracks
-from tts_prep.report.ranges import QUANTILES
 
 LEAST_SPEAKERS = 5
 """The minimum number of speakers for z-scores. With fewer, an outlier determines the mean."""

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.checks.detection import Suspects, suspects
-from tts_prep.checks.index_columns import holds_measures
+from tts_prep.checks.index_columns import NAMES, holds_measures
 from tts_prep.checks.measuring import measure
+from tts_prep.checks.output import write_csv
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
@@ -147,3 +148,21 @@ def _policies(dataset: UtteranceDataset) -> tuple[PolicyCost, ...]:
     budgets = sorted({default_budget(dataset, size) for size in sizes})
     policies = make_policies(dataset, sizes, budgets)
     return tuple(policy_cost(dataset, policy) for policy in policies)
+
+
+_NOT_SHOWN = ("shard", "seconds", *NAMES)
+"""Columns of storage locations, and those that the measures repeat."""
+
+
+def write_table(summary: Summary, path: Path) -> None:
+    """Write one row per measured utterance: the columns of the index, measures, and reasons; see `write_csv`.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    dataset = summary.checked
+    names = [name for name in dataset.columns if name not in _NOT_SHOWN and not name.endswith("_start")]
+    names.sort(key=lambda name: (name != "id", name != "speaker", name))
+    others = [column for column in summary.columns if column.unit or column.key not in names]
+    numbers = {f"{column.key} ({column.unit})": column.values for column in others}
+    write_csv(summary.suspects, path, {name: dataset.column(name) for name in names}, numbers)

@@ -16,9 +16,7 @@ from tts_prep.preprocess.features.alignments.alignment import (
     alignment_file,
     read_alignment,
 )
-from tts_prep.preprocess.features.alignments.ctm import read_ctm
-from tts_prep.preprocess.features.alignments.duration_files import read_durations
-from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
+from tts_prep.preprocess.features.alignments.formats import read_ctm, read_durations, read_textgrid
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "textgrids"
 PHONES = [

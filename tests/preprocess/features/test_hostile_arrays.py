@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import AlignmentError, ConfigurationError, FeatureError
-from tts_prep.preprocess.features.alignments.duration_files import read_durations
+from tts_prep.preprocess.features.alignments.formats import read_durations
 from tts_prep.preprocess.features.imported import ImportedArray
 
 

@@ -52,8 +52,7 @@ def report(
     from tts_prep.report.comparison import compare
     from tts_prep.report.comparison_page import write_comparison
     from tts_prep.report.page import write_report
-    from tts_prep.report.summary import summarise
-    from tts_prep.report.table_file import write_table
+    from tts_prep.report.summary import summarise, write_table
 
     if other is not None and other.suffix == ".html":
         raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")

@@ -15,10 +15,7 @@ import numpy.typing as npt
 from tts_prep.errors import AlignmentError, ConfigurationError
 from tts_prep.format.files.checksums import file_sha256, json_sha256
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
-from tts_prep.preprocess.features.alignments.ctm import read_ctm
-from tts_prep.preprocess.features.alignments.duration_files import read_durations
-from tts_prep.preprocess.features.alignments.intervals import Interval, tile
-from tts_prep.preprocess.features.alignments.textgrid import read_textgrid
+from tts_prep.preprocess.features.alignments.formats import Interval, read_ctm, read_durations, read_textgrid, tile
 from tts_prep.preprocess.features.durations import (
     MAX_DIFFERENCE,
     ROUNDINGS,

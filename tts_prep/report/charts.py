@@ -1,4 +1,4 @@
-"""Histograms with suspects and the limits of their reasons."""
+"""The charts of a report: histograms with suspects and limits, quantiles by name, and means by mel bin."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.pictures.drawing import Drawing, Label, Line, Path, Rectangle
-from tts_prep.pictures.scales import Scale, padded_scale, tick_texts, ticks
+from tts_prep.pictures.scales import MelAxis, Scale, padded_scale, tick_texts, ticks
 from tts_prep.quantities import number_text
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192
+_ROW, _ROWS_RIGHT, _CHARACTER, _MAX_NAME = 20, 404, 6.6, 18
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The quantiles of `ranges`: 5 to 95 % as a line, 25 to 75 % as a bar, and the median."""
+
 _LEAST_HEIGHT = 2.0
 """The height of the lowest bar in pixels. Without it, 1 of 13,000 utterances is invisible, and it may be the worst."""
 
@@ -106,3 +111,59 @@ def _edges(values: Floats) -> Floats:
         width = max(1, round((high - low) / count))
         return np.arange(low - 0.5, high + width, width)
     return np.linspace(low, high, count + 1)
+
+
+def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, title: str) -> Drawing:
+    """Draw one row per name, with the first at the top.
+
+    Args:
+        names: the names, [n].
+        values: the five `QUANTILES` of each name.
+    """
+    shown = [name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…" for name in names]
+    left = 18 + _CHARACTER * max(map(len, shown), default=0)
+    bottom = 6 + _ROW * len(names)
+    flat = [value for row in values for value in row]
+    x = padded_scale(min(flat), max(flat), left, _ROWS_RIGHT)
+    marks = ticks(x.low, x.high)
+    lines = [Line(x(tick), 6, x(tick), bottom) for tick in marks]
+    rectangles, labels = [], []
+    for row, (name, quantiles) in enumerate(zip(shown, values, strict=True)):
+        low, first, median, third, high = quantiles
+        middle = 6 + (row + 0.5) * _ROW
+        lines.append(Line(x(low), middle, x(high), middle, "whisker"))
+        hint = f"{number_text(low)} to {number_text(high)} {unit}, median {number_text(median)} {unit}"
+        rectangles.append(Rectangle(x(first), middle - 6, max(1.0, x(third) - x(first)), 12, hint=f"{name}: {hint}"))
+        rectangles.append(Rectangle(x(median) - 1, middle - 8, 2, 16, "median"))
+        labels.append(Label(left - 8, middle + 4, name or "(none)", "end"))
+    labels += [Label(x(tick), bottom + 16, text) for tick, text in tick_texts(marks)]
+    labels.append(Label((left + _ROWS_RIGHT) / 2, bottom + 34, unit))
+    return Drawing(title, 420, bottom + 42, lines=tuple(lines), rectangles=tuple(rectangles), labels=tuple(labels))
+
+
+def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> Drawing:
+    """Draw the mean by mel bin as a curve, with a band of ± one standard deviation; both are [n_mels]."""
+    middle, spread = np.asarray(mean, float), np.asarray(std, float)
+    x = Scale(0, max(1, len(middle) - 1), _LEFT, _RIGHT)
+    y = padded_scale(float((middle - spread).min(initial=0)), float((middle + spread).max(initial=0)), _BOTTOM, _TOP)
+    curve, upper, lower = (
+        [f"{x(i):.1f},{y(value):.1f}" for i, value in enumerate(values.tolist())]
+        for values in (middle, middle + spread, middle - spread)
+    )
+    marks = ticks(y.low, y.high)
+    lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
+    labels = [Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in tick_texts(marks)]
+    places = axis.labels(6) if axis else [(tick, tick) for tick in ticks(0, x.high)]
+    labels += [Label(x(place), _BOTTOM + 16, number_text(value)) for value, place in places]
+    title = "centre of the mel bin (Hz)" if axis else "mel bin"
+    labels.append(Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, title))
+    labels.append(Label(12, (_TOP + _BOTTOM) / 2, "mel value", turned=True))
+    return Drawing(
+        "Line: mean and standard deviation of every mel bin",
+        420,
+        232,
+        lines=tuple(lines),
+        paths=(Path(f"M{' '.join([*upper, *lower[::-1]])}Z", "band"), Path(f"M{' '.join(curve)}", "curve")),
+        labels=tuple(labels),
+        legend=(("curve", "mean"), ("band", "± standard deviation")),
+    )

@@ -1,0 +1,169 @@
+"""Samplers of positions: in order, at random, and shared among ranks under the names of torch and Parakeet."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sized
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.randomness import check_seed, permutation, permutation_blocks, random_words
+from tts_prep.loader.samplers.base import Sampler
+from tts_prep.loader.samplers.ranks import Rank
+
+_BLOCK = 1 << 20
+"""The number of utterances shuffled at a time; larger epochs start without waiting for a full permutation."""
+
+
+class SequentialSampler(Sampler[int]):
+    """Visit every utterance in order.
+
+    Args:
+        data_source: the dataset, or anything of the same length.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
+    """
+
+    def __init__(self, data_source: Sized, *, rank: Rank = 0, world_size: int = 1) -> None:
+        super().__init__(rank=rank, world_size=world_size)
+        self._size = len(data_source)
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions index into."""
+        return self._size
+
+    def order(self, epoch: int) -> Iterator[int]:  # noqa: ARG002
+        """Iterate over the positions in ascending order; all epochs are equal."""
+        return iter(range(self._size))
+
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return the number of positions of an epoch."""
+        return self._size
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that determine an epoch."""
+        return {"size": self._size}
+
+
+class RandomSampler(Sampler[int]):
+    """Visit utterances in random order, a new one every epoch.
+
+    Example:
+        >>> from tts_prep.loader import RandomSampler
+        >>> sampler = RandomSampler(range(5), seed=1)
+        >>> sorted(sampler)
+        [0, 1, 2, 3, 4]
+        >>> list(sampler.draw(epoch=7)) == list(sampler.draw(epoch=7))
+        True
+
+    Args:
+        data_source: the dataset, or anything of the same length.
+        replacement: draw each position independently, so that some come twice and some not at all.
+        num_samples: positions per epoch; defaults to the length of the dataset. If it is larger and `replacement` is
+            False, one permutation follows another.
+        seed: a non-negative integer.
+        rank: see `Sampler`.
+        world_size: see `Sampler`.
+
+    Raises:
+        ConfigurationError: a setting is out of range.
+        SamplingError: the dataset is empty, and `num_samples` is above 0.
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        *,
+        seed: int = 0,
+        rank: Rank = 0,
+        world_size: int = 1,
+    ) -> None:
+        super().__init__(rank=rank, world_size=world_size)
+        self._size = len(data_source)
+        self._replacement = replacement
+        self._count = self._size if num_samples is None else operator.index(num_samples)
+        self._seed = check_seed(seed)
+        if self._count < 0:
+            raise ConfigurationError(f"num_samples: expected an integer >= 0, found {num_samples}")
+        if self._count and not self._size:
+            raise SamplingError(f"cannot draw {self._count:,} samples of an empty dataset")
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions index into."""
+        return self._size
+
+    def order(self, epoch: int) -> Iterator[int]:
+        """Iterate over the positions of an epoch, for all ranks."""
+        if self._replacement:
+            # The bias of the modulo is at most size / 2**64.
+            words = random_words(self._count, self._seed, epoch)
+            return (int(word) % self._size for word in words)
+        return islice(self._orders(epoch), self._count)
+
+    def _orders(self, epoch: int) -> Iterator[int]:
+        turn = 0
+        while True:
+            for block in permutation_blocks(self._size, _BLOCK, self._seed, epoch, turn):
+                yield from map(int, block)
+            turn += 1
+
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return how many positions an epoch holds, for all ranks."""
+        return self._count
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that determine an epoch."""
+        settings = {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
+        # The block size matters only if there is more than one block.
+        return settings | ({"part": _BLOCK} if self._size > _BLOCK and not self._replacement else {})
+
+
+class DistributedSampler(Sampler[int]):
+    """Give each rank every ``num_trainers``-th position of a common order, the same number to every rank.
+
+    If the dataset size is not divisible by ``num_trainers``, the order is repeated from its beginning, with an
+    `ExactlyOnceWarning`. In a `BatchSampler`, it is not repeated.
+
+    Args:
+        dataset_size: the number of positions.
+        num_trainers: the number of ranks.
+        rank: the rank of this process, 0 to num_trainers - 1.
+        shuffle: use a new random order every epoch; False keeps the order of the dataset.
+        seed: a non-negative integer, the same on every rank.
+
+    Raises:
+        ConfigurationError: the rank is out of range, or the seed is negative.
+        SamplingError: the dataset is empty.
+    """
+
+    def __init__(self, dataset_size: int, num_trainers: int, rank: int, shuffle: bool = True, *, seed: int = 0) -> None:
+        super().__init__(rank=rank, world_size=num_trainers)
+        self._size = operator.index(dataset_size)
+        self._shuffle = shuffle
+        self._seed = check_seed(seed)
+        if self._size < 1:
+            raise SamplingError("there are no positions to share among ranks; is the dataset empty?")
+
+    @property
+    def size(self) -> int:
+        """The number of utterances that positions index into."""
+        return self._size
+
+    def order(self, epoch: int) -> Iterator[int]:
+        """Iterate over the positions of an epoch, for all ranks."""
+        return map(int, permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size))
+
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
+        """Return the number of positions of an epoch, for all ranks."""
+        return self._size
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that determine an epoch."""
+        return {"size": self._size, "shuffle": self._shuffle, "seed": self._seed}
