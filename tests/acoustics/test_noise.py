@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.levels import sum_samples
-from tts_prep.acoustics.noise import LEAST, wada_snr
+from tts_prep.acoustics.levels import LEAST, sum_samples, wada_snr
 
 
 def speech_in_noise(snr: float | None) -> np.ndarray:

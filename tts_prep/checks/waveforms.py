@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.levels import (
     HOP,
+    LEAST,
     LEAST_MAGNITUDE,
     SampleSums,
     Silences,
@@ -21,9 +22,9 @@ from tts_prep.acoustics.levels import (
     frame_levels,
     silences,
     sum_samples,
+    wada_snr,
 )
 from tts_prep.acoustics.loudness import loudness
-from tts_prep.acoustics.noise import LEAST, wada_snr
 from tts_prep.compiler import Compiled
 
 CLIP_RUN = 3

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess.text.frontends.arpabet import ipa_to_arpabet
 from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
-from tts_prep.preprocess.text.frontends.ipa_to_arpabet import ipa_to_arpabet
 
 ENGLISH = ("espeak", "arpabet", "characters", "phonemes")
 SENTENCES = {

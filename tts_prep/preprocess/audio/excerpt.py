@@ -1,19 +1,22 @@
-"""Read utterances that are excerpts of longer recordings."""
+"""Read the recordings of utterances, which can be excerpts of longer ones, and say what is near a missing one."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.missing import missing_recording
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+
+_MAX_ENTRIES = 200_000
+"""The maximum number of files of a folder that are searched for names like that of a missing recording."""
 
 
 def read_utterance(
@@ -65,3 +68,29 @@ def read_utterance(
 def _full_recording(path: Path, inside: str, sample_rate: int, config: ReadingConfig) -> tuple[Waveform, list[str]]:
     remarks: list[str] = []
     return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks
+
+
+def missing_recording(root: Path, audio: str) -> str:
+    """Return an error message for a missing recording.
+
+    Args:
+        root: the folder of relative audio paths.
+        audio: the path of the recording in the corpus.
+    """
+    path = root / audio
+    parent = next((parent for parent in Path(audio).parents if os.path.isdir(root / parent)), None)  # noqa: PTH112
+    if parent is None:
+        return f"{audio}: no such file; the folder of relative audio paths does not exist"
+    if parent != Path(audio).parent:
+        folder = parent / Path(audio).parts[len(parent.parts)]
+        return f"{audio}: no such file, and no folder {folder}; are audio paths relative to another folder?"
+    stem = path.stem.lower()
+    try:
+        with os.scandir(path.parent) as entries:
+            names = sorted(entry.name for entry in islice(entries, _MAX_ENTRIES) if entry.name.lower().startswith(stem))
+    except OSError:
+        names = []
+    if not names:
+        return f"{audio}: no such file"
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return f"{audio}: no such file; its folder contains {shown}"

@@ -1,11 +1,15 @@
-"""Codes of languages, such as ``en-us``, and what espeak-ng's phones of a language lack."""
+"""Codes and English names of languages, and what espeak-ng lacks in a language: phones, and the minus sign."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+from tts_prep.preprocess.text.tables import word_table
 
 _COUNTRIES: Final = {"jp": "ja", "cn": "zh", "kr": "ko", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
 """Codes of countries that are written for languages, and are the code of none."""
+
 ESPEAK_LACKS: Final = {
     "ar": "short vowels are guessed where the text has no marks for them",
     "he": "no vowels, which the script does not write",
@@ -32,3 +36,41 @@ def espeak_lacks(language: str) -> str:
     parts = subtags(language)
     # Pinyin has all tones.
     return "" if "pinyin" in parts else ESPEAK_LACKS.get(parts[0], "")
+
+
+_CODES: Final = word_table(
+    """
+    afrikaans=af albanian=sq amharic=am arabic=ar armenian=hy assamese=as azerbaijani=az basque=eu belarusian=be
+    bengali=bn bosnian=bs bulgarian=bg cantonese=yue catalan=ca chinese=zh croatian=hr czech=cs danish=da dutch=nl
+    english=en estonian=et finnish=fi french=fr georgian=ka german=de greek=el gujarati=gu hebrew=he hindi=hi
+    hungarian=hu icelandic=is indonesian=id irish=ga italian=it japanese=ja kannada=kn kazakh=kk korean=ko latvian=lv
+    lithuanian=lt macedonian=mk malay=ms malayalam=ml maltese=mt mandarin=zh marathi=mr nepali=ne norwegian=no
+    persian=fa polish=pl portuguese=pt punjabi=pa romanian=ro russian=ru serbian=sr slovak=sk slovenian=sl spanish=es
+    swahili=sw swedish=sv tamil=ta telugu=te thai=th turkish=tr ukrainian=uk urdu=ur uzbek=uz vietnamese=vi welsh=cy
+    """
+)
+"""Codes by the English names of languages, as in lhotse's manifests."""
+
+
+def language_code(language: str) -> str:
+    """Return the code of an English name of a language, and other values unchanged."""
+    return _CODES.get(language.strip().lower(), language)
+
+
+# In Chinese and Japanese, no space precedes it.
+MINUS: Final = re.compile(r"(?<![^\W\u3040-\u30ff\u3400-\u9fff])(?<![.,)\]°%])[-\u2212](?=[.,]?\d)")
+"""A hyphen or minus sign before a number that does not follow a word: not that of ``3-5`` or ``A-4``."""
+
+_MINUS_WORDS: Final = word_table(
+    """
+    ar=ناقص az=mənfi be=мінус bg=минус ca=menys cmn=负 da=minus es=menos fa=منفی fr=moins he=מינוס hi=माइनस hy=մինուս
+    is=mínus ja=マイナス ka=მინუს kk=минус ko=마이너스 ky=минус pl=minus ru=минус sk=mínus sl=minus sq=minus sw=hasi
+    th=ลบ tr=eksi tt=минус ur=منفی uz=minus yue=負 zh=负
+    """
+)
+
+
+def with_minus_words(text: str, language: str) -> str:
+    """Expand ``-5`` to ``moins 5`` where espeak-ng would drop the sign; return other texts unchanged."""
+    word = _MINUS_WORDS.get(re.split("[-_]", language.lower())[0])
+    return MINUS.sub(f"{word} ", text) if word else text

@@ -12,11 +12,11 @@ from typing import Any
 from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.language_names import language_code
 from tts_prep.preprocess.corpora.manifests.columns import choose_columns, parse_columns
 from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
 from tts_prep.preprocess.corpora.manifests.row import Container, Row
 from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.text.language_codes import language_code
 
 _MAX_SECONDS = 1e9
 _MAX_COLUMNS = 1000

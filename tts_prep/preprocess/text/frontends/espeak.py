@@ -29,8 +29,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.minus import MINUS, with_minus_words
+from tts_prep.preprocess.text.language_codes import MINUS, subtags, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
