@@ -562,7 +562,17 @@ def thresholds(limits: Mapping[str, float] | None = None) -> tuple[Threshold, ..
     reasons = [threshold.reason for threshold in THRESHOLDS]
     for reason, limit in limits.items():
         if reason not in reasons:
-            raise ConfigurationError(f"threshold '{reason}': there is no such reason; there are {', '.join(reasons)}")
+            hint = _of_measure(reason, limit) or f"there are {', '.join(reasons)}"
+            raise ConfigurationError(f"threshold '{reason}': there is no such reason; {hint}")
         if math.isnan(limit):
             raise ConfigurationError(f"threshold '{reason}': expected a number, found nan")
     return tuple(replace(threshold, limit=limits.get(threshold.reason, threshold.limit)) for threshold in THRESHOLDS)
+
+
+def _of_measure(name: str, limit: float) -> str:
+    """Return how to give a limit of a measure, if a name is that of a measure instead of a reason."""
+    found = [threshold for threshold in THRESHOLDS if threshold.measure == name]
+    if not found:
+        return ""
+    ways = (f"{threshold.reason}={limit:g}" for threshold in found)
+    return f"it is a measure: give {' or '.join(ways)}, or {name}{'>' if found[0].above else '<'}{limit:g}"

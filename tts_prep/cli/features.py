@@ -32,6 +32,7 @@ FEATURE_OPTIONS: Final = (
         Path,
         metavar="PATH",
         group=_GROUP,
+        other_names=("durations", "duration", "textgrid", "textgrids", "mfa", "ctm"),
     ),
     Option(
         "arrays",

@@ -14,7 +14,7 @@ from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import Failure, SourceUtterance
 from tts_prep.preprocess.runs.prepare import Progress
 from tts_prep.preprocess.text.language_codes import espeak_lacks
-from tts_prep.preprocess.text.scripts import language_of_texts
+from tts_prep.preprocess.text.scripts import arpabet_phones, language_of_texts
 from tts_prep.quantities import values_text
 
 _PHONETIC = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
@@ -78,17 +78,23 @@ def report_phonetic_texts(
 ) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows of a corpus, and report if the frontend expects texts and gets phonemes, or the reverse."""
     frontend = text.frontend_name
-    n_texts = n_phonetic = 0
+    n_texts = n_phonetic = n_arpabet = 0
     for item in items:
         if isinstance(item, SourceUtterance) and n_texts < _MAX_TEXTS:
             n_texts += 1
             n_phonetic += bool(_PHONETIC.intersection(item.text))
+            n_arpabet += bool(arpabet_phones(item.text))
         yield item
     if frontend in TEXT_FRONTENDS and 2 * n_phonetic > n_texts:
         report(
             f"note: most texts look like phonemes (IPA); {frontend} takes them for texts, --frontend phonemes does not"
         )
-    if frontend == "phonemes" and text.symbols is None and n_texts and not n_phonetic:
+    if frontend in TEXT_FRONTENDS and 2 * n_arpabet > n_texts:
+        report(
+            f"note: most texts look like ARPAbet; {frontend} takes them for texts, --frontend phonemes --symbols "
+            "parakeet does not"
+        )
+    if frontend == "phonemes" and text.symbols is None and n_texts and not n_phonetic + n_arpabet:
         report("note: no text has a phonetic symbol (IPA); --frontend phonemes takes texts letter by letter")
 
 

@@ -18,11 +18,12 @@ _SENTENCE: Final = 200
 
 
 class GroupedOption(click.Option):
-    """An option that belongs to a group of the help."""
+    """An option that belongs to a group of the help, and knows what people type instead of it."""
 
-    def __init__(self, *declarations: Any, group: str = "", **settings: Any) -> None:
+    def __init__(self, *declarations: Any, group: str = "", other_names: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*declarations, **settings)
         self.group = group
+        self.other_names = other_names
 
 
 class GroupedCommand(click.Command):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -36,6 +34,7 @@ from tts_prep.cli.commands.symbols import symbols
 from tts_prep.cli.commands.verify import verify
 from tts_prep.cli.extras import missing_library
 from tts_prep.cli.grouped_help import write_command_groups
+from tts_prep.cli.hints import command_hint, option_hint
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess import plugins
 
@@ -70,23 +69,9 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            if hint := _what_to_give(args[0]):
-                raise click.UsageError(f"No such command {args[0]!r}; {hint}", ctx) from None
-            if near := difflib.get_close_matches(args[0], self.list_commands(ctx), 1):
-                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx) from None
+            if hint := command_hint(args[0], self.list_commands(ctx)):
+                raise click.UsageError(f"No such command {args[0]!r}{hint}", ctx) from None
             raise
-
-
-def _what_to_give(name: str) -> str:
-    """Return a hint about a word that is not a command, or an empty string."""
-    if Path(name).exists():
-        from tts_prep.preprocess.corpora.layouts import likely_commands
-
-        command = (*likely_commands(Path(name)), "ljspeech")[0]
-        return f"the command comes first, such as 'tts-prep {command} {name} STORE'"
-    if name in ("prepare", "preprocess", "process", "make", "build", "create"):
-        return f"a corpus has a command of its own: {', '.join(COMMANDS)}"
-    return ""
 
 
 def _completed(command: click.Command) -> click.Command:
@@ -186,6 +171,8 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         message = error.format_message().rstrip(".")
         if isinstance(error, click.NoSuchOption) and path == "tts-prep":
             message += "; options come after the command"
+        elif isinstance(error, click.NoSuchOption) and (hint := option_hint(error)):
+            message = f"No such option '{error.option_name}'; {hint}"
         _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):

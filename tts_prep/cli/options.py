@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -11,13 +12,25 @@ import click
 
 from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.grouped_help import GroupedOption
-from tts_prep.errors import StoreError
+from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.preprocess.configuration.options import MELS, SETTINGS, STORE, preset_names
 from tts_prep.preprocess.option import Option
 
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-PATH = click.Path(path_type=Path)
+
+class _Path(click.Path):
+    """A path; a URL is refused before any work is done."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if _URL.match(str(value)) and not Path(value).exists():
+            raise ConfigurationError(f"{value}: a URL; download it first, and give the path of the file or folder")
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(path_type=Path)
 
 
 class _OutputFile(click.Path):
@@ -65,7 +78,12 @@ def _flags(option: Option) -> list[str]:
 
 def _settings(option: Option) -> dict[str, Any]:
     """Return the keywords of `click.option` for a record."""
-    settings: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "group": option.group}
+    settings: dict[str, Any] = {
+        "help": option.help,
+        "metavar": option.metavar,
+        "group": option.group,
+        "other_names": option.other_names,
+    }
     if option.kind is bool:
         return {**settings, "default": option.default, "is_flag": True}
     if option.none:
@@ -113,6 +131,7 @@ _PRESETS: Final = (
         Path,
         metavar="FILE",
         group=MELS,
+        other_names=("vocoder",),
     ),
     Option("config", "TOML file of settings, which override the preset.", Path, metavar="FILE", group=MELS),
 )
@@ -124,10 +143,17 @@ _ROWS: Final = (
         metavar="NAME=FILE",
         repeated=True,
     ),
-    Option("limit", "Use only the first N rows.", int, metavar="N"),
+    Option("limit", "Use only the first N rows.", int, metavar="N", other_names=("max-rows", "n", "head")),
 )
 _REPLACEMENT: Final = (
-    Option("overwrite", "Replace an existing store once the new one is complete.", bool, default=False, group=STORE),
+    Option(
+        "overwrite",
+        "Replace an existing store once the new one is complete.",
+        bool,
+        default=False,
+        group=STORE,
+        other_names=("force", "replace"),
+    ),
     Option("update", "Like --overwrite, but reuse unchanged shards.", bool, default=False, group=STORE),
 )
 _PROCESSES: Final = (
@@ -138,6 +164,7 @@ _PROCESSES: Final = (
         flags=("--jobs", "-j"),
         metavar="N",
         group=_RUN,
+        other_names=("workers", "num-workers", "n-jobs", "nj", "threads", "processes", "num-proc"),
     ),
     Option(
         "backend",

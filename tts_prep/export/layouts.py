@@ -25,6 +25,15 @@ LAYOUTS: Final[Mapping[str, Callable[[UtteranceDataset, ExportFolder], None]]] =
     "webdataset": export_webdataset,
 }
 
+_HUGGING_FACE: Final = ("parquet", "Hugging Face's datasets")
+_READ_BY: Final = {
+    **dict.fromkeys(("hf", "huggingface", "hugging-face", "datasets", "arrow"), _HUGGING_FACE),
+    **dict.fromkeys(("wds", "tar", "tars"), ("webdataset", "WebDataset")),
+    **dict.fromkeys(("fs2", "ming024"), ("fastspeech2", "ming024's FastSpeech2")),
+    **dict.fromkeys(("json", "jsonl", "manifest"), ("nemo", "NeMo")),
+}
+"""Other words for a layout: the layout, and the program that reads it."""
+
 
 def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
     """Write a store in the layout of another system, and return the paths of the files.
@@ -41,7 +50,9 @@ def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
         StoreError: the store is missing or incomplete, or a file cannot be written.
     """
     if layout not in LAYOUTS:
-        raise ConfigurationError(f"to: expected one of {', '.join(LAYOUTS)}, found {layout!r}")
+        meant = _READ_BY.get(layout.lower())
+        hint = f"; the layout for {meant[1]} is {meant[0]!r}" if meant else ""
+        raise ConfigurationError(f"to: expected one of {', '.join(LAYOUTS)}, found {layout!r}{hint}")
     dataset = UtteranceDataset(store)
     if not len(dataset):
         raise ConfigurationError(f"{store}: has no utterances; there is nothing to export")

@@ -32,6 +32,7 @@ class Option:
         none: whether ``none`` is permitted instead of a number, which unsets a setting.
         values: a function that returns the values that a shell completes.
         group: the title above it in the help; default: that of the corpus.
+        other_names: what people type instead, without dashes, for messages.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Option:
     none: bool = False
     values: Callable[[], Iterable[str]] | None = None
     group: str = ""
+    other_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -56,6 +56,10 @@ def report(
 
     if other is not None and other.suffix == ".html":
         raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
+    if output.suffix.lower() not in ("", ".html", ".htm"):
+        raise ConfigurationError(
+            f"{output}: the page is HTML; give -o {output.with_suffix('.html')}, which browsers print"
+        )
     if other is not None and csv_file is not None:
         raise ConfigurationError("--csv: supported for one store only, found two")
     warn_without_compiler()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path, PurePath
+from typing import Final
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.files.regular_files import read_error
-from tts_prep.format.layout import ADDED_ARRAYS, SHARDS, array_file_number, shard_number
+from tts_prep.format.layout import ADDED_ARRAYS, MANIFEST, SHARDS, array_file_number, shard_number
 
 
 def shard_folder_files(store: Path) -> Iterator[str]:
@@ -100,3 +102,22 @@ def read_text(path: Path, max_bytes: int) -> str:
         raise read_error(error)(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise CorruptStoreError(f"{path}: expected UTF-8, found byte 0x{error.object[error.start]:02x}") from error
+
+
+_ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip", ".7z")
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a path is a file whose name is that of an archive."""
+    return path.name.lower().endswith(_ARCHIVES) and path.is_file()
+
+
+def is_store(folder: Path) -> bool:
+    """Return whether a folder is a complete store, without reading it."""
+    return (folder / MANIFEST).is_file() and (folder / SHARDS).is_dir()
+
+
+def store_around(path: Path) -> Path | None:
+    """Return the store that contains a file or folder, or None."""
+    # The deepest files are shards/00000/00000.h5.
+    return next((folder for folder in islice(path.parents, 3) if is_store(folder)), None)

@@ -17,7 +17,7 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.decoding import MAX_COUNT, Record, parse_json, shown
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.checksums import canonical_json
-from tts_prep.format.files.paths import read_text, stored_file
+from tts_prep.format.files.paths import is_archive, is_store, read_text, store_around, stored_file
 from tts_prep.format.files.replacement import recover_store
 from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.layout import (
@@ -206,11 +206,26 @@ def _why_no_manifest(store: Path) -> str:
     if not store.exists():
         return f"{store}: no such folder; expected a store made by tts-prep{_near(store)}"
     if not store.is_dir():
-        inside = f"; give {store.parent}" if store.name == MANIFEST else ""
-        return f"{store}: not a folder; expected a store made by tts-prep{inside}"
+        return f"{store}: not a folder; expected a store made by tts-prep{_instead(store)}"
     if (store / SHARDS).is_dir():
         return f"{store}: incomplete store, {MANIFEST} is missing; run the command that makes it again to resume"
-    return f"{store}: not a store, it has no {MANIFEST}; give the folder that a corpus command made"
+    return (
+        f"{store}: not a store, it has no {MANIFEST}{_instead(store) or '; give the folder that a corpus command made'}"
+    )
+
+
+def _instead(path: Path) -> str:
+    """Return a hint about a file or folder that is not a store, or an empty string."""
+    if is_archive(path):
+        return "; it is an archive: unpack it, and give the folder"
+    if around := store_around(path):
+        return f"; give {around}"
+    try:
+        manifests = [*islice(path.glob(f"*/{MANIFEST}"), _MAX_BESIDE)]
+    except OSError:
+        return ""
+    below = [found.parent for found in manifests if is_store(found.parent)]
+    return f"; did you mean {below[0]}?" if len(below) == 1 else ""
 
 
 def _parse(record: Record, *, located: bool) -> Manifest:

@@ -33,11 +33,27 @@ def symbol_tables() -> Iterable[str]:
 
 
 _AUDIO = (
-    Option("sample_rate", "Resample to this rate.", int, metavar="HZ", group=MELS),
-    Option("n_fft", "Samples per transform.", int, metavar="N", group=MELS),
-    Option("win_length", "Samples per window.", int, metavar="N", group=MELS),
-    Option("hop_length", "Samples between frames.", int, metavar="N", group=MELS),
-    Option("n_mels", "Mel bins.", int, metavar="N", group=MELS),
+    Option(
+        "sample_rate",
+        "Resample to this rate.",
+        int,
+        metavar="HZ",
+        group=MELS,
+        other_names=("sr", "rate", "fs", "sampling-rate", "samplerate", "resample"),
+    ),
+    Option("n_fft", "Samples per transform.", int, metavar="N", group=MELS, other_names=("fft", "nfft", "fft-size")),
+    Option(
+        "win_length", "Samples per window.", int, metavar="N", group=MELS, other_names=("win", "win-size", "window")
+    ),
+    Option(
+        "hop_length",
+        "Samples between frames.",
+        int,
+        metavar="N",
+        group=MELS,
+        other_names=("hop", "hop-size", "n-shift"),
+    ),
+    Option("n_mels", "Mel bins.", int, metavar="N", group=MELS, other_names=("mels", "num-mels", "mel-bins")),
     Option("fmin", "Lower end of the filter bank.", float, metavar="HZ", group=MELS),
     Option("fmax", "Upper end of the filter bank.", float, metavar="HZ", group=MELS),
     Option(
@@ -63,6 +79,7 @@ _CLEANING = (
         float,
         metavar="DB",
         group=CLEANING,
+        other_names=("trim", "top-db", "trim-silence"),
     ),
     Option(
         "trim_vad",
@@ -70,6 +87,7 @@ _CLEANING = (
         float,
         metavar="PROBABILITY",
         group=CLEANING,
+        other_names=("vad",),
     ),
     Option(
         "trim_margin",
@@ -87,18 +105,21 @@ _TEXT = (
         "Text frontend; 'tts-prep frontends' lists them.  [default: that of the language, usually espeak]",
         metavar="NAME",
         group=TEXTS,
+        other_names=("g2p", "phonemizer", "phonemize", "phonemes", "text-frontend"),
     ),
     Option(
         "language",
         "Language of texts for which the corpus has none.  [default: that of the corpus, or en-us]",
         metavar="CODE",
         group=TEXTS,
+        other_names=("lang", "locale"),
     ),
     Option(
         "normalize",
         "Expand numbers and abbreviations in texts that the corpus does not mark as normalized.  [default: normalize]",
         bool,
         group=TEXTS,
+        other_names=("cleaner", "cleaners", "text-cleaners"),
     ),
     Option(
         "symbols",
@@ -107,6 +128,7 @@ _TEXT = (
         metavar="NAME|FILE|auto",
         values=symbol_tables,
         group=TEXTS,
+        other_names=("symbol-table", "vocab", "tokens", "alphabet"),
     ),
     Option(
         "ends",
@@ -119,6 +141,7 @@ _TEXT = (
         "Insert the table's blank between symbols, or also at both ends.  [default: none]",
         choices=("none", "between", "around"),
         group=TEXTS,
+        other_names=("add-blank", "blank", "intersperse"),
     ),
     Option(
         "unknown",
@@ -141,6 +164,7 @@ _STORE = (
         flags=("--dtype",),
         choices=("float32", "float16"),
         group=STORE,
+        other_names=("fp16", "half", "float16"),
     ),
     Option(
         "waveform_dtype",
@@ -148,6 +172,7 @@ _STORE = (
         flags=("--waveform",),
         choices=("int16", "float32"),
         group=STORE,
+        other_names=("wav", "wavs", "waveforms", "audio"),
     ),
     Option(
         "shard_utterances",

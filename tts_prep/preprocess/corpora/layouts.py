@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
+from tts_prep.format.files.paths import is_archive, is_store, store_around
 from tts_prep.format.layout import SHARDS
 from tts_prep.preprocess.corpora.registry import all_corpora, get_corpus
-
-_ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip", ".7z")
 
 
 def likely_commands(folder: Path) -> list[str]:
@@ -35,8 +33,12 @@ def what_it_is(reader: str, corpus: Path) -> str:
     """Return a hint about a path that a reader does not recognize, or an empty string."""
     record = get_corpus(reader)
     needs_folder = record.is_folder
+    if is_store(corpus):
+        return f"{corpus} is a store that tts-prep has made; give the folder of the recordings and texts"
+    if store := store_around(corpus):
+        return f"{corpus} is a part of the store {store}; give the folder of the recordings and texts"
     if corpus.is_file():
-        if corpus.name.lower().endswith(_ARCHIVES):
+        if is_archive(corpus):
             return f"{corpus} is an archive: unpack it, and give the folder"
         known = needs_folder and reader in likely_commands(corpus.parent)
         return f"{corpus} is a file: give its folder {corpus.parent}" if known else ""

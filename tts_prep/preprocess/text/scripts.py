@@ -44,8 +44,9 @@ _COMMON: Final = {
 }
 _COMMON_LANGUAGES: Final = frozenset(_COMMON.values())
 _WORD: Final = re.compile(r"[^\W\d_]+")
+_LONGEST_PHONE: Final = len("AXR0")
 _ENOUGH: Final = 3
-"""The number of common words of another language from which a text is suspicious."""
+"""The number of common words of another language, or of phones, from which a text is suspicious."""
 
 
 @lru_cache(maxsize=4096)
@@ -102,6 +103,23 @@ def likely_language(text: str, language: str) -> str | None:
 
 # "ni3 hao3": at least half of the words of a text.
 _PINYIN: Final = re.compile(r"\b[a-zü]{1,6}[1-5]\b")
+
+_PHONES: Final = (
+    "AA AE AH AO AW AX AXR AY B CH D DH DX EH EL EM EN ER EY F G HH IH IX IY JH K L M N NG OW OY P R S SH T TH UH UW "
+    "UX V W Y Z ZH"
+)
+_ARPABET: Final = frozenset(_PHONES.split())
+"""The phones of ARPAbet in two letters; vowels may have a digit of stress."""
+_PAUSES: Final = frozenset((*",.!?;:-–—…|/_", "sil", "sp", "spn"))
+
+
+def arpabet_phones(text: str) -> list[str]:
+    """Return the phones of a text that consists of ARPAbet, separated by spaces; [] for any other text."""
+    tokens = [token for token in text.strip("{} ").split() if token not in _PAUSES]
+    are_phones = all(token.rstrip("012") in _ARPABET and len(token) <= _LONGEST_PHONE for token in tokens)
+    return tokens if are_phones and len(tokens) >= _ENOUGH else []
+
+
 _ENOUGH_OF_ALL: Final = 5
 """The number of common words of another language in all texts, from which they are suspicious."""
 

@@ -9,7 +9,8 @@ from typing import Final
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, join_symbols, split_symbols
 from tts_prep.preprocess.text.frontends.ipa_marks import NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.scripts import arpabet_phones
+from tts_prep.preprocess.text.symbols import get_table, tables_with
 from tts_prep.preprocess.text.vocab import Vocab
 
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
@@ -55,6 +56,7 @@ class PhonemesFrontend(VocabFrontend):
             symbols = list(self._symbols(phonemes))
             phonemes = join_symbols(symbols) if self.spaced else "".join(symbols)
         else:
+            _check_characters(phonemes)
             symbols = list(phonemes)
         if NOT_SPOKEN.issuperset(symbols):
             raise TextError(f"nothing to speak in {phonemes[:60]!r}" if phonemes else "the text is empty")
@@ -73,3 +75,18 @@ class PhonemesFrontend(VocabFrontend):
 
     def _phone(self, token: str) -> str:
         return _PREFIX + token if _PREFIX + token in self.vocab else token
+
+
+def _check_characters(text: str) -> None:
+    """Check that a text for a table of single characters is not ARPAbet, whose letters would be read as IPA.
+
+    Raises:
+        TextError: it is.
+    """
+    if phones := arpabet_phones(text):
+        tables = tables_with(phones)
+        table = "parakeet" if "parakeet" in tables else tables[0] if tables else "auto"
+        raise TextError(
+            f"the text is in ARPAbet, but the symbols of the table are single characters; give a table of ARPAbet, "
+            f"--symbols {table}: {text[:40]!r}"
+        )
