@@ -12,6 +12,8 @@ from tts_prep.acoustics.levels import (
     silences,
     sum_samples,
 )
+from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_levels
+from tts_prep.acoustics.phones.symbols import is_pause, is_phone
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
     array_digest,
@@ -21,9 +23,7 @@ from tts_prep.checks.duplicates import (
     text_digest,
 )
 from tts_prep.checks.measuring import sound_measures
-from tts_prep.checks.mels import Mels, decibels_of_unit, mel_levels
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
-from tts_prep.checks.phones import is_pause, is_phone
 from tts_prep.checks.waveforms import Waveform, bandwidth, clipped_samples, digital_silence
 
 RATE = 22_050

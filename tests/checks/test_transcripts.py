@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from stores import N_MELS, SYMBOLS, make_rows, write_store
 
+from tts_prep.acoustics.mels import Mels, decibels_of_unit
+from tts_prep.acoustics.phones.viterbi import Transcript, _best_paths, align, frame_classes
 from tts_prep.checks import measure
 from tts_prep.checks import suspects as find_suspects
-from tts_prep.checks.alignment import Transcript, _best_paths, align, frame_classes
-from tts_prep.checks.mels import Mels, decibels_of_unit
 from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
 from tts_prep.loader import UtteranceDataset
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.mels import Mels
+from tts_prep.acoustics.mels import Mels
 from tts_prep.compiler import Compiled
 
 N_BANDS, N_CELLS = 8, 32

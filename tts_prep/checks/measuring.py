@@ -6,15 +6,14 @@ from typing import Final
 
 import numpy as np
 
+from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels
 from tts_prep.acoustics.pitch import hertz
+from tts_prep.acoustics.threads import map_slices
 from tts_prep.checks.catalogue import MEASURES
 from tts_prep.checks.duplicates import fingerprints
 from tts_prep.checks.findings import Findings, Floats, Measures, Rows
 from tts_prep.checks.index_columns import holds_measures, stored_measures
-from tts_prep.checks.mels import Mels, MelSound, decibels_of_unit, mel_levels
-from tts_prep.checks.phones import count_phones
-from tts_prep.checks.threads import map_slices
-from tts_prep.checks.transcripts import TranscriptChecker
+from tts_prep.checks.transcripts import TranscriptChecker, count_phones
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.alignment import SILENCE, Transcript, align
-from tts_prep.checks.mels import Mels
-from tts_prep.checks.phone_model import FRAME_SECONDS, MAX_CLASSES, PhoneModel, features, fit
-from tts_prep.checks.phones import PHONE, count_phones, phone_classes
+from tts_prep.acoustics.mels import Mels
+from tts_prep.acoustics.phones.classes import PhoneClasses
+from tts_prep.acoustics.phones.model import PhoneModel, features, fit
+from tts_prep.acoustics.phones.symbols import PAUSE, PHONE, symbol_kinds
+from tts_prep.acoustics.phones.viterbi import Transcript, align
 from tts_prep.compiler import Compiled
+from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
 
 SAMPLE = 1000
@@ -24,6 +25,10 @@ SAMPLE = 1000
 LEAST_SAMPLE = 30
 
 _LEAST_PHONES = 3
+
+FRAME_SECONDS = 0.023
+"""The approximate duration of a frame of the model, to which mel frames are averaged."""
+
 _MAX_SAMPLE_SECONDS, MAX_SECONDS = 20.0, 60.0
 """The maximum durations for training and measuring, because the cost is quadratic in the duration."""
 
@@ -117,8 +122,8 @@ class TranscriptChecker:
     def __init__(self, dataset: UtteranceDataset, decibels: float | None) -> None:
         self._decibels = decibels or 1.0
         self._per_frame = max(1, round(FRAME_SECONDS * dataset.sample_rate / dataset.hop_length))
-        self._kinds = phone_classes(dataset)
-        self._classes = np.full(len(self._kinds), SILENCE, np.int64)
+        self._kinds = symbol_kinds(dataset.symbols, dataset.pad_id)
+        self._classes = PhoneClasses.of(self._kinds, [])
         self._pool: list[Transcript] = []
         self._counts = np.zeros(0, np.int64)
         self._candidates: dict[int, list[Transcript]] = {}
@@ -134,34 +139,20 @@ class TranscriptChecker:
         sample = dataset[rows]
         phonemes = sample.views("phonemes")
         count_phones(phonemes, dataset)  # raises where an id is not in the vocabulary
-        counts = np.bincount(np.concatenate([*phonemes, [0]]), minlength=len(self._kinds)) * (self._kinds == PHONE)
-        frequent = np.argsort(-counts, kind="stable")[: MAX_CLASSES - 2]
-        frequent = frequent[counts[frequent] > 0]
-        # Phones that are not in the sample belong to the class of rare phones.
-        n_classes = len(frequent) + 2
-        self._classes[self._kinds == PHONE] = n_classes - 1
-        self._classes[frequent] = np.arange(1, n_classes - 1)
+        self._classes = PhoneClasses.of(self._kinds, phonemes)
         usable = []
         for start in range(0, len(sample), _AT_A_TIME):
             part = slice(start, start + _AT_A_TIME)
             found = features(Mels.of(sample[part].views("mel"), dataset.n_mels), self._decibels, self._per_frame)
             for ids, first, stop in zip(phonemes[part], found.starts[:-1], found.starts[1:], strict=True):
-                transcript = self._transcript(ids)
+                transcript = self._classes.transcript(ids)
                 if _LEAST_PHONES <= transcript.n_phones <= stop - first:
                     usable.append((found.frames[first:stop], found.speech[first:stop], transcript))
         if len(usable) >= LEAST_SAMPLE:
             self._pool = sorted((transcript for _, _, transcript in usable), key=lambda item: item.n_phones)
             self._counts = np.array([transcript.n_phones for transcript in self._pool])
-            transcripts = [transcript for _, _, transcript in usable]
-            self._model = fit(
-                [frames for frames, _, _ in usable], [speech for _, speech, _ in usable], transcripts, n_classes
-            )
-
-    def _transcript(self, ids: npt.NDArray[np.int32]) -> Transcript:
-        """Return the phones with optional silences between words, at punctuation and at both ends."""
-        classes, optional = np.empty(len(ids) + 2, np.int64), np.empty(len(ids) + 2, np.bool_)
-        n = _fill_transcript(ids, self._kinds, self._classes, classes, optional)
-        return Transcript(classes[:n], optional[:n])
+            frames, speech, transcripts = zip(*usable, strict=True)
+            self._model = fit(frames, speech, transcripts, self._classes.n_classes)
 
     def _others(self, transcript: Transcript) -> list[Transcript]:
         """Return different transcripts of the sample with the most similar numbers of phones."""
@@ -207,9 +198,30 @@ class TranscriptChecker:
 
     def _to_compare(self, ids: npt.NDArray[np.int32]) -> list[Transcript]:
         """Return a transcript and N_OTHERS others, or nothing if it is too short or there are too few others."""
-        transcript = self._transcript(ids)
+        transcript = self._classes.transcript(ids)
         others = self._others(transcript) if transcript.n_phones >= _LEAST_PHONES else []
         return [transcript, *others] if len(others) == N_OTHERS else []
+
+
+def count_phones(
+    phonemes: Sequence[npt.NDArray[np.int32]], dataset: UtteranceDataset
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the numbers of phones and pauses of each utterance, two arrays [n].
+
+    Args:
+        phonemes: one array of ids per utterance.
+        dataset: the dataset with the vocabulary of the ids.
+
+    Raises:
+        CorruptStoreError: an id is not in the vocabulary.
+    """
+    kinds = symbol_kinds(dataset.symbols, dataset.pad_id)
+    counts = np.zeros((len(phonemes), 4), np.int64)
+    for row, ids in enumerate(phonemes):
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(kinds):
+            raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+        counts[row] = np.bincount(kinds[ids], minlength=4)
+    return counts[:, PHONE], counts[:, PAUSE]
 
 
 @Compiled
@@ -222,27 +234,6 @@ def _average_speech(values: Any, speech: Any, starts: Any, means: Any, n_speech:
                 total += values[number]
                 n += 1
         means[recording], n_speech[recording] = total / max(n, 1), n
-
-
-@partial(Compiled, keeps_gil=True)
-def _fill_transcript(ids: Any, kinds: Any, phone_classes: Any, classes: Any, optional: Any) -> int:
-    """Fill the attributes of a `Transcript`, [len(ids) + 2] each, and return how many there are.
-
-    Args:
-        kinds, phone_classes: [n_symbols] int64, from `phones.phone_classes`, and the class of each phone.
-    """
-    classes[0], optional[0], n = SILENCE, True, 1
-    for symbol in ids:
-        if kinds[symbol] == PHONE:
-            classes[n], optional[n] = phone_classes[symbol], False
-            n += 1
-        elif kinds[symbol] != 0 and not optional[n - 1]:
-            classes[n], optional[n] = SILENCE, True
-            n += 1
-    if not optional[n - 1]:
-        classes[n], optional[n] = SILENCE, True
-        n += 1
-    return n
 
 
 def _are_equal(one: Transcript, other: Transcript) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.phones import is_pause, is_phone
+from tts_prep.acoustics.phones.symbols import is_pause, is_phone
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
 

@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.alignment import SILENCE, Scores, Transcript, frame_classes
-from tts_prep.checks.mels import Mels
-from tts_prep.checks.threads import map_slices
+from tts_prep.acoustics.mels import Mels
+from tts_prep.acoustics.phones.viterbi import SILENCE, Scores, Transcript, frame_classes
+from tts_prep.acoustics.threads import map_slices
 from tts_prep.compiler import Compiled
-
-FRAME_SECONDS = 0.023
-"""The approximate duration of a frame of the model, to which mel frames are averaged."""
 
 N_COEFFICIENTS = 13
 """The number of cepstral coefficients; their slopes are as many additional features."""
-
-MAX_CLASSES = 200
-"""The maximum number of classes; the rarest phones of larger tables share one class."""
 
 _RANGE_DB, _SPEECH_DB = 70.0, 35.0
 """Levels below the loudest frame, at which values are clipped and below which frames are not speech."""

@@ -1,6 +1,6 @@
 import pytest
 
-from tts_prep.checks.threads import map_slices
+from tts_prep.acoustics.threads import map_slices
 
 
 @pytest.mark.parametrize(

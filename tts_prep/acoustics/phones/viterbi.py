@@ -106,10 +106,19 @@ def _read_ends(best: Any, skips: Any, starts: Any, totals: Any, unspoken: Any) -
 
 def frame_classes(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:
     """Return the class of each frame in the best alignment of a transcript, [n_frames]."""
+    return transcript.classes[frame_places(scores, transcript)]
+
+
+def frame_places(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:
+    """Return the place in the transcript of each frame in its best alignment, [n_frames].
+
+    Args:
+        scores: [n_frames, n_classes], with at least as many frames as phones.
+    """
     places = np.empty(len(scores), np.int64)
     classes, skips = (values[:-_GAP] for values in transcript.states)
     _best_paths(scores, classes, skips, np.zeros(1, np.int64), places)
-    return transcript.classes[places]
+    return places
 
 
 @Compiled
