@@ -170,6 +170,7 @@ FRAMING = {
     "center": "centred, {pad}-padded by n_fft / 2 on both sides: 1 + ⌊samples / hop⌋ frames",
     "hifigan": "{pad}-padded by (n_fft − hop) / 2 on both sides: ⌊samples / hop⌋ frames",
     "ceil": "{pad}-padded to complete frames: ⌈samples / hop⌉ frames",
+    "snip": "not padded: 1 + ⌊(samples − win) / hop⌋ frames",
 }
 
 
@@ -262,8 +263,11 @@ def describe(config: MelConfig) -> list[str]:
         steps.append("truncated to an even number of frames")
     if config.peak is not None:
         steps.append(f"scaled to a peak of {config.peak:g}")
+    if config.remove_dc:
+        steps.append("the mean of each frame subtracted")
     if config.preemphasis:
-        steps.append(f"pre-emphasis of {config.preemphasis:g}")
+        where = " in each frame" if config.frame_preemphasis else ""
+        steps.append(f"pre-emphasis of {config.preemphasis:g}{where}")
     kind = "" if config.window == "hann" else f"{config.window.capitalize()} "
     window = f"{kind}window" if config.periodic_window else f"symmetric {kind}window"
     steps.append(f"transform of {config.n_fft} samples, {window} {config.win_length}, hop {config.hop_length}")
@@ -288,12 +292,18 @@ def compression(config: MelConfig) -> str:
     text = f"{c.log} max(x, {c.floor:g})" if c.floor_mode == "max" else f"{c.log}(x + {c.floor:g})"
     if c.dynamic_range is not None:
         text = f"max(L, max L − {c.dynamic_range:g}), L = {text}"
+    if c.bin_means:
+        text = f"({text} − mean of the bin)"
+    if c.bin_norms:
+        text = f"{text} / norm of the bin"
     if c.scale != 1:
         text = f"{c.scale:.6g} · {text}"
     if c.offset:
         text += f" {'+' if c.offset > 0 else '−'} {abs(c.offset):.6g}"
     if c.minimum is not None or c.maximum is not None:
         text += f", between {c.minimum:g} and {c.maximum:g}"
+    if c.subtract_mean:
+        text += ", minus the mean of each bin over the recording"
     return f"`{text}`".replace("e-0", "e-")
 
 

@@ -125,7 +125,7 @@ class MelSound:
 def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:
     """Return the decibels per unit of the mel, or None if the settings do not specify it."""
     compression = audio_settings.get("compression")
-    if not isinstance(compression, Mapping):
+    if not isinstance(compression, Mapping) or "bin_norms" in compression:
         return None
     unit = _DECIBELS.get((str(compression.get("log")), audio_settings.get("power", 0)))
     scale = compression.get("scale")

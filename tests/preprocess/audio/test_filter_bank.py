@@ -22,7 +22,8 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+# test_kaldi.py has those of Kaldi's scale, which librosa has not.
+@pytest.mark.parametrize("name", [name for name, config in CONFIGS.items() if config.mel_scale != "kaldi"])
 @pytest.mark.filterwarnings("ignore:Empty filters detected")
 def test_the_weights_are_librosas(name: str) -> None:
     config = CONFIGS[name]

@@ -103,7 +103,7 @@ def test_a_recording_that_gives_no_frame_is_refused() -> None:
         ({"win_length": 1}, "win_length: expected at least 2 samples, found 1"),
         ({"win_length": 2048}, "win_length: expected at most n_fft = 1024, found 2048"),
         ({"hop_length": 0}, "hop_length: expected a number > 0, found 0"),
-        ({"framing": "left"}, "framing: expected one of 'center', 'hifigan', 'ceil', found 'left'"),
+        ({"framing": "left"}, "framing: expected one of 'center', 'hifigan', 'ceil', 'snip', found 'left'"),
         ({"power": 3}, "power: expected one of 1, 2, found 3"),
     ],
 )

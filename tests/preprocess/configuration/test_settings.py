@@ -83,6 +83,17 @@ def test_a_file_may_set_window_frames_and_dynamic_range(tmp_path: Path) -> None:
     assert (mel.periodic_window, mel.drop_last_frame, mel.compression.dynamic_range) == (False, True, 8.0)
 
 
+def test_a_file_may_set_numbers_of_each_bin(tmp_path: Path) -> None:
+    text = "[audio]\nn_mels = 2\n[audio.compression]\nbin_norms = [-7.5, 2]\n"
+    config = configure("ljspeech", file=write(tmp_path / "a.toml", text))
+    assert config.mel.compression.bin_norms == (-7.5, 2.0)
+    recorded = json.loads(json.dumps(config.as_dict()))
+    assert recorded["audio"]["compression"]["bin_norms"] == [-7.5, 2.0]
+    assert Configuration.from_dict(tmp_path, recorded).mel == config.mel
+    again = write(tmp_path / "b.toml", '[audio.compression]\nbin_norms = "none"\n')
+    assert configure("ljspeech", file=again).mel.compression.bin_norms is None
+
+
 def test_presets_read_channels_as_their_sources_do() -> None:
     channels = {name: preset.reading.channel for name, preset in DESCRIPTIONS.items()}
     averaging = {
@@ -130,8 +141,14 @@ def test_a_vocoders_configuration_gives_its_preset(tmp_path: Path, values: dict[
         ("audio = 3\n", "audio: expected a table of settings, found 3"),
         ("[audio]\nn_fft = 1024.5\n", "audio.n_fft: expected int, found 1024.5"),
         ("[audio]\nn_fft = true\n", "audio.n_fft: expected int, found True"),
-        ('[audio]\nframing = "left"\n', "framing: expected one of 'center', 'hifigan', 'ceil', found 'left'"),
+        ('[audio]\nframing = "left"\n', "framing: expected one of 'center', 'hifigan', 'ceil', 'snip', found 'left'"),
         ("[audio.compression]\nfloor = 0.0\n", "floor: expected a number > 0"),
+        ("[audio.compression]\nbin_norms = 3\n", "audio.compression.bin_norms: expected a list of numbers, found"),
+        ('[audio.compression]\nbin_norms = ["1"]\n', "audio.compression.bin_norms: expected a list of numbers, found"),
+        (
+            "[audio.compression]\nbin_norms = [1.0, 2]\n",
+            "compression.bin_norms: expected a number for each of 80 mel bins, found 2",
+        ),
         ('preset = "nope"\n', "preset: unknown preset 'nope'"),
         ("[store]\nshard_utterances = 0\n", "shard_utterances, shard_bytes: expected integers >= 1"),
     ],

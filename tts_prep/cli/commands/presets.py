@@ -79,7 +79,9 @@ def _print_differences(first: str, second: str) -> None:
         for key in dict.fromkeys([*values, *others]):
             a, b = ("" if key not in found else _toml(found[key]) for found in (values, others))
             if a != b:
-                rows.append((f"{table}.{key}", a, b))
+                rows.append(
+                    (f"{table}.{key}", *(_count(found.get(key)) or text for found, text in ((values, a), (others, b))))
+                )
     if not rows:
         click.echo(f"{one.name} and {other.name} have the same settings")
         return
@@ -108,14 +110,27 @@ def _further(preset: Preset) -> str:
     ):
         for key, value in asdict(own).items():
             if key not in _COLUMNS and value != getattr(usual, key):
-                found.append(f"{key} {'none' if value is None else f'{value:g}' if type(value) is float else value}")
+                found.append(f"{key} {_brief(value)}")
     found += [f"{key} {value}" for key, value in preset.text.items()]
     return ", ".join(found)
+
+
+def _brief(value: object) -> str:
+    if value is None:
+        return "none"
+    return _count(value) or (f"{value:g}" if type(value) is float else str(value))
+
+
+def _count(value: object) -> str:
+    """Return the number of numbers in a setting; nothing if it is a single value."""
+    return f"{len(value)} numbers" if isinstance(value, tuple) else ""
 
 
 def _toml(value: object) -> str:
     if value is None:
         return '"none"'
+    if isinstance(value, tuple):
+        return repr([*value])
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else repr(value)

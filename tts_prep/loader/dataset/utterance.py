@@ -185,6 +185,8 @@ def mel_axis(store: StoreMetadata) -> MelAxis | None:
 
     settings = store.audio_settings
     scale, fmin, fmax = settings.get("mel_scale"), settings.get("fmin"), settings.get("fmax")
+    # Kaldi's scale is HTK's; its triangles have another shape.
+    scale = "htk" if scale == "kaldi" else scale
     if scale not in ("slaney", "htk") or not isinstance(fmin, int | float) or not isinstance(fmax, int | float):
         return None
     return MelAxis(scale, float(fmin), float(fmax), store.n_mels) if 0 <= fmin < fmax < 1e6 else None

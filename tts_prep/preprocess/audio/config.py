@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression
+from tts_prep.preprocess.audio.compression import PER_BIN, Compression
 
 
 def _positive(name: str, value: float) -> None:
@@ -50,7 +50,8 @@ class MelConfig:
             ``"povey"``, Kaldi's (0.5 − 0.5 cos)^0.85.
         periodic_window: the window is periodic, as in most presets; False makes it symmetric.
         framing: ``"center"`` (pad n_fft/2 on both sides, 1 + ⌊N/hop⌋ frames), ``"hifigan"`` (pad (n_fft − hop)/2 on
-            both sides, no centring, ⌊N/hop⌋ frames) or ``"ceil"`` (pad to ⌈N/hop⌉ frames that cover whole hops).
+            both sides, no centring, ⌊N/hop⌋ frames), ``"ceil"`` (pad to ⌈N/hop⌉ frames that cover whole hops) or
+            ``"snip"`` (1 + ⌊(N − win_length)/hop⌋ frames that are inside the recording, as Kaldi's ``snip_edges``).
         pad_mode: ``"reflect"`` or ``"constant"`` (zeros), for the padding of framing.
         edge_zeros: the number of zero samples added at both ends before framing.
         drop_last_frame: drop the last frame; with framing ``"center"``, ⌊N/hop⌋ remain.
@@ -59,12 +60,14 @@ class MelConfig:
         even_frames: drop the last frame if the number of frames is odd.
         preemphasis: ``a`` of y[n] = x[n] − a · x[n − 1] with y[0] = x[0], applied to the recording before framing; 0
             applies none.
+        frame_preemphasis: pre-emphasis is applied to each frame, with y[0] = (1 − a) · x[0], as Kaldi does.
+        remove_dc: the mean of each frame's samples is subtracted, before pre-emphasis and window.
         peak: the absolute peak to which recordings are scaled; None keeps their level.
         power: the exponent of magnitudes before the filter bank: 1 or 2.
         power_offset: a constant added to ``|X|²``.
         power_floor: the floor of ``|X|²``, after the offset.
         n_mels, fmin, fmax: the number of mel bins, and the frequency range of the filter bank, Hz.
-        mel_scale: ``"slaney"`` or ``"htk"``.
+        mel_scale: ``"slaney"``, ``"htk"``, or ``"kaldi"``: HTK's scale with triangles over mels instead of Hz.
         mel_norm: ``"slaney"`` (triangles of equal area) or None (of equal height).
         filter_bank_rate: the sample rate for which the filter bank is built; None is ``sample_rate``. StyleTTS2 uses
             another one by mistake, and its models were trained with it.
@@ -95,18 +98,20 @@ class MelConfig:
     window: str = "hann"
     round_frames: bool = False
     preemphasis: float = 0.0
+    frame_preemphasis: bool = False
+    remove_dc: bool = False
 
     def __post_init__(self) -> None:
         for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels"):
             _positive(name, getattr(self, name))
         for name, limit in _LIMITS.items():
             _at_most(name, getattr(self, name), limit)
-        _one_of("framing", self.framing, "center", "hifigan", "ceil")
+        _one_of("framing", self.framing, "center", "hifigan", "ceil", "snip")
         _one_of("window", self.window, *WINDOWS)
         _one_of("pad_mode", self.pad_mode, "reflect", "constant")
         _one_of("power", self.power, 1, 2)
-        _one_of("mel_scale", self.mel_scale, "slaney", "htk")
-        _one_of("mel_norm", self.mel_norm, "slaney", None)
+        _one_of("mel_scale", self.mel_scale, "slaney", "htk", "kaldi")
+        _one_of("mel_norm", self.mel_norm, *(("slaney",) if self.mel_scale != "kaldi" else ()), None)
         if self.n_fft % 2:
             raise ConfigurationError(f"n_fft: expected an even number of samples, found {self.n_fft}")
         if self.win_length < 2:
@@ -126,11 +131,29 @@ class MelConfig:
             _positive("peak", self.peak)
         if min(self.edge_zeros, self.power_offset, self.power_floor) < 0:
             raise ConfigurationError("edge_zeros, power_offset, power_floor: expected numbers >= 0")
+        for name in PER_BIN:
+            values = getattr(self.compression, name)
+            if values is not None and len(values) != self.n_mels:
+                raise ConfigurationError(
+                    f"compression.{name}: expected a number for each of {self.n_mels} mel bins, found {len(values)}"
+                )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as in the manifest: those that came with a later version only if they are not default."""
-        later = {"window": "hann", "round_frames": False, "preemphasis": 0.0}
-        return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
+        later = {
+            "window": "hann",
+            "round_frames": False,
+            "preemphasis": 0.0,
+            "frame_preemphasis": False,
+            "remove_dc": False,
+        }
+        values = asdict(self) | {"compression": self.compression.as_dict()}
+        return {name: value for name, value in values.items() if name not in later or value != later[name]}
+
+    @property
+    def processes_frames(self) -> bool:
+        """Whether frames are processed one by one before they are windowed."""
+        return self.remove_dc or (self.frame_preemphasis and self.preemphasis > 0)
 
     @property
     def mel_rate(self) -> int:

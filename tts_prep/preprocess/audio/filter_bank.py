@@ -36,13 +36,18 @@ class FilterBank:
 def dense_filter_bank(config: MelConfig) -> Array:
     """Return the dense filter bank, [n_mels, 1 + n_fft / 2] float64.
 
-    Filters are triangles over the frequencies of the FFT bins, with corners equally spaced on the mel scale. Their
-    height is 1, or 2 / (right - left) for equal areas, as in M. Slaney, Auditory Toolbox, 1998.
+    Filters are triangles over the frequencies of the FFT bins (Kaldi's: over their mels, as in its
+    mel-computations.cc), with corners equally spaced on the mel scale. Their height is 1, or 2 / (right - left) for
+    equal areas, as in M. Slaney, Auditory Toolbox, 1998.
     """
     hertz_to_mel, mel_to_hertz = MEL_SCALES[config.mel_scale]
     low, high = hertz_to_mel(np.array([config.fmin, config.fmax], np.float64))
-    corners = mel_to_hertz(np.linspace(low, high, config.n_mels + 2))
+    corners = np.linspace(low, high, config.n_mels + 2)
     bins = np.fft.rfftfreq(config.n_fft, 1 / config.mel_rate)
+    if config.mel_scale == "kaldi":
+        bins = hertz_to_mel(bins)
+    else:
+        corners = mel_to_hertz(corners)
     distance = corners[:, None] - bins
     width = np.diff(corners)[:, None]
     rising, falling = -distance[:-2] / width[:-1], distance[2:] / width[1:]
@@ -78,6 +83,7 @@ def _htk_to_hertz(mel: Array) -> Array:
 MEL_SCALES: Final[Mapping[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]] = {
     "slaney": (_slaney_from_hertz, _slaney_to_hertz),
     "htk": (_htk_from_hertz, _htk_to_hertz),
+    "kaldi": (_htk_from_hertz, _htk_to_hertz),
 }
 """The functions Hz to mels and mels to Hz of each mel scale."""
 

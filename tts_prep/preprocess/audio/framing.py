@@ -28,19 +28,27 @@ def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
     n = n_samples + 2 * config.edge_zeros
     if config.framing == "center":
         left = right = config.n_fft // 2
+    elif config.framing == "snip":
+        # Only samples to which the window has no weight.
+        left = (config.n_fft - config.win_length) // 2
+        right = config.n_fft - config.win_length - left
     else:
         left = right = (config.n_fft - config.hop_length) // 2
         if config.framing == "ceil":
             padded = -(-n // config.hop_length) * config.hop_length + 2 * left
             left, odd = divmod(padded - n, 2)
             right = left + odd
-    shortest = max(left, right) + 1 if config.pad_mode == "reflect" else 1
+    shortest = max(left, right) + 1 if _reflects(config) else config.win_length if config.framing == "snip" else 1
     if n < shortest:
         raise AudioError(
             f"too short: {n_samples} samples, "
             f"framing with n_fft {config.n_fft} needs {max(1, shortest - 2 * config.edge_zeros)}"
         )
     return left, right
+
+
+def _reflects(config: MelConfig) -> bool:
+    return config.pad_mode == "reflect" and config.framing != "snip"
 
 
 def n_frames(n_samples: int, config: MelConfig) -> int:
@@ -93,7 +101,7 @@ def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Wavefo
     padded[:first] = 0
     padded[first : first + len(waveform)] = waveform
     padded[first + len(waveform) :] = 0
-    if config.pad_mode == "reflect":
+    if _reflects(config):
         padded[:left] = padded[2 * left : left : -1]
         padded[stop : stop + right] = padded[stop - 2 : stop - 2 - right : -1] if right else 0
     return padded
@@ -133,7 +141,7 @@ def frame_runs(waveform: Waveform, config: MelConfig, lanes: int) -> list[FrameR
     stop = min((n + begin - n_fft) // hop + 1, (n + edge + begin - right - 1) // hop, n_all) // lanes * lanes
     if stop - first < _LONG:
         return [FrameRun(0, n_all, pad_waveform(waveform, config, tail))]
-    reflected = config.pad_mode == "reflect"
+    reflected = _reflects(config)
     runs = [FrameRun(first, stop, waveform[first * hop - begin :])]
     if first:
         head = np.empty((first - 1) * hop + n_fft, np.float32)

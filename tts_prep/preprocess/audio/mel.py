@@ -69,9 +69,9 @@ class MelExtractor:
         energy = np.empty(0, np.float32) if energy is None else energy
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * peak_scale(waveform, config)
-        if config.preemphasis:
+        if config.preemphasis and not config.frame_preemphasis:
             waveform = preemphasized(waveform, config.preemphasis)
-        simd = compiled_kernel()
+        simd = None if config.processes_frames else compiled_kernel()
         if simd is None:
             plain_kernel.mel_frames(pad_waveform(waveform, config), window, config, self.filter_bank, out, energy)
             return out
@@ -115,10 +115,13 @@ class MelExtractor:
         float16 represents exactly.
         """
         config = self.config
+        if config.compression.subtract_mean:
+            return 0.0
         gain = config.win_length / 2 if config.window == "hann" else float(self._window.sum())
         gain *= 1 + config.preemphasis
         loudest = float(self.filter_bank.weights.max(initial=0)) * gain**config.power
-        top = float(config.compression.transform([loudest])[0])
+        n_values = config.n_mels if config.compression.has_bins else 1
+        top = float(config.compression.transform([loudest] * n_values).max())
         silence = float(self.silence().min())
         centre = max((top + silence) / 2, top - 8)
         return silence + round((centre - silence) * 64) / 64

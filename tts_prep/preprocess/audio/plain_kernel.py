@@ -1,4 +1,7 @@
-"""The mel kernel in scipy and numpy, used if the compiled kernel in `simd` is not available."""
+"""The mel kernel in scipy and numpy, used if the compiled kernel in `simd` is not available.
+
+Unlike the compiled kernel, it can process frames one by one before they are windowed.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def mel_frames(
     frames = np.lib.stride_tricks.sliding_window_view(padded, config.n_fft)[:: config.hop_length]
     for first in range(0, len(out), _BLOCK):
         block = out[first : first + _BLOCK]
-        spectrum = rfft(frames[first : first + len(block)] * window, axis=1)
+        spectrum = rfft(_processed(frames[first : first + len(block)], config) * window, axis=1)
         if len(energy):
             energy[first : first + len(block)] = np.linalg.norm(spectrum, axis=1)
         spectrum = spectrum[:, : bank.n_bins]
@@ -49,6 +52,25 @@ def mel_frames(
         if config.power == 1:
             np.sqrt(power, out=power)
         np.matmul(power, dense, out=block)
+
+
+def _processed(frames: npt.NDArray[np.float32], config: MelConfig) -> npt.NDArray[Any]:
+    """Return frames without their mean and with pre-emphasis, where settings say so.
+
+    Args:
+        frames: [n_frames, n_fft] float32.
+    """
+    if not config.processes_frames:
+        return frames
+    left = (config.n_fft - config.win_length) // 2
+    # The window is 0 outside these samples.
+    result = frames.astype(np.float64)
+    samples = result[:, left : left + config.win_length]
+    if config.remove_dc:
+        samples -= samples.mean(axis=1, keepdims=True)
+    if config.frame_preemphasis:
+        samples -= config.preemphasis * samples[:, [0, *range(config.win_length - 1)]]
+    return result
 
 
 def bin_moments(mel: npt.NDArray[np.float32]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
@@ -210,10 +210,13 @@ class _Layer:
         audio = _table(self.where, self.tables, "audio")
         _check_names(where, "setting", audio, _names(*_TABLES["audio"]))
         compression = _changed(f"{where}compression.", mel.compression, _table(where, audio, "compression"))
-        own = {name: value for name, value in audio.items() if name in _names(MelConfig) and name != "compression"}
+        own = {name: value for name, value in audio.items() if name in _names(MelConfig)}
+        if own or compression != mel.compression:
+            # Together, because there are numbers for each of n_mels bins.
+            own["compression"] = compression
         of_reading = {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
         return {
-            "mel": _changed(where, replace(mel, compression=compression), own),
+            "mel": _changed(where, mel, own),
             "reading": _changed(where, reading, of_reading),
         }
 
@@ -285,6 +288,9 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
             values[name] = None
             continue
         kind = kinds[name][0]
+        if get_origin(kind) is tuple:
+            values[name] = _numbers(f"{where}{name}", value)
+            continue
         accepted = (int, float) if kind is float else kind
         if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
             raise ConfigurationError(f"{where}{name}: expected {kind.__name__}, found {_shown(value)}")
@@ -295,3 +301,12 @@ def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:
         return replace(config, **values)
     except ConfigurationError as error:
         raise ConfigurationError(f"{where.rpartition(': ')[0]}{': ' if ': ' in where else ''}{error}") from None
+
+
+def _numbers(where: str, value: object) -> tuple[float, ...]:
+    if not isinstance(value, list | tuple) or not all(type(x) in (int, float) for x in value):
+        raise ConfigurationError(f"{where}: expected a list of numbers, found {_shown(value)}")
+    try:
+        return tuple(map(float, value))
+    except OverflowError:
+        raise ConfigurationError(f"{where}: a number is too large") from None
