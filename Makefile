@@ -12,8 +12,8 @@ demo: $(PREPARED)
 	$(BIN)/tts-prep demo demo
 
 ljspeech: $(PREPARED)
-	@test -n "$(CORPUS)" && test -n "$(STORE)" || { echo "usage: make ljspeech CORPUS=folder STORE=folder [JOBS=n]" >&2; exit 2; }
-	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" $(if $(JOBS),--jobs $(JOBS))
+	@test -n "$(CORPUS)" && test -n "$(STORE)" || { echo "usage: make ljspeech CORPUS=folder STORE=folder [PRESET=name] [JOBS=n]" >&2; exit 2; }
+	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" --preset $(or $(PRESET),hifigan) --waveform int16 $(if $(JOBS),--jobs $(JOBS))
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal

@@ -31,6 +31,27 @@ from tts_prep.preprocess.audio.mel import COMPILING
 from tts_prep.preprocess.runs.prepare import Progress, Result
 from tts_prep.quantities import bytes_text, duration_text
 
+DEFAULT_PRESET = "preset: parakeet (the default; a vocoder needs its own, see 'tts-prep presets')"
+
+
+def test_the_first_line_says_that_the_preset_is_the_default_unless_one_was_chosen(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('preset = "hifigan"\n', encoding="utf-8")
+    (tmp_path / "bins.toml").write_text("[audio]\nn_mels = 40\n", encoding="utf-8")
+    (tmp_path / "texts.toml").write_text('[text]\nlanguage = "en-gb"\n', encoding="utf-8")
+    for options, expected in {
+        ("--sample-rate", "16000"): f"; {DEFAULT_PRESET};",
+        ("--config", tmp_path / "texts.toml"): f"; {DEFAULT_PRESET};",
+        ("--preset", "parakeet"): "; preset: parakeet;",
+        ("--config", file): "; preset: hifigan;",
+        ("--config", tmp_path / "bins.toml"): "; preset: parakeet;",
+    }.items():
+        make = ("ljspeech", corpus, tmp_path / "store", "--jobs", 1, "--limit", 1, "--overwrite")
+        _, out, _ = run(capsys, *make, *options)
+        assert expected in out.splitlines()[0], options
+
 
 def test_a_corpus_becomes_a_store_and_the_closing_lines_say_so(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
@@ -38,7 +59,7 @@ def test_a_corpus_becomes_a_store_and_the_closing_lines_say_so(
     status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
     assert (status, err) == (0, "")
     understood, rows, first, second = out.splitlines()
-    assert understood == f"corpus: ljspeech {corpus}; preset: parakeet; frontend: espeak, language en-us"
+    assert understood == f"corpus: ljspeech {corpus}; {DEFAULT_PRESET}; frontend: espeak, language en-us"
     assert rows == f"rows: {len(TEXTS)}"
     assert first.startswith(f"{tmp_path / 'store'}: {len(TEXTS)} utterances, ")
     assert "× real time" in second

@@ -58,10 +58,11 @@ def test_its_corpus_takes_options_root_and_language_as_a_built_in_one_does(
 ) -> None:
     store, root = tmp_path / "store", ("--root", tmp_path / "recordings")
     options = ("--room", "studio", "--min-rating", 4, "--frontend", "finnish-letters", "--feature", "loudness:offset=2")
+    options += ("--preset", "hifigan")
     status, out, err = run(capsys, "finnish", finnish, store, *root, *options, "--jobs", 1)
     assert (status, err) == (0, "")
     assert out.splitlines()[:3] == [
-        f"corpus: finnish {finnish}; preset: parakeet; frontend: finnish-letters, language fi",
+        f"corpus: finnish {finnish}; preset: hifigan; frontend: finnish-letters, language fi",
         "left out by room or rating: 2 of 4 rows",
         "rows: 2",
     ]

@@ -15,6 +15,7 @@ import pytest
 from tts_prep.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
+REAL = ROOT.parent / "shared/data/ljspeech-mini"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -103,6 +104,17 @@ def test_every_command_and_code_block_of_a_page_runs(page: Path, demo_corpus: Pa
         done.append(language)
     if page.name in ("README.md", "tutorial.md", "coming-from.md"):
         assert {"sh", "python"} <= set(done)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not REAL.is_dir(), reason="needs clips of LJ Speech")
+def test_the_code_of_the_tutorial_runs_on_real_clips(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    make = [sys.executable, "-m", "tts_prep", "ljspeech", str(REAL), "store", "--jobs", "1"]
+    scripts = [content for language, _, content in blocks(ROOT / "docs/tutorial.md") if language == "python"]
+    for command in (make, *([sys.executable, "-c", script] for script in scripts)):
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
 
 
 def test_the_languages_of_all_blocks_are_known() -> None:

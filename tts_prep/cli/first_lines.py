@@ -25,11 +25,14 @@ TEXT_FRONTENDS = ("espeak", "arpabet", "characters")
 _MAX_TEXTS = 200
 
 
-def settings_text(corpus: Path, config: Configuration) -> str:
+def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool) -> str:
     """Return one line about the corpus and the main settings of a run."""
     text = config.text
+    preset = config.preset or "none"
+    if not preset_is_chosen:
+        preset += " (the default; a vocoder needs its own, see 'tts-prep presets')"
     return (
-        f"corpus: {config.corpus} {corpus}; preset: {config.preset or 'none'}; frontend: {text.frontend_name}, "
+        f"corpus: {config.corpus} {corpus}; preset: {preset}; frontend: {text.frontend_name}, "
         f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
         + (f"; cleaning: {values_text(cleaning)}" if (cleaning := config.cleaning.as_dict()) else "")
     )

@@ -92,7 +92,10 @@ def _prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        first[:0] = [settings_text(corpus, config), *notes(corpus, store, config)]
+        first[:0] = [
+            settings_text(corpus, config, preset_is_chosen=_preset_is_chosen(options)),
+            *notes(corpus, store, config),
+        ]
         items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, first.append)
         items = report_phonetic_texts(items, config.text, first.append)
         if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(options, text):
@@ -106,6 +109,12 @@ def _prepare_and_report(
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
+
+
+def _preset_is_chosen(options: Mapping[str, Any]) -> bool:
+    """Return whether the mels are those of an option or a file of settings, not the default."""
+    file = read_config_file(options["config"]) if options["config"] else {}
+    return bool(options["preset"] or options["vocoder_config"] or file.keys() & {"preset", "audio"})
 
 
 def _language_is_given(options: Mapping[str, Any], of_corpus: Mapping[str, str]) -> bool:
