@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError, StoreError, UtteranceError
-from tts_prep.format.contents.array_file import CheckedArrayFile, array_key, checked_values, inspect_array_file
+from tts_prep.errors import ConfigurationError, FeatureError, StoreError, UtteranceError
+from tts_prep.format.contents.array_file import array_key, checked_values
 from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.contents.shard import CheckedShard
-from tts_prep.format.files.checksums import digest_file
-from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import SAMPLE, array_file_name, shard_name
+from tts_prep.format.layout import SAMPLE, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.feature_inputs import ShardRows, StoredRows
-from tts_prep.preprocess.runs.transaction import take_over_file
+from tts_prep.preprocess.runs.resuming import finished_array_file
 
 _MAX_NAMED = 3
 """The number of failed utterances that an error names."""
@@ -87,31 +86,6 @@ def write_array_files(
     return entries
 
 
-def _finished_array_files(store: Path, rows: ShardRows, feature: Feature, shard: CheckedShard) -> dict[str, FileEntry]:
-    """Return the entries of a feature's array files that exist, are intact and have the expected key."""
-    entries = {}
-    for spec in feature.specs:
-        name = array_file_name(spec.name, rows.number)
-        checked = _intact_array_file(store / name, spec.name, shard)
-        if checked and checked.header.key == _key(rows, feature, spec):
-            entries[spec.name] = FileEntry(name, checked.digest.size, checked.header.rows, checked.digest.sha256)
-    return entries
-
-
-def _intact_array_file(path: Path, name: str, shard: CheckedShard) -> CheckedArrayFile | None:
-    if not path.is_file():
-        return None
-    header = shard.header
-    try:
-        digest = digest_file(path)
-        # Every array file has a seal. Damage is found before HDF5 parses the file, so that this needs no other process.
-        if not digest.sealed:
-            return None
-        return inspect_array_file(path, name, header.number, header.key, shard.lengths(), read_locations, digest)
-    except (CorruptStoreError, OSError):
-        return None
-
-
 def complete_array_files(
     store: Path,
     shard: CheckedShard,
@@ -134,14 +108,11 @@ def complete_array_files(
     entries: dict[str, FileEntry] = {}
     missing = []
     for feature in features:
-        finished = _finished_array_files(store, stored.rows, feature, shard)
-        if source and len(finished) < len(feature.specs):
-            old = _finished_array_files(source, stored.rows, feature, shard)
-            for name in old.keys() - finished.keys():
-                take_over_file(source, store, old[name].file)
-            finished = {**old, **finished}
-        entries.update(finished)
-        if len(finished) < len(feature.specs):
+        for spec in feature.specs:
+            key = partial(_key, stored.rows, feature, spec)
+            if entry := finished_array_file(store, spec.name, key, shard, source):
+                entries[spec.name] = entry
+        if any(spec.name not in entries for spec in feature.specs):
             missing.append(feature)
     if missing:
         values = _compute(missing, stored.rows, inputs(stored))

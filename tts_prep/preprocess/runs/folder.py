@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import StoreError
-from tts_prep.format.files.atomic import writing
+from tts_prep.format.files.atomic import replacing, sync, writing
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_folder_files, shard_files, shard_folder_files
 from tts_prep.format.files.replacement import recover_store, remove_replaced
@@ -152,3 +153,25 @@ def _is_data_file(name: str) -> bool:
     return match is not None and (
         shard_number(match["name"]) is not None or array_file_number(match["name"]) is not None
     )
+
+
+def take_over_file(source: Path, folder: Path, name: str) -> None:
+    """Take over a file of another store: by a hard link, or by a copy if the file system has no hard links.
+
+    Args:
+        name: the path of the file, relative to both stores.
+
+    Raises:
+        WriteError: the file can be neither linked nor copied.
+    """
+    path = folder / name
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        try:
+            # Resolve links, because a hard link to a symbolic link could point anywhere.
+            os.link(os.path.realpath(source / name), path)
+            sync(path.parent)
+        except OSError:
+            with replacing(path) as partial:
+                shutil.copyfile(source / name, partial)

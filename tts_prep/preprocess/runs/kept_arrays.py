@@ -32,7 +32,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import FEATURES, make_feature
 from tts_prep.preprocess.runs.feature_inputs import StoredRows
-from tts_prep.preprocess.runs.transaction import take_over_file
+from tts_prep.preprocess.runs.folder import take_over_file
 
 OF_PLAN: Final = "plan"
 """The setting of an array whose values depend on all rows of a store: the plan that they belong to."""

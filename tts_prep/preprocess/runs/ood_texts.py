@@ -22,8 +22,8 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.phonemizing import phonemize
-from tts_prep.preprocess.runs.transaction import take_over_file
 from tts_prep.preprocess.workers.processes import WorkerPool
 
 _LINES_PER_JOB = 1000

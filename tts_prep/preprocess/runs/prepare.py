@@ -27,6 +27,7 @@ from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAli
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.kept_arrays import IncompleteArray, KeptArrays, keep_arrays, recorded_features
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
@@ -34,7 +35,7 @@ from tts_prep.preprocess.runs.plan import ShardPlan
 from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.runs.recipe import make_recipe
 from tts_prep.preprocess.runs.shards import MadeShard, get_ready, make_shard
-from tts_prep.preprocess.runs.transaction import Change, StoreTransaction, take_over_file
+from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.quantities import count_text

@@ -6,21 +6,46 @@ inputs. The settings of an unfinished store are those in the header of any of it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.contents.array_file import CheckedArrayFile, inspect_array_file
 from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_shard_header
+from tts_prep.format.files.checksums import digest_file
 from tts_prep.format.files.paths import shard_files
 from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import array_file_name, shard_name
+from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.configuration.software import install_line
+from tts_prep.preprocess.runs.folder import take_over_file
 
 
-def finished_shard(path: Path, number: int, key: str) -> CheckedShard | None:
-    """Return an existing intact shard with this key, else None."""
+def finished_shard(
+    store: Path, number: int, key: str, source: Path | None = None, broken: Collection[str] = ()
+) -> CheckedShard | None:
+    """Return the shard of a store if it exists, is intact and has this key, else None.
+
+    Args:
+        source: another store, whose shard is taken over if this one has none.
+        broken: files of that store that must not be taken over.
+
+    Raises:
+        WriteError: the shard cannot be taken over.
+    """
+    name = shard_name(number)
+    finished = _intact_shard(store / name, number, key)
+    if finished is None and source and name not in broken:
+        finished = _intact_shard(source / name, number, key)
+        if finished is not None:
+            take_over_file(source, store, name)
+    return finished
+
+
+def _intact_shard(path: Path, number: int, key: str) -> CheckedShard | None:
     if not path.exists():
         return None
     try:
@@ -28,6 +53,44 @@ def finished_shard(path: Path, number: int, key: str) -> CheckedShard | None:
     except CorruptStoreError:
         return None
     return shard if shard.header.key == key else None
+
+
+def finished_array_file(
+    store: Path, name: str, key: Callable[[], str], shard: CheckedShard, source: Path | None = None
+) -> FileEntry | None:
+    """Return the manifest entry of a shard's array file if it exists, is intact and has this key, else None.
+
+    Args:
+        name: the name of the array.
+        key: returns the key; called if there is an intact file.
+        shard: the finished shard.
+        source: another store, whose file is taken over if this one has none.
+
+    Raises:
+        WriteError: the file cannot be taken over.
+    """
+    file = array_file_name(name, shard.header.number)
+    finished = _intact_array_file(store / file, name, key, shard)
+    if finished is None and source:
+        finished = _intact_array_file(source / file, name, key, shard)
+        if finished is not None:
+            take_over_file(source, store, file)
+    return FileEntry(file, finished.digest.size, finished.header.rows, finished.digest.sha256) if finished else None
+
+
+def _intact_array_file(path: Path, name: str, key: Callable[[], str], shard: CheckedShard) -> CheckedArrayFile | None:
+    if not path.is_file():
+        return None
+    header = shard.header
+    try:
+        digest = digest_file(path)
+        # Every array file has a seal. Damage is found before HDF5 parses the file, so that this needs no other process.
+        if not digest.sealed:
+            return None
+        checked = inspect_array_file(path, name, header.number, header.key, shard.lengths(), read_locations, digest)
+    except (CorruptStoreError, OSError):
+        return None
+    return checked if checked.header.key == key() else None
 
 
 def unfinished_settings(store: Path) -> Mapping[str, Any] | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.shard import HEADER, CheckedShard, ShardHeader, header_text
+from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.atomic import replacing, syncing, writing
 from tts_prep.format.files.checksums import seal_file
 from tts_prep.format.hdf5.datasets import Array
@@ -35,7 +35,6 @@ from tts_prep.preprocess.runs.phonemizing import frontend_of
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.runs.recipe import ShardRecipe
 from tts_prep.preprocess.runs.resuming import finished_shard
-from tts_prep.preprocess.runs.transaction import take_over_file
 from tts_prep.preprocess.workers.processes import Note
 
 
@@ -81,7 +80,7 @@ def make_shard(
         CorpusChangedError: a recording has changed since the run was planned.
     """
     _check_processor(recipe)
-    finished = _finished(plan, recipe.key(plan), store, source, broken)
+    finished = finished_shard(store, plan.number, recipe.key(plan), source, broken)
     if finished is not None:
         recordings = ShardRecordings(plan, recipe, report)
         inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
@@ -106,19 +105,6 @@ def make_shard(
     return MadeShard(
         StoredShard(entry, replace(header, mel_statistics={})), is_new=True, arrays=arrays, compiling=compiling
     )
-
-
-def _finished(
-    plan: ShardPlan, key: str, store: Path, source: Path | None, broken: Collection[str]
-) -> CheckedShard | None:
-    """Return the shard if it exists, or can be taken over from another store."""
-    name = shard_name(plan.number)
-    finished = finished_shard(store / name, plan.number, key)
-    if finished is None and source and name not in broken:
-        finished = finished_shard(source / name, plan.number, key)
-        if finished is not None:
-            take_over_file(source, store, name)
-    return finished
 
 
 def _rows_of(header: ShardHeader, examples: Sequence[Example]) -> ShardRows:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import StoreError, WriteError
-from tts_prep.format.files.atomic import replacing, sync, writing
+from tts_prep.format.files.atomic import writing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
@@ -33,6 +31,7 @@ from tts_prep.preprocess.runs.folder import (
     locked_folder,
     refuse_foreign_files,
     remove_unplanned_files,
+    take_over_file,
     tidied,
 )
 from tts_prep.preprocess.runs.resuming import check_other_parts, check_settings, unfinished_settings
@@ -228,28 +227,6 @@ class StoreTransaction:
             is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
             if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
                 take_over_file(self.store, self.folder, entry.file)
-
-
-def take_over_file(source: Path, folder: Path, name: str) -> None:
-    """Take over a file of another store: by a hard link, or by a copy if the file system has no hard links.
-
-    Args:
-        name: the path of the file, relative to both stores.
-
-    Raises:
-        WriteError: the file can be neither linked nor copied.
-    """
-    path = folder / name
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        try:
-            # Resolve links, because a hard link to a symbolic link could point anywhere.
-            os.link(os.path.realpath(source / name), path)
-            sync(path.parent)
-        except OSError:
-            with replacing(path) as partial:
-                shutil.copyfile(source / name, partial)
 
 
 def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
