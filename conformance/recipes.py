@@ -35,9 +35,12 @@ from tts_prep.recipes import collate_hifigan
 ROWS: list[tuple[str, ...]] = []
 
 
-def make_store(corpus, path, mel):
+def make_store(corpus, path, preset, **sizes):
+    described = get_preset(preset)
     if not (path / "manifest.json").is_file():
-        configuration = Configuration(mel=mel, store=StoreConfig(waveform_dtype="float32"))
+        mel = replace(described.config, **sizes)
+        store = StoreConfig(waveform_dtype="float32")
+        configuration = Configuration(mel=mel, reading=described.reading, store=store)
         prepare(read_ljspeech(corpus), corpus, path, configuration)
     return path
 
@@ -145,10 +148,10 @@ def names(corpus):
 
 def vocoder(recipe, folder, corpus, scratch, preset, our_dataset, extra):
     mel = get_preset(preset).config
-    store = make_store(corpus, scratch / preset, mel)
+    store = make_store(corpus, scratch / preset, preset)
     nyquist = mel.sample_rate / 2
     if mel.fmax != nyquist:
-        make_store(corpus, scratch / f"{preset}-loss", replace(mel, fmax=nyquist))
+        make_store(corpus, scratch / f"{preset}-loss", preset, fmax=nyquist)
     theirs_module = load(folder, "meldataset")
     if hasattr(theirs_module, "librosa_mel_fn"):
         theirs_module.librosa_mel_fn = by_name(theirs_module.librosa_mel_fn)
@@ -203,8 +206,7 @@ def bigvgan(sources, corpus, scratch):
 def vocos(sources, corpus, scratch):
     from tts_prep.recipes import VocosDataset
 
-    mel = replace(get_preset("vocos").config, sample_rate=22050, fmax=11025.0)
-    store = make_store(corpus, scratch / "vocos", mel)
+    store = make_store(corpus, scratch / "vocos", "vocos", sample_rate=22050, fmax=11025.0)
     theirs_module = load(sources / "vocos" / "vocos", "dataset")
     ours_list, theirs_list = scratch / "vocos.ours", scratch / "vocos.theirs"
     ours_list.write_text("".join(f"{store / name}.wav\n" for name in names(corpus)), encoding="utf-8")
@@ -243,8 +245,7 @@ def vits(sources, corpus, scratch):
     from tts_prep import recipes as ours_module
     from tts_prep.loader import UtteranceDataset
 
-    mel = replace(get_preset("hifigan").config, peak=None)
-    store = make_store(corpus, scratch / "vits", mel)
+    store = make_store(corpus, scratch / "vits", "hifigan-unscaled")
     dataset = UtteranceDataset(store)
     folder = sources / "vits"
     wavs = scratch / "vits-wavs"
@@ -306,7 +307,7 @@ def matcha(sources, corpus, scratch):
     from tts_prep import recipes as ours_module
     from tts_prep.loader import UtteranceDataset
 
-    store = make_store(corpus, scratch / "matcha", get_preset("matcha").config)
+    store = make_store(corpus, scratch / "matcha", "matcha")
     dataset = UtteranceDataset(store)
     texts = dict(zip(dataset.id, dataset.phoneme_text, strict=True))
     code = {symbol: number for number, symbol in enumerate(dataset.symbols)}
@@ -342,8 +343,7 @@ def f5tts(sources, corpus, scratch):
     from tts_prep.loader import UtteranceDataset
     from tts_prep.recipes import DynamicBatchSampler, F5TTSDataset, collate_f5tts
 
-    mel = replace(get_preset("vocos").config, sample_rate=22050, fmax=11025.0)
-    store = make_store(corpus, scratch / "vocos", mel)
+    store = make_store(corpus, scratch / "vocos", "vocos", sample_rate=22050, fmax=11025.0)
     dataset = UtteranceDataset(store)
     theirs_module = load(sources / "F5-TTS" / "src", "f5_tts.model.dataset")
     rows = [

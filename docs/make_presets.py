@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER, MelConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, DESCRIPTIONS, Preset
-from tts_prep.preprocess.audio.resampling import DEFAULT_RESAMPLER
 
 PAGE = Path(__file__).parent / "presets.md"
 

@@ -141,11 +141,11 @@ def test_a_fork_while_a_thread_fills_a_cache_does_not_hang():
 def test_references_and_clips_change_every_epoch_in_torchs_workers(dataset, persistent):
     data = pytest.importorskip("torch.utils.data")
     long = dataset.filter(lambda m: m.n_frames > 6)
-    collector = DataCollector(0, dataset.sample_rate, dataset.hop_length, 2 / 86)
+    collector = DataCollector(0, dataset.sample_rate, dataset.hop_length, 2 / 86, settings="any")
     clips = data.DataLoader(long, 3, shuffle=True, collate_fn=collector, num_workers=1, persistent_workers=persistent)
     starts = [sorted(int(start) for _, _, batch in clips for start in batch) for _ in range(3)]
     assert len({tuple(epoch) for epoch in starts}) > 1
-    files = FilePathDataset(None, dataset, OOD_data=["abc" * 20], min_length=1)
+    files = FilePathDataset(None, dataset, OOD_data=["abc" * 20], min_length=1, settings="any")
     loader = data.DataLoader(
         files, 4, collate_fn=Collater(output="numpy"), num_workers=1, persistent_workers=persistent
     )
@@ -217,6 +217,13 @@ def test_old_spellings_and_orders_of_arguments_work(dataset):
     assert loader.batch_spec(specs, 0.0, "float16").dtype == np.float16
     assert loader.batch_spec([spec.T for spec in specs], 0.0, True).shape == (2, 5, 2)
     files = FilePathDataset(
-        None, dataset, OOD_data=["abc" * 20], min_length=1, sr=24_000, data_augmentation=False, validation=True
+        None,
+        dataset,
+        OOD_data=["abc" * 20],
+        min_length=1,
+        sr=24_000,
+        data_augmentation=False,
+        validation=True,
+        settings="any",
     )
     assert len(files[0]) == 8

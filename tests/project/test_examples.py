@@ -25,7 +25,8 @@ def load(name):
 
 
 def make_store(corpus, path, preset):
-    configuration = Configuration(mel=get_preset(preset).config, store=StoreConfig(waveform_dtype="int16"))
+    store = StoreConfig(waveform_dtype="int16")
+    configuration = Configuration(mel=get_preset(preset).config, reading=get_preset(preset).reading, store=store)
     prepare(read_ljspeech(corpus), corpus, path, configuration)
     return path
 

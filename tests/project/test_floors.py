@@ -54,7 +54,7 @@ ABOVE = {
     "loader": {"errors", "acoustics", "pictures", "format"},
     "checks": {"errors", "compiler", "acoustics", "format", "loader"},
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks"},
-    "recipes": {"errors", "format", "loader"},
+    "recipes": {"errors", "format", "preprocess", "loader"},
     "export": {"errors", "format", "loader", "recipes"},
     "demo": {"errors", "format", "preprocess"},
     "cli": {

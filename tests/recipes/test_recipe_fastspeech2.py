@@ -69,7 +69,7 @@ def test_phones_of_the_alignment_replace_those_of_the_text_and_silences_are_cut(
 
 
 def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: UtteranceDataset) -> None:
-    examples = FastSpeech2Dataset(dataset, batch_size=2, sort=True)
+    examples = FastSpeech2Dataset(dataset, batch_size=2, sort=True, settings="any")
     batches = examples.collate_fn([examples[i] for i in range(3)])
     assert [batch[0] for batch in batches] == [["S-0001", "S-0000"], ["S-0002"]]
     _, raw, speakers, texts, lengths, longest, mels, mel_lengths, n_frames, pitches, energies, durations = batches[0]
@@ -122,14 +122,14 @@ def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDat
 
 def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDataset) -> None:
     given = {"pitch": [0, 0, 100.0, 10.0], "energy": [0, 0, 0.0, 1.0]}
-    example = FastSpeech2Dataset(dataset, statistics=given, pitch_feature="frame_level")[0]
+    example = FastSpeech2Dataset(dataset, statistics=given, pitch_feature="frame_level", settings="any")[0]
     np.testing.assert_allclose(example["pitch"], (dataset[0].arrays["pitch"] - 100.0) / 10)
 
 
 class _WithPitch(list[Utterance]):
     """The utterances of a store, with other pitch."""
 
-    path, arrays = Path("store"), ("pitch", "energy", "durations")
+    path, arrays, metadata = Path("store"), ("pitch", "energy", "durations"), None
 
     def __init__(self, dataset: UtteranceDataset, pitch: list[list[float]]) -> None:
         for utterance, values in zip(dataset, pitch, strict=False):
@@ -141,7 +141,7 @@ class _WithPitch(list[Utterance]):
 def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> None:
     # ming024's remove_outlier removes 0 and all of [50, 50, 50]; scale_ of scikit-learn's StandardScaler is then 1.
     store: Any = _WithPitch(dataset, [[0, 0.1, 0.1, 0.1], [50, 50, 50]][:n])
-    examples = FastSpeech2Dataset(store)
+    examples = FastSpeech2Dataset(store, settings="any")
     np.testing.assert_allclose(examples[0]["pitch"], [-0.1, 0, 0, 0], atol=1e-15)
     np.testing.assert_allclose(examples.statistics["pitch"], [-0.1, [0, 49.9][n - 1], 0.1, 1], atol=1e-15)
 
@@ -152,21 +152,23 @@ def test_values_that_the_outlier_rule_removes_without_exception_are_an_error(dat
     with pytest.raises(
         ConfigurationError, match="store: pitch cannot be normalized: .* pass pitch_normalization=False"
     ):
-        FastSpeech2Dataset(store)[0]
-    assert FastSpeech2Dataset(store, pitch_normalization=False)[0]["pitch"].tolist() == [120, 120, 120]
+        FastSpeech2Dataset(store, settings="any")[0]
+    assert FastSpeech2Dataset(store, pitch_normalization=False, settings="any")[0]["pitch"].tolist() == [120, 120, 120]
 
 
 def test_a_dataset_has_the_columns_of_its_store_and_is_told_from_others(dataset: UtteranceDataset) -> None:
-    assert FastSpeech2Dataset(dataset).n_frames.tolist() == dataset.n_frames.tolist()
+    assert FastSpeech2Dataset(dataset, settings="any").n_frames.tolist() == dataset.n_frames.tolist()
     assert (
-        FastSpeech2Dataset(dataset[:2]).fingerprint
-        == FastSpeech2Dataset(dataset[:2]).fingerprint
-        != FastSpeech2Dataset(dataset[1:3]).fingerprint
+        FastSpeech2Dataset(dataset[:2], settings="any").fingerprint
+        == FastSpeech2Dataset(dataset[:2], settings="any").fingerprint
+        != FastSpeech2Dataset(dataset[1:3], settings="any").fingerprint
     )
 
 
 def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: UtteranceDataset) -> None:
-    text, lengths, mel, frames, len_x, pitch, energy, speaker, prior, ids = TTSCollate(200, 50, prior="exact")(dataset)
+    text, lengths, mel, frames, len_x, pitch, energy, speaker, prior, ids = TTSCollate(
+        200, 50, prior="exact", settings="any"
+    )(dataset)
     assert (ids, speaker) == (["S-0001", "S-0000", "S-0002"], None)
     assert (lengths.tolist(), len_x.tolist()) == ([3, 2, 2], [2, 3, 2])
     assert (text.shape, mel.shape[:2], pitch.shape[:2]) == ((3, 3), (3, 80), (3, 1))
@@ -175,17 +177,19 @@ def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: 
     np.testing.assert_allclose(energy[0, : frames[0]], np.sqrt((first.mel.astype(float) ** 2).sum(1)), rtol=1e-6)
     np.testing.assert_allclose(prior[1, : frames[1], :2], beta_binomial_prior(2, int(frames[1])), rtol=1e-6)
     assert not pitch[1, 0, frames[1] :].any()
-    assert TTSCollate(200, 50)._pitch(np.array([0, 250], np.float32)).tolist() == [0, 1]
+    assert TTSCollate(200, 50, settings="any")._pitch(np.array([0, 250], np.float32)).tolist() == [0, 1]
 
 
 def test_a_store_without_features_is_refused(store: Path) -> None:
     with pytest.raises(ConfigurationError, match="no pitch, energy, durations; add durations with 'tts-prep add"):
-        FastSpeech2Dataset(UtteranceDataset(store))
+        FastSpeech2Dataset(UtteranceDataset(store), settings="any")
     with pytest.raises(ConfigurationError, match="the store has no pitch; add it with 'tts-prep add"):
-        TTSCollate()(UtteranceDataset(store))
+        TTSCollate(settings="any")(UtteranceDataset(store))
 
 
 def test_in_a_chain_examples_have_the_speaker_codes_of_the_chain(dataset: UtteranceDataset) -> None:
-    chain = ChainDataset(FastSpeech2Dataset(dataset), FastSpeech2Dataset(dataset[:2]), speakers="dataset")
+    chain = ChainDataset(
+        FastSpeech2Dataset(dataset, settings="any"), FastSpeech2Dataset(dataset[:2], settings="any"), speakers="dataset"
+    )
     assert [example["speaker"] for example in chain] == [0, 0, 0, 1, 1]
     assert chain.speakers == tuple(f"{number}/{dataset.speakers[0]}" for number in range(2))

@@ -35,7 +35,7 @@ def test_the_signature_is_that_of_styletts2():
 
 
 def test_a_batch_is_the_eight_of_styletts2(store, lines, texts, rows):
-    loader = build_dataloader(lines, store, True, texts, 5, 6, collate_config=NUMPY)
+    loader = build_dataloader(lines, store, True, texts, 5, 6, collate_config=NUMPY, dataset_config={"settings": "any"})
     (batch,) = loader
     waves, ids, input_lengths, ref_texts, ref_lengths, mels, output_lengths, ref_mels = batch
     order = sorted(range(6), key=lambda i: -(N_FRAMES[i] - N_FRAMES[i] % 2))
@@ -54,7 +54,7 @@ def test_a_batch_is_the_eight_of_styletts2(store, lines, texts, rows):
 
 
 def test_a_reference_is_of_the_same_speaker_and_cropped_anywhere(store, lines, texts, rows):
-    dataset = FilePathDataset(lines, store, texts, 5)
+    dataset = FilePathDataset(lines, store, texts, 5, settings="any")
     seen = set()
     for epoch in range(300):
         dataset.set_epoch(epoch)
@@ -71,10 +71,12 @@ def test_a_reference_is_of_the_same_speaker_and_cropped_anywhere(store, lines, t
 
 
 def test_training_shuffles_and_drops_the_last_and_validation_does_not(store, lines, texts):
-    train = build_dataloader(lines, store, False, texts, 5, 4, collate_config=NUMPY)
+    train = build_dataloader(lines, store, False, texts, 5, 4, collate_config=NUMPY, dataset_config={"settings": "any"})
     assert len(train) == 1
     assert [len(batch[0]) for batch in train] == [4]
-    valid = build_dataloader(lines, store, True, texts, 5, 4, num_workers=0, collate_config=NUMPY)
+    valid = build_dataloader(
+        lines, store, True, texts, 5, 4, num_workers=0, collate_config=NUMPY, dataset_config={"settings": "any"}
+    )
     assert [len(batch[0]) for batch in valid] == [4, 2]
     one, other = ([batch[5].tolist() for batch in valid] for _ in range(2))
     assert one == other
@@ -83,7 +85,7 @@ def test_training_shuffles_and_drops_the_last_and_validation_does_not(store, lin
 def test_everything_random_is_a_function_of_seed_and_epoch(store, lines, texts):
     def epochs(seed):
         loader = build_dataloader(
-            lines, store, False, texts, 5, 2, 2, collate_config=NUMPY, dataset_config={"seed": seed}
+            lines, store, False, texts, 5, 2, 2, collate_config=NUMPY, dataset_config={"seed": seed, "settings": "any"}
         )
         return [[(batch[3].tolist(), batch[7].sum()) for batch in loader] for _ in range(2)]
 
@@ -92,22 +94,22 @@ def test_everything_random_is_a_function_of_seed_and_epoch(store, lines, texts):
 
 
 def test_the_whole_store_does_without_a_list_and_speakers_may_be_any_text(store, rows, texts):
-    dataset = FilePathDataset(None, store, texts, 5)
+    dataset = FilePathDataset(None, store, texts, 5, settings="any")
     assert [dataset[i][0] for i in range(3)] == [0, 2, 1]  # ljspeech, zoë, p225, by name
     assert dataset[2][2].tolist() == [0, *rows[2].phonemes.tolist(), 0]
-    assert FilePathDataset(None, store, texts, 5).utterances.id[0] == rows[0].id
-    spaced = FilePathDataset([f" {rows[0].id}.wav|ab \r\n", "\n"], store, texts, 5)
+    assert FilePathDataset(None, store, texts, 5, settings="any").utterances.id[0] == rows[0].id
+    spaced = FilePathDataset([f" {rows[0].id}.wav|ab \r\n", "\n"], store, texts, 5, settings="any")
     assert [example[2].tolist() for example in spaced] == [[0, 1, 2, 0]]
-    numbered = FilePathDataset([f"{rows[0].id}.wav|ab|001", f"{rows[1].id}.wav|ab"], store, texts, 5)
+    numbered = FilePathDataset([f"{rows[0].id}.wav|ab|001", f"{rows[1].id}.wav|ab"], store, texts, 5, settings="any")
     assert [numbered[i][0] for i in range(2)] == [1, 0]
 
 
 def test_texts_may_be_ids_and_a_list_of_wavs_has_them_in_field_1(store, tmp_path):
-    ids = FilePathDataset(None, store, [[1, 2, 3], [1]], 3)
+    ids = FilePathDataset(None, store, [[1, 2, 3], [1]], 3, settings="any")
     assert [text.tolist() for text in ids.ptexts] == [[0, 1, 2, 3, 0]]
     path = tmp_path / "list.txt"
     path.write_text("x.wav|abc|0\ny.wav|bca|0\n", encoding="utf-8")
-    assert [text.tolist() for text in FilePathDataset(None, store, path, 3).ptexts] == [
+    assert [text.tolist() for text in FilePathDataset(None, store, path, 3, settings="any").ptexts] == [
         [0, 1, 2, 3, 0],
         [0, 2, 3, 1, 0],
     ]
@@ -126,7 +128,16 @@ def test_texts_may_be_ids_and_a_list_of_wavs_has_them_in_field_1(store, tmp_path
 )
 def test_what_cannot_be_used_is_named(store, change, message):
     with pytest.raises(ConfigurationError, match=message):
-        FilePathDataset(**{"data_list": None, "root_path": store, "OOD_data": ["abcabc"], "min_length": 5, **change})
+        FilePathDataset(
+            **{
+                "data_list": None,
+                "root_path": store,
+                "OOD_data": ["abcabc"],
+                "min_length": 5,
+                "settings": "any",
+                **change,
+            }
+        )
 
 
 def test_only_line_feeds_end_a_text(store, rows, tmp_path):
@@ -134,13 +145,15 @@ def test_only_line_feeds_end_a_text(store, rows, tmp_path):
     path = tmp_path / "ood.txt"
     path.write_bytes("\ufeffabc\r\naaaaa\u2028bbbbb\n".encode())
     with pytest.raises(ConfigurationError, match=r"ood.txt, line 2: \['\\u2028'\] are not in the vocabulary"):
-        FilePathDataset([f"{rows[0].id}.wav|ab"], store, path, 5)
+        FilePathDataset([f"{rows[0].id}.wav|ab"], store, path, 5, settings="any")
     path.write_bytes(b"\xef\xbb\xbfabcab\r\nab\r\n")
-    assert [text.tolist() for text in FilePathDataset(None, store, path, 5).ptexts] == [[0, 1, 2, 3, 1, 2, 0]]
+    assert [text.tolist() for text in FilePathDataset(None, store, path, 5, settings="any").ptexts] == [
+        [0, 1, 2, 3, 1, 2, 0]
+    ]
 
 
 def test_an_unknown_symbol_is_not_dropped(store, rows):
-    dataset = FilePathDataset([f"{rows[0].id}.wav|a?b|0"], store, ["abcabc"], 5)
+    dataset = FilePathDataset([f"{rows[0].id}.wav|a?b|0"], store, ["abcabc"], 5, settings="any")
     with pytest.raises(ConfigurationError, match=r"line 1: \['\?'\] are not in the vocabulary"):
         dataset[0]
 
@@ -148,8 +161,8 @@ def test_an_unknown_symbol_is_not_dropped(store, rows):
 def test_a_store_without_waveforms_gives_none_on_request(tmp_path):
     path = write_store(tmp_path / "s", make_rows([4, 6]), n_shards=1)
     with pytest.raises(ConfigurationError, match="has no waveforms"):
-        FilePathDataset(None, path, ["abcabc"], 5)
-    dataset = FilePathDataset(None, UtteranceDataset(path), ["abcabc"], 5, waveform=False)
+        FilePathDataset(None, path, ["abcabc"], 5, settings="any")
+    dataset = FilePathDataset(None, UtteranceDataset(path), ["abcabc"], 5, waveform=False, settings="any")
     assert Collater(output="numpy")(list(dataset))[0] == [None, None]
     with pytest.raises(ConfigurationError, match="'torch' or 'numpy', found 'jax'"):
         Collater(output="jax")
@@ -157,13 +170,13 @@ def test_a_store_without_waveforms_gives_none_on_request(tmp_path):
 
 def test_the_stores_own_out_of_domain_texts_are_taken_where_no_file_is_given(store, monkeypatch, tmp_path):
     with pytest.raises(ConfigurationError, match="the store has none; prepare it with --ood-texts"):
-        FilePathDataset(None, store, OOD_data=None)
+        FilePathDataset(None, store, OOD_data=None, settings="any")
     texts = [OutOfDomainText(i, "", "", np.array(ids, np.int32)) for i, ids in enumerate([[1, 2, 3], [1], [3, 3, 2]])]
     monkeypatch.setattr(UtteranceDataset, "ood_texts", texts)
     monkeypatch.chdir(tmp_path)
     for settings in ({"OOD_data": None}, {}):
-        dataset = FilePathDataset(None, store, min_length=2, **settings)
+        dataset = FilePathDataset(None, store, min_length=2, settings="any", **settings)
         assert [ids.tolist() for ids in dataset.ptexts] == [[0, 1, 2, 3, 0], [0, 3, 3, 2, 0]]
     (tmp_path / "Data").mkdir()
     (tmp_path / "Data/OOD_texts.txt").write_text("abca\n", encoding="utf-8")
-    assert len(FilePathDataset(None, store, min_length=2).ptexts) == 1
+    assert len(FilePathDataset(None, store, min_length=2, settings="any").ptexts) == 1

@@ -48,7 +48,7 @@ def write_list(path, store, *, speakers=False):
 
 
 def test_hifigan_cuts_mel_and_waveform_at_the_same_frame(store, files):
-    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False)
+    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False, settings="any")
     mels, audios, names, losses = hifigan.collate_hifigan(dataset.__getitems__([0, 1, 2, 3]))
     assert (mels.shape, audios.shape, losses.shape) == ((4, N_MELS, 8), (4, 8 * HOP_LENGTH), (4, N_MELS, 8))
     assert {mels.dtype, audios.dtype, losses.dtype} == {torch.float32}
@@ -56,12 +56,12 @@ def test_hifigan_cuts_mel_and_waveform_at_the_same_frame(store, files):
     said = np.rint(audios.numpy() * 32768).reshape(4, 8, HOP_LENGTH) - 1
     np.testing.assert_array_equal(said[:, :, 0], mels[:, 0].numpy())
     np.testing.assert_array_equal(said[:, :, -1], mels[:, 0].numpy())
-    whole = hifigan.HiFiGANDataset(files, *SIZE, split=False)
+    whole = hifigan.HiFiGANDataset(files, *SIZE, split=False, settings="any")
     assert sorted(mel.shape[1] for mel, *_ in whole) == sorted(N_FRAMES)
 
 
 def test_hifigan_draws_anew_every_epoch_in_persistent_workers(files):
-    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False)
+    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False, settings="any")
     lengths = [1, 1, 1, 1]
 
     def drawn(make):
@@ -81,22 +81,22 @@ def test_hifigan_draws_anew_every_epoch_in_persistent_workers(files):
 def test_hifigan_fine_tunes_on_mels_of_another_model(store, files, tmp_path):
     for uid, n in zip(UtteranceDataset(store).id, N_FRAMES, strict=True):
         np.save(tmp_path / f"{uid}.npy", np.tile(np.arange(n, dtype=np.float32) + 100, (1, N_MELS, 1)))
-    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False, fine_tuning=True, base_mels_path=str(tmp_path))
+    dataset = hifigan.HiFiGANDataset(
+        files, *SIZE, shuffle=False, fine_tuning=True, base_mels_path=str(tmp_path), settings="any"
+    )
     for mel, audio, _, mel_loss in dataset:
         np.testing.assert_array_equal(mel - 100, mel_loss)
         assert int(audio[0] * 32768) - 1 == int(mel_loss[0, 0])
 
 
 def test_hifigan_says_what_is_missing(store, files, tmp_path):
-    with pytest.raises(ConfigurationError, match="expected hop_length = 300, found 256"):
-        hifigan.HiFiGANDataset(files, 8 * 300, 1024, N_MELS, 300, 1024, SAMPLE_RATE, 0, None)
     with pytest.raises(ConfigurationError, match="no utterance 'nobody'"):
         hifigan.HiFiGANDataset([str(store / "nobody.wav")], *SIZE)
-    settings = {"audio": {"fmax": 8000.0, "fmin": 0.0, "n_fft": 1024, "win_length": 1024}}
+    settings = {"audio": {**get_preset("hifigan").config.as_dict(), "channel": "first", "n_mels": N_MELS}}
     narrow = write_store(tmp_path / "narrow", make_rows([9]), n_shards=1, waveform=True, configuration=settings)
     with pytest.raises(ConfigurationError, match="mels end at 8000 Hz, the loss needs 11025"):
         hifigan.HiFiGANDataset([str(narrow / "LJ000-é.wav")], *SIZE[:-1], 8000)
-    with pytest.raises(ConfigurationError, match="expected fmax = 11025, found 8000"):
+    with pytest.raises(ConfigurationError, match=r"not made for HiFi-GAN: fmax is 8000 instead of 11025; build the"):
         hifigan.HiFiGANDataset([str(narrow / "LJ000-é.wav")], *SIZE)
 
 
@@ -105,7 +105,7 @@ def test_bigvgan_fine_tunes_on_recordings_of_full_frames(store, files, tmp_path,
     # BigVGAN requires that the waveform has exactly hop_size samples for each frame of both mels.
     np.save(tmp_path / "LJ000-é.npy", np.zeros((N_MELS, n_base_frames), np.float32))
     settings = {"shuffle": False, "fine_tuning": True, "base_mels_path": str(tmp_path)}
-    mel, audio, _, mel_loss = bigvgan.BigVGANDataset(files[:1], None, *SIZE, False, **settings)[0]
+    mel, audio, _, mel_loss = bigvgan.BigVGANDataset(files[:1], None, *SIZE, False, **settings, settings="any")[0]
     assert (mel.shape, audio.shape, mel_loss.shape) == ((N_MELS, 39), (39 * HOP_LENGTH,), (N_MELS, 39))
     np.testing.assert_array_equal(audio * 32768, UtteranceDataset(store)[0].waveform[: 39 * HOP_LENGTH])
 
@@ -114,14 +114,14 @@ def test_bigvgan_scales_each_segment_and_its_mel(tmp_path):
     rows = make_rows([30])
     rows[0].mel[:] = -3.0
     path = write_store(tmp_path / "s", rows, n_shards=1, waveform=True)
-    dataset = bigvgan.BigVGANDataset([str(path / "LJ000-é.wav")], None, *SIZE, shuffle=False)
+    dataset = bigvgan.BigVGANDataset([str(path / "LJ000-é.wav")], None, *SIZE, shuffle=False, settings="any")
     mel, audio, _, mel_loss = dataset[0]
     assert float(audio.abs().max()) == pytest.approx(0.95)
     start = dataset._start(dataset.utterances[0], rows[0].mel, None, 0) * HOP_LENGTH
     gain = 0.95 / np.abs(rows[0].waveform[start : start + 8 * HOP_LENGTH] / 32768).max()
     np.testing.assert_allclose(mel, -3 + np.log(gain), atol=1e-5)
     np.testing.assert_array_equal(mel, mel_loss)
-    whole = bigvgan.BigVGANDataset([str(path / "LJ000-é.wav")], None, *SIZE, split=False)[0]
+    whole = bigvgan.BigVGANDataset([str(path / "LJ000-é.wav")], None, *SIZE, split=False, settings="any")[0]
     assert whole[1].shape[0] == whole[0].shape[1] * HOP_LENGTH
 
 
@@ -129,7 +129,7 @@ def test_bigvgan_scales_each_segment_and_its_mel(tmp_path):
 def test_vocos_draws_level_and_cut(store, tmp_path, length):
     path = write_list(tmp_path / "list", store)
     config = SimpleNamespace(filelist_path=path, sampling_rate=SAMPLE_RATE, num_samples=length)
-    dataset = vocos.VocosDataset(config, True)
+    dataset = vocos.VocosDataset(config, True, settings="any")
     for i, utterance in enumerate(UtteranceDataset(store)):
         gain, start = dataset.draw(i, len(utterance.waveform))
         assert -6 <= gain <= -1
@@ -139,7 +139,7 @@ def test_vocos_draws_level_and_cut(store, tmp_path, length):
     first = [wave.tolist() for wave in dataset]
     dataset.set_epoch(1)
     assert [wave.tolist() for wave in dataset] != first
-    fixed = vocos.VocosDataset(config, False)
+    fixed = vocos.VocosDataset(config, False, settings="any")
     assert float(fixed[0].abs().max()) <= 10 ** (-3 / 20) + 1e-6
     assert torch.utils.data.default_collate([fixed[0], fixed[1]]).shape == (2, length)
 
@@ -148,7 +148,7 @@ def test_vits_gives_text_with_blanks_spectrogram_and_waveform_longest_first(stor
     hparams = SimpleNamespace(
         sampling_rate=SAMPLE_RATE, filter_length=1024, hop_length=HOP_LENGTH, win_length=1024, add_blank=True
     )
-    dataset = vits.TextAudioSpeakerLoader(write_list(tmp_path / "list", store, speakers=True), hparams)
+    dataset = vits.TextAudioSpeakerLoader(write_list(tmp_path / "list", store, speakers=True), hparams, settings="any")
     batch = vits.TextAudioSpeakerCollate(return_ids=True)([dataset[i] for i in range(4)])
     text, text_lengths, spec, spec_lengths, wav, wav_lengths, sid, ids = batch
     assert [tensor.dtype for tensor in batch] == [torch.int64] * 2 + [torch.float32, torch.int64] * 2 + [
@@ -167,7 +167,7 @@ def test_vits_gives_text_with_blanks_spectrogram_and_waveform_longest_first(stor
         stft = torch.stft(padded[0, 0], 1024, HOP_LENGTH, window=window, center=False, return_complex=True)
         expected = torch.sqrt(stft.abs() ** 2 + 1e-6)
         torch.testing.assert_close(spec[row, :, : spec_lengths[row]], expected, atol=1e-4, rtol=1e-4)
-    assert vits.intersperse([5, 6]).tolist() == [0, 5, 0, 6, 0] == vits.intersperse([0, 5, 0, 6, 0]).tolist()
+    assert vits.intersperse([5, 6]).tolist() == [0, 5, 0, 6, 0]
     x = torch.arange(24).reshape(2, 1, 12)
     assert vits.slice_segments(x, torch.tensor([3, 0]), 2).tolist() == [[[3, 4]], [[12, 13]]]
 
@@ -202,7 +202,7 @@ def test_vits_batches_without_shuffling_are_those_of_vits():
 def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
     path = write_list(tmp_path / "list", store, speakers=True)
     statistics = {"mel_mean": 2.0, "mel_std": 4.0}
-    dataset = matcha.TextMelDataset(path, 4, [], n_mels=N_MELS, data_parameters=statistics, seed=0)
+    dataset = matcha.TextMelDataset(path, 4, [], n_mels=N_MELS, data_parameters=statistics, seed=0, settings="any")
     batch = matcha.TextMelBatchCollate(4)([dataset[i] for i in range(4)])
     names = ["x", "x_lengths", "y", "y_lengths", "spks", "filepaths", "x_texts", "durations"]
     assert list(batch) == names
@@ -216,11 +216,11 @@ def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
     named = tmp_path / "named"
     named.write_text(path.read_text(encoding="utf-8").replace("|2|", "|anna|"), encoding="utf-8")
     with pytest.raises(ConfigurationError, match="named:3: expected a speaker number, found 'anna'"):
-        matcha.TextMelDataset(named, 4, [], n_mels=N_MELS)
+        matcha.TextMelDataset(named, 4, [], n_mels=N_MELS, settings="any")
     scaled = {"audio": {"compression": {"scale": 0.5, "offset": 3.0}}}
     other = write_store(tmp_path / "o", make_rows([8]), n_shards=1, configuration=scaled)
     example = matcha.TextMelDataset(
-        write_list(tmp_path / "l2", other), 1, [], n_mels=N_MELS, data_parameters=statistics
+        write_list(tmp_path / "l2", other), 1, [], n_mels=N_MELS, data_parameters=statistics, settings="any"
     )
     mel = UtteranceDataset(other)[0].mel
     np.testing.assert_allclose(example[0]["y"].T, ((mel - 3) / 0.5 - 2) / 4, atol=1e-5)
@@ -235,11 +235,15 @@ def vits_settings():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda path: hifigan.HiFiGANDataset([line.partition("|")[0] for line in path.read_text().split()], *SIZE),
-        lambda path: matcha.TextMelDataset(path, 1, None, n_mels=N_MELS, sample_rate=SAMPLE_RATE, seed=1),
-        lambda path: vits.TextAudioLoader(path, vits_settings()),
+        lambda path: hifigan.HiFiGANDataset(
+            [line.partition("|")[0] for line in path.read_text().split()], *SIZE, settings="any"
+        ),
+        lambda path: matcha.TextMelDataset(
+            path, 1, None, n_mels=N_MELS, sample_rate=SAMPLE_RATE, seed=1, settings="any"
+        ),
+        lambda path: vits.TextAudioLoader(path, vits_settings(), settings="any"),
         lambda path: vocos.VocosDataset(
-            SimpleNamespace(filelist_path=path, sampling_rate=SAMPLE_RATE, num_samples=100), True
+            SimpleNamespace(filelist_path=path, sampling_rate=SAMPLE_RATE, num_samples=100), True, settings="any"
         ),
     ],
     ids=["hifigan", "matcha", "vits", "vocos"],
@@ -272,7 +276,7 @@ def test_f5tts_gives_mels_and_texts(tmp_path):
     rows = make_rows([40, 9, 300, 120])
     path = write_store(tmp_path / "s", rows)
     dataset = f5tts.load_f5tts_dataset(
-        path, mel_spec_kwargs={"target_sample_rate": SAMPLE_RATE, "n_mel_channels": N_MELS}
+        path, mel_spec_kwargs={"target_sample_rate": SAMPLE_RATE, "n_mel_channels": N_MELS}, settings="any"
     )
     # 9 frames are 0.09 seconds, under the 0.3 that are trained on: the next utterance comes instead.
     assert dataset.replaced == [1]
@@ -285,8 +289,6 @@ def test_f5tts_gives_mels_and_texts(tmp_path):
     sampler = f5tts.DynamicBatchSampler(torch.utils.data.SequentialSampler(dataset), 400, random_seed=0)
     assert sampler.batches == [[1, 0, 3], [2]]
     assert sorted(map(tuple, sampler)) == [(1, 0, 3), (2,)]
-    with pytest.raises(ConfigurationError, match="expected sample_rate = 24000, found 22050"):
-        f5tts.F5TTSDataset(path)
 
 
 def test_vits_takes_the_spectrogram_of_the_store_where_it_is_the_one_that_is_computed(corpus, tmp_path):
@@ -299,7 +301,7 @@ def test_vits_takes_the_spectrogram_of_the_store_where_it_is_the_one_that_is_com
         feature = make_feature("spectrogram", {"power_offset": offset}, mel)
         configuration = Configuration(mel=mel, store=StoreConfig(waveform_dtype="float32"))
         prepare(read_ljspeech(corpus), corpus, path, configuration, features=[feature])
-        loader = vits.TextAudioLoader(write_list(tmp_path / "list", path), hparams)
+        loader = vits.TextAudioLoader(write_list(tmp_path / "list", path), hparams, settings="any")
         _, spec, wav = loader[0]
         computed = vits.linear_spectrogram(wav[0].numpy(), 1024, 256, 1024)
         np.testing.assert_allclose(spec, computed, rtol=1e-3, atol=1e-4)

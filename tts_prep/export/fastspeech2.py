@@ -34,7 +34,7 @@ def export_fastspeech2(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     Raises:
         ConfigurationError: the store lacks pitch, energy or durations, or a symbol is not allowed in braces.
     """
-    examples = FastSpeech2Dataset(dataset)
+    examples = FastSpeech2Dataset(dataset, settings="any")
     phones = _phones(dataset)
     names = dict(zip(dataset.speakers, unique_names(dataset.speakers, max_bytes=40), strict=True))
     is_validation = _validation(dataset)

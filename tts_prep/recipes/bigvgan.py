@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.recipes.accepted import BIGVGAN, Settings
 from tts_prep.recipes.file_list import read_list
 from tts_prep.recipes.hifigan import Float32Array, HiFiGANDataset, hifigan_filelists
 
@@ -63,7 +64,11 @@ class BigVGANDataset(HiFiGANDataset):
         is_seen: how `name` is derived from the first path, as in BigVGAN.
         loss_store: see `HiFiGANDataset`.
         seed: the seed of the segments.
+        settings: ``"preset"`` requires a store with all settings of a preset ``bigvgan-…`` of these sizes, and with
+            `fine_tuning` without a peak; ``"any"`` accepts every store.
     """
+
+    _recipe = BIGVGAN
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class BigVGANDataset(HiFiGANDataset):
         *,
         loss_store: str | Path | None = None,
         seed: int = 0,
+        settings: Settings = "preset",
     ) -> None:
         super().__init__(
             training_files,
@@ -107,6 +113,7 @@ class BigVGANDataset(HiFiGANDataset):
             base_mels_path,
             loss_store=loss_store,
             seed=seed,
+            settings=settings,
         )
         parts = PurePath(self.audio_files[0]).parts
         self.name = parts[0] if is_seen else "-".join(parts[:2]).strip("/")

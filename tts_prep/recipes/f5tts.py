@@ -26,9 +26,16 @@ from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler
+from tts_prep.recipes.accepted import F5_TTS, F5_TTS_BIGVGAN, Recipe, Settings, check_store
 
 _SHORTEST, _LONGEST = 0.3, 30.0
 """The minimum and maximum duration of F5-TTS' training utterances, seconds."""
+
+_RECIPES: Mapping[str, tuple[Recipe, Mapping[str, Any]]] = {
+    "vocos": (F5_TTS, {}),
+    "bigvgan": (F5_TTS_BIGVGAN, {"peak": None, "resampler": "torchaudio"}),
+}
+"""``mel_spec_type`` → the recipe, and settings in which F5-TTS differs from its preset."""
 
 _FLOOR = math.log(1e-5)
 """F5-TTS' smallest log-mel value; that of Vocos is log(1e-7)."""
@@ -48,9 +55,11 @@ class F5TTSDataset(DatasetMixin):
         n_mel_channels: mel bins.
         n_fft: samples.
         win_length: samples.
-        mel_spec_type: ``"vocos"`` or ``"bigvgan"``: the framing of the store.
+        mel_spec_type: ``"vocos"`` or ``"bigvgan"``: the vocoder whose mels the store has.
         preprocessed_mel: ignored: the mels are those of the store.
         mel_spec_module: ignored.
+        settings: ``"preset"`` requires a store with all settings of the preset, but for those given above; ``"any"``
+            accepts every store.
 
     Raises:
         ConfigurationError: the store has other settings, or no utterance has a usable duration.
@@ -68,25 +77,23 @@ class F5TTSDataset(DatasetMixin):
         mel_spec_type: str = "vocos",
         preprocessed_mel: bool = False,  # noqa: ARG002
         mel_spec_module: Any = None,  # noqa: ARG002
+        *,
+        settings: Settings = "preset",
     ) -> None:
         dataset = custom_dataset if isinstance(custom_dataset, UtteranceDataset) else UtteranceDataset(custom_dataset)
-        settings: Mapping[str, Any] = {
-            **dataset.metadata.audio_settings,
-            "sample_rate": dataset.metadata.sample_rate,
-            "hop_length": dataset.metadata.hop_length,
-            "n_mels": dataset.metadata.n_mels,
-        }
-        expected: dict[str, Any] = {
+        if mel_spec_type not in _RECIPES:
+            raise ConfigurationError(f"mel_spec_type: expected 'vocos' or 'bigvgan', found {mel_spec_type!r}")
+        recipe, more = _RECIPES[mel_spec_type]
+        given = {
             "sample_rate": target_sample_rate,
-            "hop_length": hop_length,
-            "n_mels": n_mel_channels,
             "n_fft": n_fft,
             "win_length": win_length,
-            "framing": {"vocos": "center", "bigvgan": "hifigan"}.get(mel_spec_type, mel_spec_type),
+            "hop_length": hop_length,
+            "n_mels": n_mel_channels,
+            "fmax": target_sample_rate / 2,
+            **more,
         }
-        for name, value in expected.items():
-            if settings.get(name, value) != value:
-                raise ConfigurationError(f"{dataset.path}: expected {name} = {value}, found {settings[name]}")
+        check_store(recipe, dataset.metadata, dataset.path, given, settings)
         self.data = dataset
         self.target_sample_rate = target_sample_rate
         self.hop_length = hop_length
@@ -123,6 +130,8 @@ def load_f5tts_dataset(
     audio_type: str = "raw",  # noqa: ARG001
     mel_spec_module: Any = None,  # noqa: ARG001
     mel_spec_kwargs: Mapping[str, Any] | None = None,
+    *,
+    settings: Settings = "preset",
 ) -> F5TTSDataset:
     """Return the dataset of a store.
 
@@ -133,6 +142,7 @@ def load_f5tts_dataset(
         audio_type: ignored.
         mel_spec_module: ignored.
         mel_spec_kwargs: settings of `F5TTSDataset`.
+        settings: see `F5TTSDataset`.
 
     Raises:
         ConfigurationError: see `F5TTSDataset`; or `dataset_type` is unknown.
@@ -141,7 +151,7 @@ def load_f5tts_dataset(
         raise ConfigurationError(
             f"dataset_type: expected 'CustomDataset' or 'CustomDatasetPath', found {dataset_type!r}"
         )
-    return F5TTSDataset(dataset_name, **(mel_spec_kwargs or {}))
+    return F5TTSDataset(dataset_name, **(mel_spec_kwargs or {}), settings=settings)
 
 
 def collate_f5tts(batch: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

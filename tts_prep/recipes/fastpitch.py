@@ -16,6 +16,7 @@ from tts_prep.loader.alignment import beta_binomial_prior, interpolated_prior
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.recipes.accepted import FASTPITCH, Settings, StoreCheck
 
 
 class TTSCollate:
@@ -29,6 +30,8 @@ class TTSCollate:
             The defaults are FastPitch's values for LJ Speech. Unvoiced frames stay 0.
         prior: ``"interpolated"``, FastPitch's default, or ``"exact"``.
         speakers: include speaker codes; False puts None in their place.
+        settings: ``"preset"`` requires stores with all settings of the preset ``fastpitch``; ``"any"`` accepts every
+            store.
     """
 
     def __init__(
@@ -37,6 +40,8 @@ class TTSCollate:
         pitch_std: float | None = 65.72038,
         prior: Literal["interpolated", "exact"] = "interpolated",
         speakers: bool = False,
+        *,
+        settings: Settings = "preset",
     ) -> None:
         if prior not in ("interpolated", "exact"):
             raise ConfigurationError(f"prior: expected 'interpolated' or 'exact', found {prior!r}")
@@ -45,6 +50,7 @@ class TTSCollate:
         self.pitch_mean, self.pitch_std = pitch_mean, pitch_std
         self._prior = beta_binomial_prior if prior == "exact" else interpolated_prior
         self.speakers = speakers
+        self._check = StoreCheck(FASTPITCH, settings)
 
     def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> tuple[Any, ...]:
         """Return the ten fields of a batch of B utterances.
@@ -54,9 +60,10 @@ class TTSCollate:
         FastPitch, ``len_x`` has the text lengths in the order of the examples; all other fields are sorted by length.
 
         Raises:
-            ConfigurationError: the store has no pitch.
+            ConfigurationError: the store has no pitch, or other settings.
         """
         examples = list(utterances)
+        self._check(examples)
         if examples and "pitch" not in examples[0].arrays:
             raise ConfigurationError(
                 "the store has no pitch; add it with 'tts-prep add --feature pitch:algorithm=pyin'"

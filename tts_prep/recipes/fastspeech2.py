@@ -23,6 +23,7 @@ from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.recipes.accepted import FASTSPEECH2, Settings, check_store
 
 Level = Literal["phoneme_level", "frame_level"]
 _NEEDED = ("pitch", "energy", "durations")
@@ -47,9 +48,12 @@ class FastSpeech2Dataset(DatasetMixin):
         pitch_normalization, energy_normalization: False keeps Hz and norms.
         statistics: ``{"pitch": [min, max, mean, std], "energy": […]}``, as in ming024's ``stats.json``; for validation,
             those of the training set. None computes them from this dataset.
+        settings: ``"preset"`` requires a store with all settings of the preset ``tacotron2`` and the symbols of
+            ming024's code; ``"any"`` accepts every store.
 
     Raises:
-        ConfigurationError: the store lacks an array; or, on first use, no values remain for the statistics.
+        ConfigurationError: the store lacks an array or has other settings; or, on first use, no values remain for the
+            statistics.
     """
 
     def __init__(
@@ -64,7 +68,9 @@ class FastSpeech2Dataset(DatasetMixin):
         pitch_normalization: bool = True,
         energy_normalization: bool = True,
         statistics: Mapping[str, Sequence[float]] | None = None,
+        settings: Settings = "preset",
     ) -> None:
+        check_store(FASTSPEECH2, store.metadata, store.path, settings=settings)
         missing = [name for name in _NEEDED if name not in store.arrays]
         if missing:
             raise ConfigurationError(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
+from tts_prep.recipes.accepted import Recipe, Settings, check_store
 
 
 class ListedUtterances(Sequence[Utterance]):
@@ -65,17 +67,21 @@ class ListedUtterances(Sequence[Utterance]):
         rows = np.array([(numbers[id(dataset)], row) for dataset, row in self.places], np.int64)
         return json_sha256([list(stores.values()), digest(rows)])
 
-    def check(self, **expected: int) -> None:
-        """Check metadata of every store, as in ``check(sample_rate=22050)``.
+    def check(self, recipe: Recipe, given: Mapping[str, Any], settings: Settings, *, waveform: bool = True) -> None:
+        """Check that every store has what a recipe needs; see `check_store`.
+
+        Args:
+            waveform: whether the recipe reads waveforms.
 
         Raises:
-            ConfigurationError: a store has another value.
+            ConfigurationError: a store has other settings, or no waveforms.
         """
         for dataset in {id(dataset): dataset for dataset, _ in self.places}.values():
-            for name, value in expected.items():
-                actual = getattr(dataset.metadata, name)
-                if actual != value:
-                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value}, found {actual}")
+            check_store(recipe, dataset.metadata, dataset.path, given, settings)
+            if waveform and not dataset.has_waveform:
+                raise ConfigurationError(
+                    f"{dataset.path}: the store has no waveforms; prepare it with --waveform int16"
+                )
 
 
 def read_list(path: str | Path) -> list[list[str]]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.recipes.accepted import HIFI_GAN, Recipe, Settings, check_store
 from tts_prep.recipes.file_list import ListedUtterances, read_list
 from tts_prep.recipes.random_examples import RandomExamples
 
@@ -77,10 +78,14 @@ class HiFiGANDataset(RandomExamples):
         base_mels_path: the folder of ``ID.npy`` files, [num_mels, n_frames] or [1, num_mels, n_frames].
         loss_store: a store of the same recordings with ``fmax_loss``; defaults to the folder ``STORE-loss``.
         seed: the seed of the segments.
+        settings: ``"preset"`` requires a store with all settings of the preset ``hifigan``, or with `fine_tuning` of
+            ``hifigan-unscaled``, but for those given above; ``"any"`` accepts every store.
 
     Raises:
         ConfigurationError: the store has other settings or no waveforms, or the mels of the loss are missing.
     """
+
+    _recipe: ClassVar[Recipe] = HIFI_GAN
 
     def __init__(
         self,
@@ -103,12 +108,23 @@ class HiFiGANDataset(RandomExamples):
         *,
         loss_store: str | Path | None = None,
         seed: int = 0,
+        settings: Settings = "preset",
     ) -> None:
         self.audio_files = list(training_files)
         if shuffle:
             random.Random(_SHUFFLE_SEED).shuffle(self.audio_files)
         self.utterances = ListedUtterances(self.audio_files)
-        self.utterances.check(sample_rate=sampling_rate, hop_length=hop_size, n_mels=num_mels)
+        given: dict[str, Any] = {
+            "sample_rate": sampling_rate,
+            "n_fft": n_fft,
+            "win_length": win_size,
+            "hop_length": hop_size,
+            "n_mels": num_mels,
+            "fmin": fmin,
+            "fmax": fmax or sampling_rate / 2,
+            **({"peak": None} if fine_tuning else {}),
+        }
+        self.utterances.check(self._recipe, given, settings)
         self.frames = math.ceil(segment_size / hop_size)
         self.segment_size = segment_size
         self.hop_size = hop_size
@@ -122,22 +138,12 @@ class HiFiGANDataset(RandomExamples):
             raise ConfigurationError(
                 f"segment_size: expected a multiple of hop_size = {hop_size}, found {segment_size}"
             )
-        self._check_settings(n_fft=n_fft, win_length=win_size, fmin=fmin, fmax=fmax or sampling_rate / 2)
-        self._loss = self._find_loss(fmax_loss or sampling_rate / 2, loss_store)
+        self._loss = self._find_loss({**given, "fmax": fmax_loss or sampling_rate / 2}, loss_store, settings)
 
-    def _check_settings(self, **expected: float) -> None:
-        for dataset in {id(dataset): dataset for dataset, _ in self.utterances.places}.values():
-            settings = dataset.metadata.audio_settings
-            for name, value in expected.items():
-                if name in settings and settings[name] != value:
-                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value:g}, found {settings[name]:g}")
-            if not dataset.has_waveform:
-                raise ConfigurationError(
-                    f"{dataset.path}: the store has no waveforms; prepare it with --waveform int16"
-                )
-
-    def _find_loss(self, fmax: float, loss_store: str | Path | None) -> UtteranceDataset | None:
-        store = self.utterances.places[0][0]
+    def _find_loss(
+        self, given: Mapping[str, Any], loss_store: str | Path | None, settings: Settings
+    ) -> UtteranceDataset | None:
+        store, fmax = self.utterances.places[0][0], given["fmax"]
         if store.metadata.audio_settings.get("fmax", fmax) == fmax and loss_store is None:
             return None
         path = Path(loss_store) if loss_store is not None else store.path.with_name(store.path.name + "-loss")
@@ -147,6 +153,7 @@ class HiFiGANDataset(RandomExamples):
                 f"{fmax:g}; make a store of the same recordings with that fmax as {path}, or pass loss_store"
             )
         loss = UtteranceDataset(path)
+        check_store(self._recipe, loss.metadata, loss.path, given, settings)
         rows = {uid: row for row, uid in enumerate(loss.id)}
         missing = [uid for uid in (dataset.id[row] for dataset, row in self.utterances.places) if uid not in rows]
         if missing:

@@ -18,8 +18,9 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.recipes.accepted import MATCHA, Settings
 from tts_prep.recipes.file_list import ListedUtterances, read_list
-from tts_prep.recipes.vits import intersperse
+from tts_prep.recipes.vits import ids_without_blanks, intersperse
 
 _MULTIPLE = 4
 """The U-Net halves the number of frames twice."""
@@ -48,6 +49,8 @@ class TextMelDataset(DatasetMixin):
         seed: the seed of the order, which is shuffled once; None shuffles differently every time, as in Matcha-TTS.
         load_durations: read durations from ``durations/ID.npy`` beside the store, as Matcha-TTS does beside the folder
             of recordings.
+        settings: ``"preset"`` requires a store with all settings of the preset ``matcha``, but for those given above
+            and its mean and standard deviation, and with the symbols of Matcha-TTS; ``"any"`` accepts every store.
 
     Raises:
         ConfigurationError: the list cannot be read, a speaker is not a number, the store has other settings, or
@@ -70,6 +73,8 @@ class TextMelDataset(DatasetMixin):
         data_parameters: Mapping[str, float] | None = None,
         seed: int | None = None,
         load_durations: bool = False,
+        *,
+        settings: Settings = "preset",
     ) -> None:
         lines = read_list(filelist_path)
         n_fields = 3 if n_spks > 1 else 2
@@ -85,13 +90,16 @@ class TextMelDataset(DatasetMixin):
         self.load_durations = load_durations
         self.data_parameters = dict(data_parameters or {"mel_mean": 0, "mel_std": 1})
         self.utterances = ListedUtterances(line[0] for line in lines)
-        self.utterances.check(sample_rate=sample_rate, hop_length=hop_length, n_mels=n_mels)
-        expected = {"n_fft": n_fft, "win_length": win_length, "fmin": f_min, "fmax": f_max}
-        for dataset in {id(dataset): dataset for dataset, _ in self.utterances.places}.values():
-            settings = dataset.metadata.audio_settings
-            for name, value in expected.items():
-                if settings.get(name, value) != value:
-                    raise ConfigurationError(f"{dataset.path}: expected {name} = {value:g}, found {settings[name]:g}")
+        given = {
+            "sample_rate": sample_rate,
+            "n_fft": n_fft,
+            "win_length": win_length,
+            "hop_length": hop_length,
+            "n_mels": n_mels,
+            "fmin": f_min,
+            "fmax": f_max,
+        }
+        self.utterances.check(MATCHA, given, settings, waveform=False)
 
     def __len__(self) -> int:
         return len(self.filepaths_and_text)
@@ -103,7 +111,8 @@ class TextMelDataset(DatasetMixin):
         """Return the example at a position."""
         line = self.filepaths_and_text[i]
         utterance = self.utterances[i]
-        ids = intersperse(utterance.phonemes) if self.add_blank else utterance.phonemes
+        plain = ids_without_blanks(utterance)
+        ids = intersperse(plain) if self.add_blank else plain
         compression = utterance.store.audio_settings.get("compression", {})
         # mel = scale · log + offset in the store; y = (log − mean) / std.
         scale, offset = float(compression.get("scale", 1)), float(compression.get("offset", 0))

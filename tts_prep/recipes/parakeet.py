@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tts_prep.loader.batching.padding import batch_spec, batch_text_id
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.recipes.accepted import PARAKEET, Settings, StoreCheck
 
 
 def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:
@@ -26,11 +27,14 @@ class LJSpeechCollector:
     Args:
         padding_idx: the padding value of ids and stop probabilities.
         padding_value: the padding value of mels.
+        settings: ``"preset"`` requires utterances of stores with all settings of the preset ``parakeet``; ``"any"``
+            accepts every store.
     """
 
-    def __init__(self, padding_idx: int = 0, padding_value: float = 0.0) -> None:
+    def __init__(self, padding_idx: int = 0, padding_value: float = 0.0, *, settings: Settings = "preset") -> None:
         self.padding_idx = padding_idx
         self.padding_value = padding_value
+        self._check = StoreCheck(PARAKEET, settings)
 
     def __call__(
         self, examples: UtteranceDataset | Sequence[Any]
@@ -39,8 +43,13 @@ class LJSpeechCollector:
 
         Args:
             examples: utterances of a store, or tuples of ids [L], mel [F, T] and stop probabilities [T].
+
+        Raises:
+            ConfigurationError: a store has other settings.
         """
-        triples = [_triple(example) for example in examples]
+        every = list(examples)
+        self._check(every)
+        triples = [_triple(example) for example in every]
         ids = batch_text_id([ids for ids, _, _ in triples], pad_id=self.padding_idx)
         mels = batch_spec([mel for _, mel, _ in triples], pad_value=self.padding_value, time_major=True)
         stops = batch_text_id([stops for _, _, stops in triples], pad_id=self.padding_idx)

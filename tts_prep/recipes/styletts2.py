@@ -17,6 +17,7 @@ from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.recipes.accepted import STYLETTS2, Settings, check_store
 from tts_prep.recipes.file_list import read_lines
 from tts_prep.recipes.random_examples import RandomExamples
 
@@ -48,10 +49,12 @@ class FilePathDataset(RandomExamples):
         seed: a non-negative integer.
         sr: ignored, as in StyleTTS2, which always resamples to 24,000 Hz.
         data_augmentation: ignored, as in StyleTTS2, which does not augment.
+        settings: ``"preset"`` requires a store with all settings of the preset ``styletts2`` and its symbols; ``"any"``
+            accepts every store.
 
     Raises:
         ConfigurationError: a line is malformed, names an utterance that is not in the store, or has a symbol that is
-            not in the vocabulary; no out-of-domain text is long enough; the store has no waveforms.
+            not in the vocabulary; no out-of-domain text is long enough; the store has other settings, or no waveforms.
     """
 
     def __init__(
@@ -65,9 +68,11 @@ class FilePathDataset(RandomExamples):
         seed: int = 0,
         sr: int = 24_000,
         data_augmentation: bool = False,
+        settings: Settings = "preset",
     ) -> None:
         del data_augmentation
         self.store = root_path if isinstance(root_path, UtteranceDataset) else UtteranceDataset(root_path)
+        check_store(STYLETTS2, self.store.metadata, self.store.path, settings=settings)
         self.validation = validation
         self.waveform = waveform
         self.sr = sr

@@ -20,9 +20,11 @@ from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
+from tts_prep.recipes.accepted import VITS, Settings
 from tts_prep.recipes.file_list import ListedUtterances, read_list
 
 _SHUFFLE_SEED = 1234
@@ -33,13 +35,17 @@ Float32Array = npt.NDArray[np.float32]
 
 
 def intersperse(ids: npt.ArrayLike, item: int = 0) -> npt.NDArray[np.int64]:
-    """Insert an item between all ids and at both ends, [2 · n + 1]. Ids that already have it are unchanged."""
+    """Insert an item between all ids and at both ends, [2 · n + 1]."""
     inner = np.asarray(ids, np.int64)
-    if len(inner) % 2 and (inner[::2] == item).all():
-        return inner
     result = np.full(2 * len(inner) + 1, item, np.int64)
     result[1::2] = inner
     return result
+
+
+def ids_without_blanks(utterance: Utterance) -> npt.NDArray[np.int32]:
+    """Return the ids of an utterance without the blanks of a store that was built with them."""
+    blanks = utterance.store.blanks
+    return utterance.phonemes if blanks is None else utterance.phonemes[blanks == "around" :: 2]
 
 
 def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
@@ -72,9 +78,10 @@ class _Loader(DatasetMixin):
         path: the path of the file list.
         n_fields: the number of fields of a line.
         hparams: VITS' ``hps.data``.
+        settings: see `TextAudioLoader`.
     """
 
-    def __init__(self, path: str | Path, n_fields: int, hparams: Any) -> None:
+    def __init__(self, path: str | Path, n_fields: int, hparams: Any, settings: Settings) -> None:
         lines = read_list(path)
         for number, line in enumerate(lines, 1):
             if len(line) != n_fields:
@@ -84,7 +91,7 @@ class _Loader(DatasetMixin):
         self.left_out = [line[0] for line in lines if not shortest <= len(line[-1]) <= longest]
         self.lines = [line for line in lines if shortest <= len(line[-1]) <= longest]
         self.utterances = ListedUtterances(line[0] for line in self.lines)
-        self.utterances.check(sample_rate=hparams.sampling_rate, hop_length=hparams.hop_length, has_waveform=True)
+        self.utterances.check(VITS, {"sample_rate": hparams.sampling_rate, "fmax": hparams.sampling_rate / 2}, settings)
         self.add_blank = hparams.add_blank
         self.filter_length, self.hop_length = hparams.filter_length, hparams.hop_length
         self.win_length = hparams.win_length
@@ -101,7 +108,8 @@ class _Loader(DatasetMixin):
     def _arrays(self, i: int) -> tuple[npt.NDArray[np.int64], Float32Array, Float32Array]:
         """Return ids [L], spectrogram [F, T] and waveform [1, N]."""
         utterance = self.utterances[i]
-        ids = intersperse(utterance.phonemes) if self.add_blank else utterance.phonemes.astype(np.int64)
+        plain = ids_without_blanks(utterance).astype(np.int64)
+        ids = intersperse(plain) if self.add_blank else plain
         audio = utterance.audio
         return ids, self._spectrogram(i, audio), audio[np.newaxis]
 
@@ -110,9 +118,18 @@ class _Loader(DatasetMixin):
         dataset, row = self.utterances.places[i]
         stored = dataset.arrays.get("spectrogram")
         recipe = dataset.metadata.audio_settings
-        needed = {"framing": "hifigan", "n_fft": self.filter_length, "win_length": self.win_length}
+        needed = {
+            "framing": "hifigan",
+            "pad_mode": "reflect",
+            "window": "hann",
+            "periodic_window": True,
+            "preemphasis": 0,
+            "n_fft": self.filter_length,
+            "win_length": self.win_length,
+            "hop_length": self.hop_length,
+        }
         same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
-        if same and all(recipe.get(name) == value for name, value in needed.items()):
+        if same and all(recipe.get(name, value) == value for name, value in needed.items()):
             return np.array(dataset[row].arrays["spectrogram"].T, np.float32, order="C")
         return linear_spectrogram(audio, self.filter_length, self.hop_length, self.win_length)
 
@@ -128,6 +145,8 @@ class TextAudioLoader(_Loader):
             whose length is not within ``min_text_len`` to ``max_text_len`` are dropped.
         hparams: VITS' ``hps.data``: ``sampling_rate``, ``filter_length``, ``hop_length``, ``win_length`` and
             ``add_blank``.
+        settings: ``"preset"`` requires a store with the waveforms of the preset ``vits``, at their own level, and the
+            symbols of VITS; ``"any"`` accepts every store.
 
     Attributes:
         lengths: the lengths of spectrograms in frames, as VITS estimates them for `DistributedBucketSampler`.
@@ -137,8 +156,8 @@ class TextAudioLoader(_Loader):
         ConfigurationError: the list cannot be read, or the store has other settings or no waveforms.
     """
 
-    def __init__(self, audiopaths_and_text: str | Path, hparams: Any) -> None:
-        super().__init__(audiopaths_and_text, 2, hparams)
+    def __init__(self, audiopaths_and_text: str | Path, hparams: Any, *, settings: Settings = "preset") -> None:
+        super().__init__(audiopaths_and_text, 2, hparams, settings)
 
     def get_example(self, i: int) -> Any:
         """Return the example at a position."""
@@ -151,13 +170,14 @@ class TextAudioSpeakerLoader(_Loader):
     Args:
         audiopaths_sid_text: a file list of ``STORE/ID.wav|sid|text``.
         hparams: see `TextAudioLoader`.
+        settings: see `TextAudioLoader`.
 
     Raises:
         ConfigurationError: see `TextAudioLoader`; or a speaker is not a number.
     """
 
-    def __init__(self, audiopaths_sid_text: str | Path, hparams: Any) -> None:
-        super().__init__(audiopaths_sid_text, 3, hparams)
+    def __init__(self, audiopaths_sid_text: str | Path, hparams: Any, *, settings: Settings = "preset") -> None:
+        super().__init__(audiopaths_sid_text, 3, hparams, settings)
         for line in self.lines:
             if not (line[1].isascii() and line[1].isdecimal()):
                 raise ConfigurationError(

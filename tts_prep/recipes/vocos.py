@@ -14,6 +14,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.recipes.accepted import VOCOS, Settings
 from tts_prep.recipes.file_list import ListedUtterances, read_list
 from tts_prep.recipes.random_examples import RandomExamples
 
@@ -33,15 +34,17 @@ class VocosDataset(RandomExamples):
         cfg: settings with `filelist_path` (one ``STORE/ID.wav`` per line), `sampling_rate` and `num_samples`.
         train: draw level and start at random.
         seed: a non-negative integer.
+        settings: ``"preset"`` requires a store with the waveforms of the preset ``vocos``; ``"any"`` accepts every
+            store.
 
     Raises:
         ConfigurationError: the store has another sample rate or no waveforms, or the list cannot be read.
     """
 
-    def __init__(self, cfg: Any, train: bool, *, seed: int = 0) -> None:
+    def __init__(self, cfg: Any, train: bool, *, seed: int = 0, settings: Settings = "preset") -> None:
         self.filelist = [line[0] for line in read_list(cfg.filelist_path)]
         self.utterances = ListedUtterances(self.filelist)
-        self.utterances.check(sample_rate=cfg.sampling_rate, has_waveform=True)
+        self.utterances.check(VOCOS, {"sample_rate": cfg.sampling_rate, "fmax": cfg.sampling_rate / 2}, settings)
         self.sampling_rate = cfg.sampling_rate
         self.num_samples = cfg.num_samples
         self.train = train

@@ -16,6 +16,7 @@ from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.recipes.accepted import WAVENET, Settings, StoreCheck
 
 
 class DataCollector:
@@ -31,6 +32,8 @@ class DataCollector:
         train_clip_seconds: the duration to train on, in seconds.
         valid: use the full audio, padded, starting at 0.
         seed: a non-negative integer.
+        settings: ``"preset"`` requires utterances of stores with all settings of the preset ``parakeet-wavenet``, but
+            for those given above; ``"any"`` accepts every store.
 
     Raises:
         ConfigurationError: the seed is negative.
@@ -45,6 +48,7 @@ class DataCollector:
         valid: bool = False,
         *,
         seed: int = 0,
+        settings: Settings = "preset",
     ) -> None:
         frames_per_second = sample_rate // hop_length
         self.num_frames = math.ceil(train_clip_seconds * frames_per_second) + context_size // hop_length
@@ -52,6 +56,7 @@ class DataCollector:
         self.hop_length = hop_length
         self.valid = valid
         self._draws = EpochDraws(check_seed(seed))
+        self._check = StoreCheck(WAVENET, settings, {"sample_rate": sample_rate, "hop_length": hop_length})
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch for batches whose positions carry none."""
@@ -85,7 +90,9 @@ class DataCollector:
             samples: utterances of a store with waveforms, or pairs of audio [samples] and mel [F, T]. The audio of an
                 utterance is truncated or zero-padded to ``n_frames * hop_length`` samples.
         """
-        pairs = [self._pair(sample) for sample in samples]
+        every = list(samples)
+        self._check(every)
+        pairs = [self._pair(sample) for sample in every]
         epoch = info_of(samples).epoch
         triples = (
             [(audio, mel, 0) for audio, mel in pairs]

@@ -12,8 +12,7 @@ import pytest
 
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
-from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.reading import CHANNELS, ReadingConfig
+from tts_prep.preprocess.audio.config import CHANNELS, MelConfig, ReadingConfig
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.option import Option

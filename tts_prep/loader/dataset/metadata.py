@@ -41,6 +41,9 @@ class StoreMetadata:
         speaker_mel_mean: [n_speakers, n_mels] float64, over the frames of each speaker.
         speaker_mel_std: [n_speakers, n_mels] float64, population standard deviation over the frames of each speaker.
         audio_settings: the settings of audio and mels: the manifest's ``configuration.audio``.
+        blanks: whether the ids of utterances have blanks ``"between"`` symbols, or ``"around"``, also at both ends;
+            None if they have none.
+        ends: whether the ids of utterances have the start and end symbols of the vocabulary.
     """
 
     sample_rate: int
@@ -59,6 +62,8 @@ class StoreMetadata:
     speaker_mel_mean: npt.NDArray[np.float64]
     speaker_mel_std: npt.NDArray[np.float64]
     audio_settings: Mapping[str, Any] = field(default_factory=dict)
+    blanks: str | None = None
+    ends: bool = False
 
     def __repr__(self) -> str:
         return (
@@ -99,6 +104,8 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
         speaker_mel_mean=speaker_values(index, "mel_mean", (n_speakers, n_mels), "f"),
         speaker_mel_std=speaker_values(index, "mel_std", (n_speakers, n_mels), "f"),
         audio_settings=configuration.mapping("audio") if "audio" in configuration else {},
+        blanks=vocabulary.text("blanks") if "blanks" in vocabulary else None,
+        ends="ends" in vocabulary and manifest.vocabulary["ends"] is True,
     )
 
 

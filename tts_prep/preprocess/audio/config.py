@@ -1,4 +1,4 @@
-"""The settings of a mel spectrogram."""
+"""The settings of a mel spectrogram, and of reading recordings for it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ def _positive(name: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise ConfigurationError(f"{name}: expected a number > 0, found {value}")
 
+
+CHANNELS: Final = ("first", "mean")
+
+DEFAULT_RESAMPLER: Final = "soxr_hq"
+RESAMPLERS: Final = ("soxr_vhq", "soxr_hq", "soxr_mq", "soxr_lq", "soxr_qq", "torchaudio")
+"""The names of resamplers, as librosa's and torchaudio's documentation has them."""
 
 WINDOWS: Final = ("hann", "hamming", "blackman", "povey")
 """The windows of a mel spectrogram."""
@@ -159,3 +165,30 @@ class MelConfig:
     def mel_rate(self) -> int:
         """The sample rate for which the filter bank is built, Hz."""
         return self.filter_bank_rate or self.sample_rate
+
+
+@dataclass(frozen=True)
+class ReadingConfig:
+    """The settings for reading recordings.
+
+    Attributes:
+        channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them; a
+            number selects a channel, counted from 0.
+        resampler: how recordings with another sample rate than that of the mel are resampled: ``"soxr_vhq"``,
+            ``"soxr_hq"``, ``"soxr_mq"``, ``"soxr_lq"``, ``"soxr_qq"`` (soxr's qualities), or ``"torchaudio"`` (a sinc
+            with a Hann window, torchaudio's default).
+    """
+
+    channel: str | int = "first"
+    resampler: str = DEFAULT_RESAMPLER
+
+    def __post_init__(self) -> None:
+        if self.resampler not in RESAMPLERS:
+            raise ConfigurationError(f"resampler: expected one of {', '.join(RESAMPLERS)}, found {self.resampler!r}")
+        if self.channel not in CHANNELS and not isinstance(self.channel, int):
+            raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as in the manifest: the resampler only if it is not the default."""
+        resampler = {} if self.resampler == DEFAULT_RESAMPLER else {"resampler": self.resampler}
+        return {"channel": self.channel, **resampler}

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import AudioError
+from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
+from tts_prep.preprocess.audio.reading import read_excerpt, read_waveform
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 _MAX_ENTRIES = 200_000

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression, LogMagnitude, UnitMagnitude
-from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.reading import ReadingConfig
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 
 
 @dataclass(frozen=True)

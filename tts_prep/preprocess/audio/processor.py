@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from tts_prep.compiler import import_librosa
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.filter_bank import dense_filter_bank
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import Mel, mel_spectrogram, peak_scale, window_of
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
+from tts_prep.preprocess.audio.reading import read_waveform
 
 
 class AudioProcessor:

@@ -9,20 +9,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import soundfile
 
-from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.errors import AudioError
 from tts_prep.format.files.regular_files import open_regular
+from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.resampling import DEFAULT_RESAMPLER, RESAMPLERS, resample
+from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.recording_locations import open_recording
-
-CHANNELS = ("first", "mean")
 
 MIN_RATE, MAX_RATE = 1_000, 1_000_000
 """The range of sample rates, Hz. Others are signs of a broken header, and resampling could exhaust memory."""
@@ -40,33 +38,6 @@ BEYOND_FULL_SCALE = "float samples beyond full scale"
 _PLAIN_FORMATS = ("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "NIST")
 _PLAIN_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
 _BLOCK = 1 << 18
-
-
-@dataclass(frozen=True)
-class ReadingConfig:
-    """The settings for reading recordings.
-
-    Attributes:
-        channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them; a
-            number selects a channel, counted from 0.
-        resampler: how recordings with another sample rate than that of the mel are resampled: ``"soxr_vhq"``,
-            ``"soxr_hq"``, ``"soxr_mq"``, ``"soxr_lq"``, ``"soxr_qq"`` (soxr's qualities), or ``"torchaudio"`` (a sinc
-            with a Hann window, torchaudio's default).
-    """
-
-    channel: str | int = "first"
-    resampler: str = DEFAULT_RESAMPLER
-
-    def __post_init__(self) -> None:
-        if self.resampler not in RESAMPLERS:
-            raise ConfigurationError(f"resampler: expected one of {', '.join(RESAMPLERS)}, found {self.resampler!r}")
-        if self.channel not in CHANNELS and not isinstance(self.channel, int):
-            raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings as in the manifest: the resampler only if it is not the default."""
-        resampler = {} if self.resampler == DEFAULT_RESAMPLER else {"resampler": self.resampler}
-        return {"channel": self.channel, **resampler}
 
 
 def read_waveform(

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER
 from tts_prep.preprocess.audio.framing import Waveform
-
-DEFAULT_RESAMPLER: Final = "soxr_hq"
-_SOXR: Final[Mapping[str, str]] = {f"soxr_{quality.lower()}": quality for quality in ("VHQ", "HQ", "MQ", "LQ", "QQ")}
-RESAMPLERS: Final = (*_SOXR, "torchaudio")
-"""The names of resamplers, as librosa's and torchaudio's documentation has them."""
 
 # torchaudio's defaults: the number of zero crossings on each side, and the cut-off as a share of the lower rate's half.
 _CROSSINGS, _ROLLOFF = 6, 0.99
@@ -27,7 +21,7 @@ def resample(waveform: Waveform, rate: int, sample_rate: int, resampler: str = D
     Args:
         waveform: [n_samples] float32.
         rate, sample_rate: the present and the new sample rate, Hz.
-        resampler: one of `RESAMPLERS`.
+        resampler: one of `tts_prep.preprocess.audio.config.RESAMPLERS`.
 
     Returns:
         [n_new] float32: ⌈n_samples · sample_rate / rate⌉ samples; soxr can return one less.
@@ -38,7 +32,9 @@ def resample(waveform: Waveform, rate: int, sample_rate: int, resampler: str = D
         return _windowed_sinc(waveform, rate, sample_rate)
     import soxr
 
-    return np.asarray(soxr.resample(waveform, rate, sample_rate, quality=_SOXR[resampler]), np.float32)
+    return np.asarray(
+        soxr.resample(waveform, rate, sample_rate, quality=resampler.removeprefix("soxr_").upper()), np.float32
+    )
 
 
 def _windowed_sinc(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:

@@ -12,9 +12,8 @@ from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend

@@ -14,9 +14,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.text.symbols import choose_symbols
