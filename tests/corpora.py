@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 import soundfile
 
 SAMPLE_RATE = 22050
@@ -124,3 +128,20 @@ def write_kaldi(root: Path, files: Mapping[str, str]) -> Path:
     for name, text in files.items():
         write_text(root / name, text)
     return root
+
+
+def write_table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write rows in the form that the suffix names."""
+    names = list(rows[0])
+    if path.suffix in (".csv", ".tsv"):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="," if path.suffix == ".csv" else "\t")
+            writer.writerows([names, *([("" if row[name] is None else row[name]) for name in names] for row in rows)])
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    return path

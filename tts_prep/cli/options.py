@@ -144,6 +144,19 @@ _ROWS: Final = (
         repeated=True,
     ),
     Option("limit", "Use only the first N rows.", int, metavar="N", other_names=("max-rows", "n", "head")),
+    Option(
+        "corrections",
+        "Use the texts and speakers of a table with the columns id, text, speaker, where it has some.",
+        Path,
+        metavar="FILE",
+    ),
+    Option(
+        "exclude",
+        "Leave out the ids of a list, or those with no in the column keep of a table.",
+        Path,
+        metavar="FILE",
+        other_names=("skip", "ignore", "blacklist"),
+    ),
 )
 _REPLACEMENT: Final = (
     Option(

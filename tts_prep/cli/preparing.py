@@ -6,7 +6,8 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from tts_prep.cli.first_lines import (
 )
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.manifest import Manifest
@@ -30,6 +31,7 @@ from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
+from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray
@@ -82,7 +84,9 @@ def _prepare_and_report(
     first: list[str] = []
     text = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
     config = configuration(reader, options, lists, reader_options, text)
-    rows = CorpusRows.read(config, corpus, root=root, splits=lists, report=first.append)
+    corrections = Corrections.read(options["corrections"], options["exclude"])
+    read = partial(CorpusRows.read, config, corpus, root=root, splits=lists, corrections=corrections)
+    rows = read(report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
     with make_progress(sys.stderr) as progress:
@@ -101,14 +105,43 @@ def _prepare_and_report(
         if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(options, text):
             items = refuse_foreign_texts(items, config.text)
         if config.text.symbols == AUTO:
-            again = CorpusRows.read(config, corpus, root=root, splits=lists)
-            config = with_collected_symbols(config, again.items, jobs=how["jobs"], backend=how["backend"])
+            config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
-        how |= {"features": parsed.features, "alignments": parsed.alignments}
+        how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         result = prepare(items, rows.root, store, parsed.config, existing=_existing(options), part=part, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
+    if rows.corrected:
+        for line in corrections_lines(rows.corrected, options):
+            say(one_line(line))
+
+
+def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
+    """Return lines about corrections: what was corrected and left out, and what was not."""
+    applied, given = rows.applied, rows.corrections
+    counts = {
+        "text": sum(bool(correction.text) for correction in applied),
+        "speaker": sum(bool(correction.speaker) for correction in applied),
+    }
+    corrected = " and ".join(count_text(number, what) for what, number in counts.items())
+    left_out = sum(correction.is_left_out for correction in applied)
+    lines = [f"corrections: {corrected}; left out: {count_text(left_out, 'row')}"]
+    files = ", ".join(map(str, given.sources))
+    if unknown := rows.unknown:
+        where = f"first {options['limit']:,} rows of the corpus" if options["limit"] else "corpus"
+        lines.append(f"{files}: {count_text(len(unknown), 'id')} not in the {where}: {_some(unknown)}")
+    if rejected := [name for name in given.rejected if name not in unknown]:
+        file = options["corrections"]
+        n_rejected = count_text(len(rejected), "row")
+        lines.append(
+            f"{file}: {n_rejected} with keep=no not left out, which '--exclude {file}' does: {_some(rejected)}"
+        )
+    return lines
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
 def _preset_is_chosen(options: Mapping[str, Any]) -> bool:

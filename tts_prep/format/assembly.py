@@ -24,6 +24,7 @@ from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import (
+    CORRECTIONS,
     FAILURES,
     INDEX,
     LOCK,
@@ -35,6 +36,7 @@ from tts_prep.format.layout import (
     array_file_name,
     shard_name,
 )
+from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest, write_manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.records.store_plan import StorePlan, plan_sha256, read_plan, write_plan
@@ -108,6 +110,7 @@ def assemble_store(
         ood_texts=ood_texts,
         remarks=Remarks.merged(header.remarks for header in headers).summary(),
         plan_file=file_entry(store / PLAN, PLAN, len(shards)),
+        corrections=_corrections_entry(store),
         array_files=files,
         datasets=datasets,
     )
@@ -277,6 +280,11 @@ def file_entry(path: Path, file: str, rows: int) -> FileEntry:
         file: its path relative to the store.
     """
     return FileEntry(file, path.stat().st_size, rows, file_sha256(path))
+
+
+def _corrections_entry(store: Path) -> FileEntry | None:
+    corrections = read_corrections(store)
+    return file_entry(store / CORRECTIONS, CORRECTIONS, len(corrections)) if corrections else None
 
 
 def _ood_entry(store: Path, shard: ShardHeader, find: FindLocations) -> FileEntry | None:

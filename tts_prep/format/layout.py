@@ -17,6 +17,7 @@ INDEX: Final = "index.h5"
 SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
 PLAN: Final = "plan.json"
+CORRECTIONS: Final = "corrections.jsonl"
 ADDED_ARRAYS: Final = "arrays"
 """The folder of added arrays."""
 

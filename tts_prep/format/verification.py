@@ -28,6 +28,7 @@ from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.tiling import check_tiling
 from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS
+from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import read_plan
 
@@ -84,6 +85,8 @@ class _Verification:
         yield manifest.failures, self._file(manifest.failures)[1]
         if manifest.plan_file:
             yield manifest.plan_file, self._plan_fault(manifest.plan_file)
+        if manifest.corrections:
+            yield manifest.corrections, self._corrections_fault(manifest.corrections)
         if manifest.ood_texts:
             yield manifest.ood_texts, self._ood_fault(manifest.ood_texts)
         for number, entry in enumerate(manifest.shards):
@@ -156,6 +159,14 @@ class _Verification:
         ):
             return f"its shards do not match {MANIFEST}"
         return fault
+
+    def _corrections_fault(self, entry: FileEntry) -> str | None:
+        _, fault = self._file(entry)
+        try:
+            rows = len(read_corrections(self._store))
+        except (TtsPrepError, OSError) as error:
+            return fault or _fault_text(self._store / entry.file, error)
+        return fault or (None if rows == entry.rows else f"{rows:,} rows, the manifest says {entry.rows:,}")
 
     def _ood_fault(self, entry: FileEntry) -> str | None:
         path = self._store / OOD_TEXTS

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.configuration.settings import configure
     from tts_prep.preprocess.corpora.corpus import Corpus
+    from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
     from tts_prep.preprocess.corpora.registry import read_corpus
     from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
     from tts_prep.preprocess.features.columns import FeatureArrays, FeatureColumn
@@ -40,6 +41,8 @@ _MODULES = {
     "Backend": "tts_prep.preprocess.workers.cluster",
     "ColumnTable": "tts_prep.preprocess.runs.column_table",
     "Configuration": "tts_prep.preprocess.configuration.records",
+    "CorrectedRows": "tts_prep.preprocess.corpora.corrections",
+    "Corrections": "tts_prep.preprocess.corpora.corrections",
     "Corpus": "tts_prep.preprocess.corpora.corpus",
     "Failure": "tts_prep.format.records.failures",
     "Feature": "tts_prep.preprocess.features.feature",
@@ -77,6 +80,8 @@ __all__ = [
     "ColumnTable",
     "Configuration",
     "Corpus",
+    "CorrectedRows",
+    "Corrections",
     "Failure",
     "Feature",
     "FeatureArrays",

@@ -7,11 +7,11 @@ import json
 import resource
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from commands import run
+from corpora import write_table
 from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
@@ -35,23 +35,6 @@ def files(store: Path) -> dict[str, bytes]:
     return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """Write rows in the form that the suffix names."""
-    names = list(rows[0])
-    if path.suffix in (".csv", ".tsv"):
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter="," if path.suffix == ".csv" else "\t")
-            writer.writerows([names, *([("" if row[name] is None else row[name]) for name in names] for row in rows)])
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    return path
-
-
 ROWS = [
     {"id": "three", "wer": 0.25, "Keep": "yes"},
     {"id": "two", "wer": None, "Keep": "no"},
@@ -63,7 +46,7 @@ ROWS = [
 def test_scores_are_columns_like_any_other(store: Path, tmp_path: Path, capsys, suffix: str) -> None:
     before = UtteranceDataset(store)
     mels = [utterance.mel.copy() for utterance in before]
-    status, out, err = run(capsys, "add", store, "--columns", write(tmp_path / f"scores{suffix}", ROWS))
+    status, out, err = run(capsys, "add", store, "--columns", write_table(tmp_path / f"scores{suffix}", ROWS))
     assert (status, err) == (0, "")
     assert out.splitlines() == [
         f"{store}: keep, 3 categories, missing in 2 utterances",
@@ -81,7 +64,7 @@ def test_scores_are_columns_like_any_other(store: Path, tmp_path: Path, capsys, 
 
 
 def test_conditions_on_a_column_are_reasons_of_the_check(store: Path, tmp_path: Path, capsys) -> None:
-    add_columns(store, write(tmp_path / "s.csv", ROWS))
+    add_columns(store, write_table(tmp_path / "s.csv", ROWS))
     status, out, _ = run(capsys, "check", store, "--json", "--threshold", "wer>0.1", "--threshold", "n_frames<25")
     found = json.loads(out)
     assert status == 0
@@ -179,7 +162,7 @@ def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
     store = write_store(tmp_path / "store", rows)
     table = [{"id": f"u{i}", "text": "t", "hypothesis": f"said {i}", "wer": i} for i in range(n)]
     table += [{"id": f"gone{i}", "text": "t", "hypothesis": "h", "wer": 0} for i in range(4)]
-    status, out, _ = run(capsys, "add", store, "--columns", write(tmp_path / "s.csv", table))
+    status, out, _ = run(capsys, "add", store, "--columns", write_table(tmp_path / "s.csv", table))
     assert status == 0
     assert out.splitlines() == [
         f"{store}: wer, numbers",

@@ -123,6 +123,7 @@ def _add_features(
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora import import_reader
+    from tts_prep.preprocess.corpora.corrections import Corrections
     from tts_prep.preprocess.runs.add_arrays import add_features
     from tts_prep.preprocess.runs.array_files import specs_of
     from tts_prep.preprocess.runs.planned_store import CorpusRows
@@ -143,7 +144,9 @@ def _add_features(
     source = None
     if parsed.recordings and corpus is not None:
         own = import_reader(reader) if reader else None
-        source = CorpusRows.read(config, corpus, root=root, splits=split_lists(splits), reader=own)
+        corrections = Corrections.of_store(store)
+        lists = split_lists(splits)
+        source = CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
     with make_shard_progress(sys.stderr) as progress:
         manifest = add_features(
             store,

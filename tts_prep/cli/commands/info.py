@@ -40,7 +40,7 @@ def info(store: Path, as_json: bool) -> None:
     manifest = read_manifest(store)
     size = sum(entry.size for entry in manifest.files)
     if as_json:
-        omitted = ("shards", "index", "failures", "plan_file", "ood_texts", "array_files", "datasets")
+        omitted = ("shards", "index", "failures", "plan_file", "ood_texts", "corrections", "array_files", "datasets")
         value = {key: item for key, item in manifest_json(manifest).items() if key not in omitted}
         text = json.dumps({"store": str(store), "bytes": size, **value}, indent=1, ensure_ascii=False)
         # Escape control characters, which can only be in strings.
@@ -68,6 +68,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         for kind, remark in manifest.remarks.items()
     ]
     n_utterances, n_failures = totals.integer("utterances"), totals.integer("failures")
+    corrections = manifest.corrections
     seconds, specs = totals.number("seconds", 0), manifest.specs
     cleaning = configuration.values.get("cleaning") and configuration.mapping("cleaning")
     return {
@@ -93,6 +94,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         },
         **_measures(store, manifest),
         **({"other texts": f"{manifest.ood_texts.rows:,}, out of domain"} if manifest.ood_texts else {}),
+        **({"corrections": f"{count_text(corrections.rows, 'row')}, see corrections.jsonl"} if corrections else {}),
         **({"remarks": ", ".join(remarks)} if remarks else {}),
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,

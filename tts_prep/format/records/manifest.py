@@ -21,6 +21,7 @@ from tts_prep.format.files.paths import is_archive, is_store, read_text, store_a
 from tts_prep.format.files.replacement import recover_store
 from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.layout import (
+    CORRECTIONS,
     FAILURES,
     INDEX,
     MANIFEST,
@@ -80,6 +81,7 @@ class Manifest:
     remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
     plan_file: FileEntry | None = None
+    corrections: FileEntry | None = None
     array_files: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict)
     datasets: Mapping[str, Locations] = field(default_factory=dict)
 
@@ -91,7 +93,7 @@ class Manifest:
     @property
     def files(self) -> tuple[FileEntry, ...]:
         """All files with a checksum in the manifest."""
-        optional = (self.plan_file, self.ood_texts)
+        optional = (self.plan_file, self.ood_texts, self.corrections)
         return (
             self.index,
             self.failures,
@@ -131,14 +133,14 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
     """Return the values of a manifest as in the file, without ``format`` and ``checksum``."""
     value = {key: item for key, item in vars(manifest).items() if key in Manifest.__dataclass_fields__}
-    for key in ("index", "failures", "ood_texts", "plan_file"):
+    for key in ("index", "failures", "ood_texts", "plan_file", "corrections"):
         value[key] = vars(value[key]) if value[key] else None
     value["shards"] = [vars(entry) for entry in manifest.shards]
     value["array_files"] = {name: [vars(entry) for entry in files] for name, files in manifest.array_files.items()}
     value["datasets"] = {
         file: {name: place.as_dict() for name, place in places.items()} for file, places in manifest.datasets.items()
     }
-    optional = ("ood_texts", "plan_file", "array_files", "datasets")
+    optional = ("ood_texts", "plan_file", "corrections", "array_files", "datasets")
     return {key: item for key, item in value.items() if item or key not in optional}
 
 
@@ -256,6 +258,7 @@ def _parse(record: Record, *, located: bool) -> Manifest:
         remarks=record.mapping("remarks") if "remarks" in record else {},
         version=record.text("version"),
         plan_file=_file_entry(where, record.mapping("plan_file"), PLAN) if "plan_file" in record else None,
+        corrections=_file_entry(where, record.mapping("corrections"), CORRECTIONS) if "corrections" in record else None,
         array_files=array_files,
         datasets=_datasets(record) if located else {},
     )

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
-from tts_prep.format.records.failures import Failure
 
 MAX_CATEGORIES: Final = 256
 """The maximum number of different values of a category; a column with more is text, which is not added."""
@@ -98,13 +97,12 @@ def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Map
         for number, row in enumerate(zip(*source.values(), strict=True)):
             yield f"row {number}", dict(zip(source, row, strict=True))
         return
-    from tts_prep.preprocess.corpora.manifests.containers import find_files, open_containers
+    from tts_prep.preprocess.corpora.manifests.containers import table_rows
 
-    for _, container in open_containers(find_files([source]), None):
-        for found in container.rows():
-            if isinstance(found, Failure):
-                raise CorpusError(f"{found.reason}; nothing was added")
-            yield found.where, {**found.values, **({"audio": found.audio} if found.audio else {})}
+    try:
+        yield from table_rows(source)
+    except CorpusError as error:
+        raise CorpusError(f"{error}; nothing was added") from error
 
 
 class _Reader:

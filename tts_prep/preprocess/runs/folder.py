@@ -18,6 +18,7 @@ from tts_prep.format.files.paths import array_folder_files, shard_files, shard_f
 from tts_prep.format.files.replacement import recover_store, remove_replaced
 from tts_prep.format.layout import (
     ADDED_ARRAYS,
+    CORRECTIONS,
     FAILURES,
     INDEX,
     LOCK,
@@ -33,7 +34,7 @@ from tts_prep.format.layout import (
 PURPOSE: Final = ".purpose"
 """The file that identifies an unfinished replacement of a store."""
 
-_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN)))
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN, CORRECTIONS)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
 _STORE_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(PURPOSE)}|({_FILES}){_PARTIAL}")
 _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")

@@ -8,9 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import Corpus, Reader, read_corpus
+from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.runs.recipe import ShardRecipe
@@ -23,10 +25,12 @@ class CorpusRows:
     Attributes:
         items: the rows, from a corpus reader.
         root: the folder of relative audio paths.
+        corrected: those rows before anything else was done with them, if they have corrections.
     """
 
     items: Iterable[SourceUtterance | Failure] = field(repr=False)
     root: Path
+    corrected: CorrectedRows | None = field(default=None, repr=False)
 
     @classmethod
     def read(
@@ -38,6 +42,7 @@ class CorpusRows:
         splits: Mapping[str, Path] | None = None,
         report: Callable[[str], None] = lambda _: None,
         reader: Corpus | Reader | None = None,
+        corrections: Corrections | None = None,
     ) -> CorpusRows:
         """Return the rows of a corpus, read with the settings of a store.
 
@@ -45,6 +50,7 @@ class CorpusRows:
             config: the configuration, which has the reader, its options, and whether rows need texts.
             corpus, root, splits, report: see `tts_prep.preprocess.corpora.read_corpus`.
             reader: a reader that no package registers.
+            corrections: what the store shall have otherwise.
 
         Raises:
             ConfigurationError: the reader is unknown, or does not accept ``root``.
@@ -59,7 +65,10 @@ class CorpusRows:
             report=report,
             own=reader,
         )
-        return cls(items, folder)
+        if corrections is None or not corrections.rows:
+            return cls(items, folder)
+        corrected = corrections.apply(items)
+        return cls(corrected, folder, corrected)
 
 
 @dataclass(frozen=True)
@@ -69,10 +78,12 @@ class PlannedStore:
     Attributes:
         recipe: how its shards are made.
         shards: the plans of its shards, in order, at least one.
+        corrections: what its rows have otherwise than the corpus.
     """
 
     recipe: ShardRecipe
     shards: tuple[ShardPlan, ...]
+    corrections: tuple[Correction, ...] = ()
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -106,4 +117,4 @@ def plan_store(
         raise CorpusError(f"{corpus.root}: no rows, expected one per recording")
     if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):
         raise CorpusError(f"{corpus.root}: a corpus may not name a column '{taken[0]}' where cleaning does; rename it")
-    return PlannedStore(recipe, tuple(plans))
+    return PlannedStore(recipe, tuple(plans), corpus.corrected.applied if corpus.corrected else ())

@@ -18,10 +18,12 @@ from typing import Final, Literal
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
 from tts_prep.format.layout import ADDED_ARRAYS, array_file_name, shard_name
+from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
@@ -128,6 +130,7 @@ def prepare(
     progress: Callable[[Progress], None] = lambda _: None,
     features: Sequence[Feature] = (),
     alignments: CorpusAlignments | None = None,
+    corrections: CorrectedRows | None = None,
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 
@@ -145,6 +148,7 @@ def prepare(
         max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
         features: the features of added arrays; see `tts_prep.preprocess.make_feature`.
         alignments: the alignments, if the configuration says that they change shards.
+        corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
 
     Raises:
         TtsPrepError: the run failed. Finished shards are kept.
@@ -160,8 +164,8 @@ def prepare(
         if old := transaction.old:
             features = (*features, *recorded_features(old, config.mel, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
-        planned = plan_store(CorpusRows(items, root), recipe, start)
-        if manifest := transaction.up_to_date(recipe.settings, planned.keys):
+        planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
+        if manifest := transaction.up_to_date(recipe.settings, planned.keys, planned.corrections):
             check_arrays_of(store, manifest, features)
             return Result.of_complete(store, manifest)
         return make_store(transaction, planned, pool, allowed, progress, part=part)
@@ -203,6 +207,7 @@ def make_store(
     plans = planned.shards[part.number - 1 :: part.count] if part else planned.shards
     with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
         transaction.plan(planned.keys, [*intact, *specs])
+        write_corrections(folder, planned.corrections)
         if recipe.config.ood_texts:
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
         make = partial(make_shard, recipe=recipe, store=folder, source=transaction.source, broken=frozenset(broken))

@@ -11,12 +11,13 @@ from typing import Any
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.contents.shard import ShardHeader, check_shard
 from tts_prep.format.files.paths import shard_files, stored_file
-from tts_prep.format.layout import MANIFEST, OOD_TEXTS, shard_name
+from tts_prep.format.layout import CORRECTIONS, MANIFEST, OOD_TEXTS, shard_name
 from tts_prep.format.records.manifest import manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.corpora import Corpus, Reader
+from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
@@ -103,7 +104,8 @@ def repair_store(
     aligned = _alignments(store, config, alignments)
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in findings.broken)
-    rows = CorpusRows.read(config, corpus, root=root, splits=splits, reader=reader)
+    corrections = _corrections(store, findings)
+    rows = CorpusRows.read(config, corpus, root=root, splits=splits, reader=reader, corrections=corrections)
     with (
         StoreTransaction.begin(store, Change.REPAIR) as transaction,
         worker_pool(jobs, Backend(), partial(get_ready, config, transaction.scratch)) as pool,
@@ -116,6 +118,16 @@ def repair_store(
         allowed = FailureLimit.parse("100%")
         result = make_store(transaction, planned, pool, allowed, progress, broken=findings.broken)
     return result, findings.broken
+
+
+def _corrections(store: Path, findings: _Findings) -> Corrections:
+    """Return the corrections that a store was made with, which the corpus does not have."""
+    if CORRECTIONS in findings.broken:
+        raise StoreError(
+            f"{store / CORRECTIONS}: broken, and cannot be made again from the corpus; run the command that made the "
+            "store with the same --corrections and --exclude, and with --update"
+        )
+    return Corrections.of_store(store)
 
 
 def _alignments(store: Path, config: Configuration, path: Path | None) -> CorpusAlignments | None:

@@ -16,12 +16,14 @@ from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_sh
 from tts_prep.format.files.checksums import digest_file
 from tts_prep.format.files.paths import shard_files
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import array_file_name, shard_name
+from tts_prep.format.layout import CORRECTIONS, array_file_name, shard_name
+from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.configuration.software import install_line
 from tts_prep.preprocess.runs.folder import take_over_file
+from tts_prep.quantities import count_text
 
 
 def finished_shard(
@@ -129,6 +131,28 @@ def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], 
         back = "" if settings else install_line(old["software"], new["software"])
         to_do = f"{back}, or {what_to_do}" if back else what_to_do
         raise StoreError(f"{store}: made with other settings: {'; '.join(settings + versions)}; {to_do}")
+
+
+def has_corrections(store: Path, corrections: Sequence[Correction]) -> bool:
+    """Return whether a store was made with corrections, and with no others."""
+    try:
+        return read_corrections(store) == tuple(corrections)
+    except CorruptStoreError:
+        return False
+
+
+def check_corrections(store: Path, corrections: Sequence[Correction]) -> None:
+    """Check that a store was made with the corrections of this run.
+
+    Raises:
+        StoreError: it was made with others.
+    """
+    if not has_corrections(store, corrections):
+        own = count_text(len(corrections), "row")
+        raise StoreError(
+            f"{store}: made with other corrections than the {own} that this run corrects or leaves out, see "
+            f"{CORRECTIONS} there; give the same files, or another path, or --update to replace what differs"
+        )
 
 
 def check_other_parts(store: Path, keys: Sequence[str], arrays: Collection[str]) -> None:

@@ -24,6 +24,7 @@ from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.replacement import remove_folder, replace_store, replacement_folder
 from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS
+from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256, write_plan
 from tts_prep.preprocess.runs.folder import (
@@ -34,7 +35,13 @@ from tts_prep.preprocess.runs.folder import (
     take_over_file,
     tidied,
 )
-from tts_prep.preprocess.runs.resuming import check_other_parts, check_settings, unfinished_settings
+from tts_prep.preprocess.runs.resuming import (
+    check_corrections,
+    check_other_parts,
+    check_settings,
+    has_corrections,
+    unfinished_settings,
+)
 from tts_prep.preprocess.workers.scratch import scratch_folder
 
 
@@ -114,26 +121,32 @@ class StoreTransaction:
         """The old store, if files are taken over from it."""
         return self.store if self.change.takes_over and self.folder != self.store.absolute() else None
 
-    def up_to_date(self, settings: Mapping[str, Any], keys: Sequence[str]) -> Manifest | None:
+    def up_to_date(
+        self, settings: Mapping[str, Any], keys: Sequence[str], corrections: Sequence[Correction] = ()
+    ) -> Manifest | None:
         """Return the manifest of the store if it is complete and has the planned shards, else None.
 
         Args:
             settings: ``configuration`` and ``software`` of this run.
             keys: the keys of the planned shards.
+            corrections: what the planned rows have otherwise than the corpus.
 
         Raises:
-            StoreError: the store has other settings or rows, and is not to be replaced.
+            StoreError: the store has other settings, rows or corrections, and is not to be replaced.
         """
         if self.change in (Change.OVERWRITE, Change.REPAIR):
             return None
         manifest = read_manifest(self.store) if self.is_complete else None
-        if manifest and manifest.plan == plan_sha256(keys):
+        # With the same keys, only the list of corrections can differ, which an update replaces.
+        is_same = self.change is not Change.UPDATE or has_corrections(self.store, corrections)
+        if manifest and manifest.plan == plan_sha256(keys) and is_same:
             if self.change is Change.PART:
                 raise StoreError(f"{self.store}: already complete; there is no part to make")
             return manifest
         found = vars(manifest) if manifest else unfinished_settings(self.store)
         if found and self.change is not Change.UPDATE:
             check_settings(self.store, found, settings, "give another path, or --overwrite to replace it")
+            check_corrections(self.store, corrections)
             if manifest:
                 raise StoreError(
                     f"{self.store}: complete, but the corpus has changed since it was made; give another path, or "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any, Final
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.json_lines import JsonLines, json_objects
 from tts_prep.preprocess.corpora.manifests.lhotse import Lhotse
 from tts_prep.preprocess.corpora.manifests.parquet import ParquetFile
@@ -21,6 +23,13 @@ _FOLDERS = (
     *("data/*.parquet", "*.parquet", "*.tar"),
 )
 """Manifests in a folder: of an audiofolder, ``save_to_disk``, a clone from the hub, or archives."""
+
+
+_BINARY: Final = (".parquet", ".arrow")
+_JSON: Final = (".jsonl", ".json", ".ndjson")
+_TEXTS: Final = (".csv", ".tsv", ".txt", ".psv")
+TABLES: Final = (*_BINARY, *_JSON, ".csv", ".tsv", ".psv")
+"""The suffixes of files that can only be tables."""
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
@@ -78,9 +87,9 @@ def _open(path: Path, recordings: Path | None, audio: str | None) -> Container:
     suffix = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
     if suffix == ".tar":
         return Tar(path)
-    if suffix in (".parquet", ".arrow"):
+    if suffix in _BINARY:
         return ParquetFile(path, audio)
-    if suffix in (".csv", ".tsv", ".txt", ".psv"):
+    if suffix in _TEXTS:
         return Table(path)
     if _is_json(path):
         is_lhotse = _has(path, "supervisions") or (_has(path, "recording_id") and recordings is not None)
@@ -89,10 +98,23 @@ def _open(path: Path, recordings: Path | None, audio: str | None) -> Container:
 
 
 def _is_json(path: Path) -> bool:
-    return any(suffix in (".jsonl", ".json", ".ndjson") for suffix in path.suffixes[-2:])
+    return any(suffix in _JSON for suffix in path.suffixes[-2:])
 
 
 def _has(path: Path, key: str) -> bool:
     """Return whether the first object of a file has a key."""
     first = next((value for _, value in islice(json_objects(path), 10) if isinstance(value, dict)), {})
     return key in first
+
+
+def table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the place and the values of each row of a table: CSV, TSV, JSON lines, parquet or arrow.
+
+    Raises:
+        CorpusError: the file cannot be read, or a row is damaged.
+    """
+    for _, container in open_containers(find_files([path]), None):
+        for found in container.rows():
+            if isinstance(found, Failure):
+                raise CorpusError(found.reason)
+            yield found.where, {**found.values, **({"audio": found.audio} if found.audio else {})}

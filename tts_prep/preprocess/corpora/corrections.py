@@ -1,0 +1,184 @@
+"""Corrected texts and speakers of a corpus, and rows that are left out, by files of decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from tts_prep.errors import CorpusError, one_line
+from tts_prep.format.records.corrections import Correction, read_corrections
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.lines import read_lines
+from tts_prep.preprocess.corpora.manifests.containers import TABLES, table_rows
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+
+_KEPT: Final = {"yes": True, "true": True, "unsure": True, "": True, "no": False, "false": False}
+"""The values of a column ``keep``, and whether they keep the row."""
+
+_MAX_TEXT: Final = 1 << 16
+"""The maximum length of a value in characters."""
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What a store shall have otherwise than its corpus.
+
+    Attributes:
+        rows: id → its correction.
+        sources: the files, for messages; none for those that a store was made with.
+        rejected: the ids that a file of corrections rejects by ``keep``, but that are not left out.
+    """
+
+    rows: Mapping[str, Correction] = field(default_factory=dict, repr=False)
+    sources: tuple[Path, ...] = ()
+    rejected: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def read(cls, corrections: Path | None = None, exclude: Path | None = None) -> Corrections:
+        """Read files of decisions.
+
+        Args:
+            corrections: a table with a column ``id``, and ``text`` or ``speaker`` with what is to be corrected; where
+                they are empty, those of the corpus are used.
+            exclude: a table with columns ``id`` and ``keep``, whose rows with ``no`` are left out, or another file with
+                an id per line, which are left out.
+
+        Raises:
+            CorpusError: a file cannot be read, a row is damaged, or an id is repeated; the message names both rows.
+        """
+        rows: dict[str, Correction] = {}
+        rejected = []
+        for identifier, values in _decisions(corrections, ("text", "speaker")) if corrections else ():
+            rows[identifier] = Correction(identifier, values.get("text", ""), values.get("speaker", ""))
+            if not _KEPT[values.get("keep", "")]:
+                rejected.append(identifier)
+        left_out = _left_out(exclude) if exclude else ()
+        for identifier in left_out:
+            rows[identifier] = replace(rows.get(identifier, Correction(identifier)), is_left_out=True)
+        # A row with nothing but a note corrects nothing, but its id is looked for.
+        sources = tuple(path for path in (corrections, exclude) if path)
+        return cls(rows, sources, tuple(name for name in rejected if not rows[name].is_left_out))
+
+    @classmethod
+    def of_store(cls, store: Path) -> Corrections:
+        """Return the corrections that a store was made with.
+
+        Raises:
+            CorruptStoreError: their file is broken.
+        """
+        return cls({correction.id: correction for correction in read_corrections(store)})
+
+    def apply(self, items: Iterable[SourceUtterance | Failure]) -> CorrectedRows:
+        """Return the rows of a corpus with the corrections."""
+        return CorrectedRows(self, items)
+
+
+class CorrectedRows:
+    """The rows of a corpus with corrections, for one iteration.
+
+    Attributes:
+        corrections: the corrections.
+    """
+
+    def __init__(self, corrections: Corrections, items: Iterable[SourceUtterance | Failure]) -> None:
+        self.corrections = corrections
+        self._items = items
+        self._applied: dict[str, Correction] = {}
+        self._missing = dict.fromkeys(corrections.rows)
+
+    @property
+    def applied(self) -> tuple[Correction, ...]:
+        """What was corrected in the rows so far, in their order."""
+        return tuple(self._applied.values())
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The ids of corrections that were not found in the rows so far."""
+        return tuple(self._missing)
+
+    def __iter__(self) -> Iterator[SourceUtterance | Failure]:
+        first = ""
+        for item in self._items:
+            first = first or item.id
+            correction = self.corrections.rows.get(item.id)
+            if correction is None:
+                yield item
+                continue
+            self._missing.pop(item.id, None)
+            changed = _changes(correction, item)
+            if changed != Correction(item.id):
+                self._applied.setdefault(item.id, changed)
+            if not correction.is_left_out:
+                yield _corrected(item, changed)
+        missing = self.unknown
+        if missing and len(missing) == len(self.corrections.rows) and self.corrections.sources:
+            files = ", ".join(map(str, self.corrections.sources))
+            example = f"; the corpus has ids such as '{first}'" if first else ""
+            raise CorpusError(one_line(f"{files}: names no row of the corpus, such as '{missing[0]}'{example}"))
+
+
+def _changes(correction: Correction, item: SourceUtterance | Failure) -> Correction:
+    """Return what a correction changes in a row; a row that failed has nothing to correct."""
+    if correction.is_left_out or isinstance(item, Failure):
+        return Correction(item.id, is_left_out=correction.is_left_out)
+    text = "" if correction.text == item.text else correction.text
+    return Correction(item.id, text, "" if correction.speaker == item.speaker else correction.speaker)
+
+
+def _corrected(item: SourceUtterance | Failure, changed: Correction) -> SourceUtterance | Failure:
+    if isinstance(item, Failure) or not (changed.text or changed.speaker):
+        return item
+    return replace(item, text=changed.text or item.text, speaker=changed.speaker or item.speaker)
+
+
+def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the id and the decisions of each row of a table.
+
+    Args:
+        needed: columns of which the table must have one.
+    """
+    places: dict[str, str] = {}
+    for where, found in table_rows(path):
+        values = {name.strip().lower(): value for name, value in found.items()}
+        if "id" not in values or not any(name in values for name in needed):
+            expected = f"the columns 'id' and {' or '.join(map(repr, needed))}"
+            raise CorpusError(one_line(f"{where}: expected {expected}, found {', '.join(found)}"))
+        row = {name: _text(where, name, values.get(name)) for name in ("id", "keep", "text", "speaker")}
+        row["keep"] = row["keep"].lower()
+        identifier = row.pop("id")
+        if not identifier:
+            raise CorpusError(f"{where}: expected an id, found none")
+        if identifier in places:
+            raise CorpusError(one_line(f"{where}: '{identifier}' is repeated, first in {places[identifier]}"))
+        if row["keep"] not in _KEPT:
+            raise CorpusError(one_line(f"{where}: keep: expected yes, no or unsure, found '{row['keep']}'"))
+        places[identifier] = where
+        yield identifier, row
+
+
+def _text(where: str, name: str, value: Any) -> str:
+    """Return a value as text; a missing one, and NaN, as an empty text."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, list | dict):
+        raise CorpusError(f"{where}: {name}: expected a text, found a {type(value).__name__}")
+    text = ("true" if value else "false") if isinstance(value, bool) else " ".join(str(value).strip().splitlines())
+    if len(text) > _MAX_TEXT:
+        raise CorpusError(f"{where}: {name}: expected at most {_MAX_TEXT:,} characters, found {len(text):,}")
+    return text
+
+
+def _left_out(path: Path) -> Iterator[str]:
+    """Yield the ids that a file leaves out."""
+    if any(suffix in TABLES for suffix in path.suffixes[-2:]):
+        for identifier, values in _decisions(path, ("keep",)):
+            if not _KEPT[values["keep"]]:
+                yield identifier
+        return
+    for _, line in read_lines(path):
+        if isinstance(line, Failure):
+            raise CorpusError(line.reason)
+        if identifier := line.strip():
+            yield identifier
