@@ -166,23 +166,12 @@ def _run(arguments: Sequence[str]) -> NoReturn:
         click.echo(error.ctx.get_help() if error.ctx else "", err=True)
         sys.exit(2)
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context else _command_path(arguments)
-        message = error.format_message().rstrip(".")
-        if isinstance(error, click.NoSuchOption) and path == "tts-prep":
-            message += "; options come after the command"
-        elif isinstance(error, click.NoSuchOption) and (hint := option_hint(error)):
-            message = f"No such option '{error.option_name}'; {hint}"
-        _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
+        _fail_usage(error, arguments)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):
             # click converts any EOFError to Abort.
             _fail("a file is truncated or empty; --debug shows which", 1, arguments)
-        number = interruption.received or signal.SIGINT
-        fault = interruption.later_fault(error)
-        then = f", and then: {_fault_text(fault)}" if fault else ""
-        resume = "" if arguments and arguments[0] in _STARTS_OVER else " to resume"
-        _fail(f"interrupted{then}; run the same command again{resume}", 128 + number, arguments)
+        _fail_interrupted(error, arguments)
     except ConfigurationError as error:
         _fail(str(error), 2, arguments)
     except CannotReadError as error:
@@ -230,6 +219,27 @@ def _has_jobs(arguments: Sequence[str]) -> bool:
 def _color() -> bool | None:
     """Return False if NO_COLOR is set, which disables colours; None enables them in a terminal only."""
     return False if os.environ.get("NO_COLOR") else None
+
+
+def _fail_usage(error: click.ClickException, arguments: Sequence[str]) -> NoReturn:
+    """End with what is wrong with the arguments, and the command whose help explains them."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else _command_path(arguments)
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption) and path == "tts-prep":
+        message += "; options come after the command"
+    elif isinstance(error, click.NoSuchOption) and (hint := option_hint(error)):
+        message = f"No such option '{error.option_name}'; {hint}"
+    _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
+
+
+def _fail_interrupted(error: BaseException, arguments: Sequence[str]) -> NoReturn:
+    """End with the status of the signal, and with how to go on."""
+    number = interruption.received or signal.SIGINT
+    fault = interruption.later_fault(error)
+    then = f", and then: {_fault_text(fault)}" if fault else ""
+    resume = "" if arguments and arguments[0] in _STARTS_OVER else " to resume"
+    _fail(f"interrupted{then}; run the same command again{resume}", 128 + number, arguments)
 
 
 def _fail(message: str, status: int, arguments: Sequence[str]) -> NoReturn:

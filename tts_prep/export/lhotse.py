@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from tts_prep.export.folder import ExportFolder
 from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.loader import UtteranceDataset
+from tts_prep.loader import Utterance, UtteranceDataset
 
 _FIELDS = ("gender", "language")
 """The columns with a field of their own in a supervision, which is text."""
@@ -42,9 +43,9 @@ def _language(dataset: UtteranceDataset) -> str:
 
 
 def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder, default_language: str) -> dict[str, Any]:
-    utterance, rate, hop = row.utterance, dataset.sample_rate, dataset.hop_length
+    utterance, rate = row.utterance, dataset.sample_rate
     features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
-    features_seconds = len(utterance.mel) * hop / rate
+    features_seconds = len(utterance.mel) * dataset.hop_length / rate
     columns = row.meta
     fields = {name: columns.pop(name) for name in _FIELDS if isinstance(columns.get(name), str)}
     if language := fields.get("language") or default_language:
@@ -69,20 +70,7 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder, defaul
                 "custom": {**columns, "phonemes": utterance.phoneme_text},
             }
         ],
-        "features": {
-            "type": "tts-prep-mel",
-            "num_frames": len(utterance.mel),
-            "num_features": dataset.n_mels,
-            "frame_shift": hop / rate,
-            "sampling_rate": rate,
-            "start": 0.0,
-            "duration": features_seconds,
-            "storage_type": "numpy_files",
-            "storage_path": str(features.parent),
-            "storage_key": features.name,
-            "recording_id": utterance.id,
-            "channels": 0,
-        },
+        "features": _features(utterance, dataset, features),
         "custom": {"tokens": [dataset.symbols[i] for i in utterance.phonemes.tolist()]},
         "type": "MonoCut",
     }
@@ -97,3 +85,22 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder, defaul
             "channel_ids": [0],
         }
     return cut
+
+
+def _features(utterance: Utterance, dataset: UtteranceDataset, file: Path) -> dict[str, Any]:
+    """Return the entry of an utterance's mel spectrogram, in the fields of lhotse's ``Features``."""
+    rate, hop = dataset.sample_rate, dataset.hop_length
+    return {
+        "type": "tts-prep-mel",
+        "num_frames": len(utterance.mel),
+        "num_features": dataset.n_mels,
+        "frame_shift": hop / rate,
+        "sampling_rate": rate,
+        "start": 0.0,
+        "duration": len(utterance.mel) * hop / rate,
+        "storage_type": "numpy_files",
+        "storage_path": str(file.parent),
+        "storage_key": file.name,
+        "recording_id": utterance.id,
+        "channels": 0,
+    }

@@ -202,44 +202,24 @@ class DataLoader(Generic[BatchT]):
                 f"DataLoader: num_workers={num_workers}: this loader makes batches in threads, of which one is usually "
                 "enough; leave it out, or use torch.utils.data.DataLoader with the same dataset, sampler and collate_fn"
             )
-        shares = rank != 0 or world_size != 1
-        if shares and (sampler is not None or batch_sampler is not None):
-            raise ConfigurationError("DataLoader: pass rank and world_size to the sampler")
         if batch_sampler is not None:
-            settings = {
+            others = {
                 "batch_size": batch_size != 1,
                 "shuffle": shuffle,
                 "sampler": sampler is not None,
                 "seed": seed != 0,
                 "drop_last": drop_last,
             }
-            if excluded := [name for name, given in settings.items() if given]:
-                raise ConfigurationError(f"DataLoader: batch_sampler cannot be combined with {', '.join(excluded)}")
-        if sampler is not None and gives_batches(sampler):
-            raise ConfigurationError(
-                f"DataLoader: sampler: expected positions, found batches of a {type(sampler).__name__}; pass it as "
-                "batch_sampler"
-            )
-        if batch_sampler is not None and gives_batches(batch_sampler) is False:
-            raise ConfigurationError(
-                f"DataLoader: batch_sampler: expected batches, found positions of a {type(batch_sampler).__name__}; "
-                "pass it as sampler, with batch_size"
-            )
-        if sampler is not None and shuffle:
-            raise ConfigurationError("DataLoader: sampler cannot be combined with shuffle")
+            _check_alone(others)
+        _check_samplers(sampler, batch_sampler, shuffle=shuffle, shares=rank != 0 or world_size != 1)
         if prefetch < 0:
             raise ConfigurationError(f"prefetch: expected an integer >= 0, found {prefetch}")
-        if isinstance(dataset, str | os.PathLike):
-            path = str(dataset)
-            raise ConfigurationError(f"DataLoader: expected a dataset, found a path; give UtteranceDataset({path!r})")
-        if not len(dataset):
-            raise SamplingError("the dataset is empty; did a filter remove all utterances?")
+        if threads < 1:
+            raise ConfigurationError(f"threads: expected an integer >= 1, found {threads}")
+        _check_dataset(dataset)
         if batch_sampler is None:
             if sampler is None:
-                if shuffle:
-                    sampler = RandomSampler(dataset, seed=check_seed(seed), rank=rank, world_size=world_size)
-                else:
-                    sampler = SequentialSampler(dataset, rank=rank, world_size=world_size)
+                sampler = _own_sampler(dataset, shuffle, seed, rank, world_size)
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         if isinstance(batch_sampler, Sampler) and batch_sampler.size not in (None, len(dataset)):
             raise SamplingError(
@@ -254,8 +234,6 @@ class DataLoader(Generic[BatchT]):
         self._collate = _prepare_collate(collate_fn, output, shapes, pin_memory=pin_memory, recycle=recycle)
         self._listeners: tuple[Any, ...] = (dataset, collate_fn)
         self._prefetch = prefetch
-        if threads < 1:
-            raise ConfigurationError(f"threads: expected an integer >= 1, found {threads}")
         self._threads = threads
         # The caller's thread helps only if dataset and collate function are thread-safe.
         own = collate_fn in (None, collate) or isinstance(collate_fn, Collator | SegmentCollator)
@@ -429,6 +407,47 @@ class DataLoader(Generic[BatchT]):
         except StopIteration as error:
             # StopIteration would silently end the epoch.
             raise RuntimeError("the dataset or the collate function raised StopIteration") from error
+
+
+def _check_alone(others: Mapping[str, bool]) -> None:
+    """Check that no other setting of batches is given beside a batch sampler."""
+    if excluded := [name for name, given in others.items() if given]:
+        raise ConfigurationError(f"DataLoader: batch_sampler cannot be combined with {', '.join(excluded)}")
+
+
+def _check_samplers(
+    sampler: Iterable[int] | None, batch_sampler: Iterable[Any] | None, *, shuffle: bool, shares: bool
+) -> None:
+    """Check that samplers give what their names say, and that no setting is given that they have themselves."""
+    if shares and (sampler is not None or batch_sampler is not None):
+        raise ConfigurationError("DataLoader: pass rank and world_size to the sampler")
+    if sampler is not None and gives_batches(sampler):
+        raise ConfigurationError(
+            f"DataLoader: sampler: expected positions, found batches of a {type(sampler).__name__}; pass it as "
+            "batch_sampler"
+        )
+    if batch_sampler is not None and gives_batches(batch_sampler) is False:
+        raise ConfigurationError(
+            f"DataLoader: batch_sampler: expected batches, found positions of a {type(batch_sampler).__name__}; "
+            "pass it as sampler, with batch_size"
+        )
+    if sampler is not None and shuffle:
+        raise ConfigurationError("DataLoader: sampler cannot be combined with shuffle")
+
+
+def _check_dataset(dataset: Any) -> None:
+    if isinstance(dataset, str | os.PathLike):
+        path = str(dataset)
+        raise ConfigurationError(f"DataLoader: expected a dataset, found a path; give UtteranceDataset({path!r})")
+    if not len(dataset):
+        raise SamplingError("the dataset is empty; did a filter remove all utterances?")
+
+
+def _own_sampler(dataset: Any, shuffle: bool, seed: int, rank: Rank, world_size: int) -> Sampler[int]:
+    """Return the sampler of a loader that is given none."""
+    if shuffle:
+        return RandomSampler(dataset, seed=check_seed(seed), rank=rank, world_size=world_size)
+    return SequentialSampler(dataset, rank=rank, world_size=world_size)
 
 
 def _check_waveforms(dataset: Any, collate_fn: object) -> None:

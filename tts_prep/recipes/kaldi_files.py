@@ -88,6 +88,20 @@ def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -
     target = Path(folder)
     base = Path(os.path.relpath(dataset.path, target))
     entries = [store_entry(base, row) for row in range(len(ids))]
+    tables = _tables(dataset, entries, speechain)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        return [_write_table(target / name, ids, values) for name, values in tables.items()]
+    except OSError as error:
+        raise StoreError(f"{target}: cannot be written ({error.strerror})") from error
+
+
+def _tables(dataset: UtteranceDataset, entries: Sequence[str], speechain: bool) -> dict[str, Iterable[str]]:
+    """Return the values of each file, by the names of Kaldi's or SpeeChain's recipes.
+
+    Args:
+        entries: the place of each mel in the store.
+    """
     prefix, features = ("idx2", "idx2feat") if speechain else ("utt2", FEATURES)
     tables: dict[str, Iterable[str]] = {
         features: entries,
@@ -105,11 +119,7 @@ def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -
         while table in tables:
             table = f"{prefix}corpus_{table.removeprefix(prefix)}"
         tables[table] = _values(dataset, name)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        return [_write_table(target / name, ids, values) for name, values in tables.items()]
-    except OSError as error:
-        raise StoreError(f"{target}: cannot be written ({error.strerror})") from error
+    return tables
 
 
 def _values(dataset: UtteranceDataset, name: str) -> Iterator[str]:

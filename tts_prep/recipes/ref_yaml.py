@@ -41,6 +41,25 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
         raise MissingPackageError("reading YAML needs PyYAML: pip install 'tts-prep[yaml]'") from error
     where, text = _text_of(source)
     text = "\n".join("" if line.strip() == "..." and line[0] in " \t" else line for line in text.splitlines())
+    try:
+        value = yaml.load(text, _loader(where))
+    # A number in base 60, such as 1:30, can be too large for a float.
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(f"{where}: invalid YAML ({' '.join(str(error).split())})") from error
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"{where}: expected a mapping, found {type(value).__name__}")
+    try:
+        resolved: dict[str, Any] = _Resolver(where, value).resolve(value)
+    except RecursionError as error:
+        raise ConfigurationError(f"{where}: nested too deeply") from error
+    return resolved
+
+
+def _loader(where: str) -> Any:
+    """Return a loader of plain values and references only, which refuses repeated keys."""
+    import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
         """Construct plain values and references only, and reject repeated keys."""
@@ -59,20 +78,7 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     for tag in ("!str", "!list", "!tuple"):
         Loader.add_constructor(tag, _construct_text)
     Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
-    try:
-        value = yaml.load(text, Loader)
-    # A number in base 60, such as 1:30, can be too large for a float.
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        if isinstance(error, ConfigurationError):
-            raise
-        raise ConfigurationError(f"{where}: invalid YAML ({' '.join(str(error).split())})") from error
-    if not isinstance(value, dict):
-        raise ConfigurationError(f"{where}: expected a mapping, found {type(value).__name__}")
-    try:
-        resolved: dict[str, Any] = _Resolver(where, value).resolve(value)
-    except RecursionError as error:
-        raise ConfigurationError(f"{where}: nested too deeply") from error
-    return resolved
+    return Loader
 
 
 def _construct_reference(loader: Any, node: Any) -> _Reference:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,29 +59,19 @@ def histogram(
     y = Scale(
         0, max(1e-9, *(float(h.max(initial=0)) for h in heights), 0 if len(series) > 1 else 1) * 1.05, _BOTTOM, _TOP
     )
-    rectangles = []
+    bars = _Bars(x, y, edges, unit)
+    rectangles: list[Rectangle] = []
     for number, (n_all, tall) in enumerate(zip(counts, heights, strict=True)):
-        style = ("bar", "bar second")[number]
-        for n, value, a, b in zip(n_all.tolist(), tall.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            if n:
-                hint = f"{number_text(a)} to {number_text(b)} {unit}: {n:,}"
-                width = max(0.5, x(b) - x(a) - 0.5) / len(series)
-                rectangles.append(_bar(x(a) + number * width, width, y(value), y(0), style, hint))
+        rectangles += bars.of(n_all, tall, ("bar", "bar second")[number], share=(number, len(series)))
     if flagged is not None:
         suspect = np.histogram(series[0][flagged & np.isfinite(series[0])], edges)[0]
-        for n, a, b in zip(suspect.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            if n:
-                hint = f"{number_text(a)} to {number_text(b)} {unit}: {n:,} suspect"
-                rectangles.append(_bar(x(a), max(0.5, x(b) - x(a) - 0.5), y(n), y(0), "bar suspect", hint))
+        rectangles += bars.of(suspect, suspect, "bar suspect", " suspect")
     marks = [tick for tick in ticks(y.low, y.high) if len(series) > 1 or tick == round(tick)]
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
     # Paths are drawn above the bars, lines below.
     paths = [Path(f"M{x(limit):.1f} {_TOP}V{_BOTTOM}", "limit") for limit in drawn]
-    labels = [Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in tick_texts(marks)]
-    labels += [Label(x(tick), _BOTTOM + 16, text) for tick, text in tick_texts(ticks(x.low, x.high))]
-    labels.append(Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, axis))
     side = "% of utterances" if len(series) > 1 else "utterances"
-    labels.append(Label(12, (_TOP + _BOTTOM) / 2, side, turned=True))
+    labels = _axis_labels(y, marks, tick_texts(ticks(x.low, x.high)), x, axis, side)
     keys = list(zip(("bar", "bar second"), legend, strict=False))
     if flagged is not None and flagged.any():
         keys.append(("bar suspect", "suspects"))
@@ -95,9 +87,55 @@ def histogram(
     )
 
 
-def _bar(x: float, width: float, top: float, bottom: float, style: str, hint: str) -> Rectangle:
-    height = max(_LEAST_HEIGHT, bottom - top)
-    return Rectangle(x, bottom - height, width, height, style, hint)
+@dataclass(frozen=True)
+class _Bars:
+    """The bins of a histogram: the scales of its axes, the edges of the bins and their unit."""
+
+    x: Scale
+    y: Scale
+    edges: Floats
+    unit: str
+
+    def of(
+        self,
+        counts: npt.NDArray[Any],
+        heights: npt.NDArray[Any],
+        style: str,
+        what: str = "",
+        share: tuple[int, int] = (0, 1),
+    ) -> Iterator[Rectangle]:
+        """Yield a bar for each bin that is not empty.
+
+        Args:
+            counts: the number of values in each bin, for the hint.
+            heights: the height of each bar, as on the axis.
+            what: the end of the hint.
+            share: the number of the series, and the number of series that share the width of a bin.
+        """
+        lefts, rights = self.edges[:-1].tolist(), self.edges[1:].tolist()
+        for n, height, left, right in zip(counts.tolist(), heights.tolist(), lefts, rights, strict=True):
+            if n:
+                hint = f"{number_text(left)} to {number_text(right)} {self.unit}: {n:,}{what}"
+                width = max(0.5, self.x(right) - self.x(left) - 0.5) / share[1]
+                tall = max(_LEAST_HEIGHT, self.y(0) - self.y(height))
+                yield Rectangle(self.x(left) + share[0] * width, self.y(0) - tall, width, tall, style, hint)
+
+
+def _axis_labels(
+    y: Scale, marks: Sequence[float], below: Iterable[tuple[float, str]], x: Scale, title: str, side: str
+) -> list[Label]:
+    """Return the labels of both axes: ticks at the left and below, and the names of the axes.
+
+    Args:
+        marks: the ticks of the vertical axis.
+        below: the ticks of the horizontal axis with their texts.
+    """
+    return [
+        *(Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in tick_texts(marks)),
+        *(Label(x(tick), _BOTTOM + 16, text) for tick, text in below),
+        Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, title),
+        Label(12, (_TOP + _BOTTOM) / 2, side, turned=True),
+    ]
 
 
 def _edges(values: Floats) -> Floats:
@@ -152,12 +190,10 @@ def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> D
     )
     marks = ticks(y.low, y.high)
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
-    labels = [Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in tick_texts(marks)]
     places = axis.labels(6) if axis else [(tick, tick) for tick in ticks(0, x.high)]
-    labels += [Label(x(place), _BOTTOM + 16, number_text(value)) for value, place in places]
+    below = [(place, number_text(value)) for value, place in places]
     title = "centre of the mel bin (Hz)" if axis else "mel bin"
-    labels.append(Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, title))
-    labels.append(Label(12, (_TOP + _BOTTOM) / 2, "mel value", turned=True))
+    labels = _axis_labels(y, marks, below, x, title, "mel value")
     return Drawing(
         "Line: mean and standard deviation of every mel bin",
         420,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tts_prep.cli.options import PATH, Integer, feature_options
 from tts_prep.cli.verbosity import quiet_option, say
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.arrays import ArraySpec
 
 
 @click.command()
@@ -157,8 +160,13 @@ def _add_features(
             progress=progress,
         )
     for name, spec in specs_of(parsed.features).items():
-        shape = "".join(f" × {n}" for n in spec.row_shape)
-        say(f"{store}: {name}, {spec.dtype}{shape}, by {spec.axis}")
-        for remark in manifest.arrays[name].get("remarks", {}).values():
-            examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
-            say(f"  {examples}")
+        _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+
+
+def _say_array(store: Path, spec: ArraySpec, remarks: Mapping[str, Any]) -> None:
+    """Print a line about an added array, and one about each kind of remark."""
+    shape = "".join(f" × {n}" for n in spec.row_shape)
+    say(f"{store}: {spec.name}, {spec.dtype}{shape}, by {spec.axis}")
+    for remark in remarks.values():
+        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
+        say(f"  {examples}")

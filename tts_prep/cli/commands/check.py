@@ -13,6 +13,7 @@ from tts_prep.cli.options import OUTPUT_FILE, PATH
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
+    from tts_prep.checks.catalogue import Threshold
     from tts_prep.checks.detection import Suspects
 
 _EXAMPLES = 3
@@ -57,16 +58,12 @@ def check(
     """
     import json
 
-    from tts_prep.checks.catalogue import column_threshold
-    from tts_prep.checks.catalogue import thresholds as thresholds_with
     from tts_prep.checks.detection import suspects as find_suspects
     from tts_prep.checks.measuring import measure
     from tts_prep.checks.output import as_json, write_ids, write_measures
     from tts_prep.loader import UtteranceDataset
 
-    conditions = {text: column_threshold(text) for text in thresholds}
-    named = dict(_limit(text) for text, condition in conditions.items() if condition is None)
-    limits = (*thresholds_with(named), *(condition for condition in conditions.values() if condition))
+    limits = _limits(thresholds)
     warn_without_compiler()
     suspects = find_suspects(measure(UtteranceDataset(store)), limits)
     if csv_file is not None:
@@ -81,6 +78,15 @@ def check(
             say(line)
     if strict and len(suspects.positions):
         click.get_current_context().exit(1)
+
+
+def _limits(texts: Sequence[str]) -> tuple[Threshold, ...]:
+    """Return the thresholds: those of the reasons, with other limits where they are given, and those of columns."""
+    from tts_prep.checks.catalogue import column_threshold, thresholds
+
+    conditions = {text: column_threshold(text) for text in texts}
+    named = dict(_limit(text) for text, condition in conditions.items() if condition is None)
+    return (*thresholds(named), *(condition for condition in conditions.values() if condition))
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tts_prep.cli.options import PATH, Integer, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
+
+if TYPE_CHECKING:
+    from tts_prep.report.policies import PolicyCost
 
 _COUNT = Integer(min=1)
 
@@ -47,7 +52,6 @@ def plan(
     from dataclasses import asdict
 
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.quantities import bytes_text
     from tts_prep.report.policies import default_budget, make_policies, policy_cost
 
     dataset = UtteranceDataset(store)
@@ -58,6 +62,15 @@ def plan(
     if as_json:
         say(json.dumps({"store": str(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
         return
+    of_ranks = f"; {world_size} ranks" if world_size > 1 else ""
+    say(f"{store}: {len(dataset):,} utterances, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
+    _say_table(costs)
+
+
+def _say_table(costs: Sequence[PolicyCost]) -> None:
+    """Print one line per batching policy, below the names of the columns."""
+    from tts_prep.quantities import bytes_text
+
     head = ("policy", "batches", "steps", "utterances", "frames", "phonemes", "largest batch", "shapes")
     rows = [
         (
@@ -73,8 +86,6 @@ def plan(
         for cost in costs
     ]
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    of_ranks = f"; {world_size} ranks" if world_size > 1 else ""
-    say(f"{store}: {len(dataset):,} utterances, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
     for number, row in enumerate((head, *rows)):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         say(click.style("  ".join(cells), bold=number == 0 or None))

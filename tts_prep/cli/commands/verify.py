@@ -77,16 +77,7 @@ def verify(
 
     if corpus is not None:
         return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs)
-    given = (
-        ("--root", root),
-        ("--split", splits),
-        ("--ood-texts", ood_texts),
-        ("--alignments", alignments),
-        ("--reader", reader),
-    )
-    for option, value in given:
-        if value:
-            raise click.UsageError(f"{option} requires --repair CORPUS.")
+    _refuse_paths(root, splits, ood_texts, alignments, reader)
     count = size = 0
     faults = []
     for entry, fault in verify_store(store):
@@ -121,6 +112,22 @@ def _unusable(store: Path) -> str | None:
     except TtsPrepError as error:
         return str(error)
     return None
+
+
+def _refuse_paths(
+    root: Path | None, splits: tuple[str, ...], ood_texts: Path | None, alignments: Path | None, reader: str | None
+) -> None:
+    """Refuse the options that only a repair uses."""
+    given = {
+        "--root": root,
+        "--split": splits,
+        "--ood-texts": ood_texts,
+        "--alignments": alignments,
+        "--reader": reader,
+    }
+    for option, value in given.items():
+        if value:
+            raise click.UsageError(f"{option} requires --repair CORPUS.")
 
 
 def _repair(

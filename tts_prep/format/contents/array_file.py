@@ -188,6 +188,13 @@ def inspect_array_file(
         )
     if header.rows != lengths[UTTERANCE]:
         raise CorruptStoreError(f"{path}: {header.rows:,} utterances, its shard has {lengths[UTTERANCE]:,}")
+    _check_values(path, header, locations, lengths)
+    return CheckedArrayFile(header, digest, locations)
+
+
+def _check_values(path: Path, header: ArrayHeader, locations: Locations, lengths: Mapping[str, int]) -> None:
+    """Check the type and the number of values of an array file, without reading them."""
+    spec = header.spec
     place = dataset_at(path, locations, spec.name)
     if place.dtype != spec.numpy_dtype or place.shape[1:] != spec.row_shape or not place.shape:
         raise CorruptStoreError(
@@ -201,7 +208,6 @@ def inspect_array_file(
     elif place.shape[0] != lengths.get(spec.axis):
         expected = f"{lengths[spec.axis]:,}" if spec.axis in lengths else "no array of that axis"
         raise CorruptStoreError(f"{path}: '{spec.name}' has {place.shape[0]:,} rows, its shard has {expected}")
-    return CheckedArrayFile(header, digest, locations)
 
 
 def own_columns(path: Path, locations: Locations) -> tuple[Array, Array]:

@@ -58,17 +58,10 @@ def write_array_file(
         raise ConfigurationError(f"array '{spec.name}': expected one speaker and one length per utterance")
     rows = []
     statistics: dict[str, ArrayStatistics] = {}
-    n = int(np.prod(spec.row_shape, dtype=np.int64))
     for position, (value, speaker) in enumerate(zip(values, speakers, strict=True)):
         try:
             checked = checked_values(spec, value, None if lengths is None else lengths[position])
-            counted_rows = checked if counted is None else checked[counted[position]]
-            of_utterance = ArrayStatistics.of(counted_rows, n)
-            moments = of_utterance.moments
-            if not (np.abs(moments.mean) < 1e100).all() or not (moments.m2 < 1e200).all():
-                raise FeatureError(
-                    f"array '{spec.name}': values are too large to compute their mean and standard deviation"
-                )
+            of_utterance = _statistics(spec, checked if counted is None else checked[counted[position]])
         except FeatureError as error:
             raise FeatureError(f"utterance {position} of shard {number}: {error}") from error
         earlier = statistics.get(speaker)
@@ -83,7 +76,25 @@ def write_array_file(
         {speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
         remarks or {},
     )
-    name = array_file_name(spec.name, number)
+    return _write_sealed(store, header, rows)
+
+
+def _statistics(spec: ArraySpec, rows: Array) -> ArrayStatistics:
+    """Return the statistics of the rows of one utterance.
+
+    Raises:
+        FeatureError: the values are too large for them.
+    """
+    found = ArrayStatistics.of(rows, int(np.prod(spec.row_shape, dtype=np.int64)))
+    moments = found.moments
+    if not (np.abs(moments.mean) < 1e100).all() or not (moments.m2 < 1e200).all():
+        raise FeatureError(f"array '{spec.name}': values are too large to compute their mean and standard deviation")
+    return found
+
+
+def _write_sealed(store: Path, header: ArrayHeader, rows: Sequence[Array]) -> FileEntry:
+    """Write an array file atomically, with its checksum at the end."""
+    name = array_file_name(header.spec.name, header.number)
     path = store / name
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

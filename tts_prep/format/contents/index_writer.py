@@ -76,18 +76,27 @@ class IndexSummary:
     arrays: Mapping[str, ArrayStatistics]
 
 
-def build_index(
-    store: Path, shards: Sequence[Path], arrays: Sequence[str] = (), find: FindLocations = read_locations
-) -> IndexSummary:
-    """Write ``index.h5`` from the shards and the array files.
+@dataclass(frozen=True)
+class _Shards:
+    """What the first pass over the shards finds.
 
-    Memory is bounded by the columns of one shard and the tables of categories: the first pass collects sizes, the
-    second copies values.
-
-    Args:
-        arrays: the names of the added arrays, sorted; each has one file per shard.
-        find: finds the datasets of an HDF5 file.
+    Attributes:
+        rows: the number of rows of each shard.
+        columns: the columns by name.
+        places: for each shard, the place of each array.
+        statistics: the mel statistics of each speaker.
+        total: the mel statistics of all speakers.
     """
+
+    rows: list[int]
+    columns: dict[str, _Column]
+    places: list[dict[str, Location]]
+    statistics: dict[str, MelStatistics]
+    total: MelStatistics
+
+
+def _scan_shards(shards: Sequence[Path], find: FindLocations) -> _Shards:
+    """Return the sizes, columns and statistics of shards, without their values."""
     rows: list[int] = []
     by_name: dict[str, _Column] = {}
     places: list[dict[str, Location]] = []
@@ -110,25 +119,42 @@ def build_index(
                 if name == "speaker" and not values <= header.mel_statistics.keys():
                     raise CorruptStoreError(f"{path}: has speakers without mel statistics")
                 column.values |= values
+    return _Shards(rows, by_name, places, statistics, total)
+
+
+def build_index(
+    store: Path, shards: Sequence[Path], arrays: Sequence[str] = (), find: FindLocations = read_locations
+) -> IndexSummary:
+    """Write ``index.h5`` from the shards and the array files.
+
+    Memory is bounded by the columns of one shard and the tables of categories: the first pass collects sizes, the
+    second copies values.
+
+    Args:
+        arrays: the names of the added arrays, sorted; each has one file per shard.
+        find: finds the datasets of an HDF5 file.
+    """
+    found = _scan_shards(shards, find)
+    rows = found.rows
     added = {name: _scan_array(store, name, len(shards), find) for name in arrays}
     with replacing(store / INDEX) as partial, create_file(partial) as file:
         columns = file.create_group(_COLUMNS)
         write_number(columns, "shard", np.repeat(np.arange(len(rows)), rows), "<i4")
         tables = {}
-        for name, column in by_name.items():
+        for name, column in found.columns.items():
             table = _write_column(columns, name, column, shards, rows)
             if column.kind == CATEGORY:
                 tables[name] = table
         group = file.create_group(_SHARDS)
         speakers = file.create_group(_SPEAKERS)
-        for name in places[0] if places else ():
-            _write_places(group, name, [place[name] for place in places])
-        _write_speakers(speakers, [statistics[name] for name in tables.get("speaker", ())])
+        for name in found.places[0] if found.places else ():
+            _write_places(group, name, [place[name] for place in found.places])
+        _write_speakers(speakers, [found.statistics[name] for name in tables.get("speaker", ())])
         for name, array_ in added.items():
             _write_places(group, name, array_.places)
             array_.write_columns(columns, store, name, rows)
             array_.write_speakers(speakers, name, tables.get("speaker", ()))
-    return IndexSummary(sum(rows), total, {name: array_.total for name, array_ in added.items()})
+    return IndexSummary(sum(rows), found.total, {name: array_.total for name, array_ in added.items()})
 
 
 @dataclass

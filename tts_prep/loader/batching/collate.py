@@ -11,6 +11,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
@@ -106,19 +107,10 @@ class Collator:
         shape = self._shape(unpadded, info_of(utterances).shape)
         size, lengths = (len(unpadded.ids), {}) if shape is None else (shape.size, shape.lengths)
         mel, mel_lengths = self._mels(unpadded, size, lengths.get("n_frames", 0), buffers)
-        ids, longest = unpadded.phonemes, lengths.get("n_phonemes", 0)
-        if self.blanks is not None:
-            ids = [with_blanks(sequence, unpadded.store.blank_id, self.blanks) for sequence in ids]
-            longest = length_with_blanks(longest, self.blanks) if longest else 0
-        phonemes, phoneme_lengths = fill(ids, size, longest, unpadded.store.pad_id, np.int64, buffers)
+        phonemes, phoneme_lengths = self._phonemes(unpadded, size, lengths.get("n_phonemes", 0), buffers)
         waveform = waveform_lengths = None
         if unpadded.samples is not None:
-            samples = unpadded.samples
-            waveform, waveform_lengths = fill(samples, size, lengths.get("n_samples", 0), 0, np.float32, buffers)
-            for row, sequence in zip(waveform, samples, strict=False):
-                if sequence.dtype == np.int16:
-                    # In place, while the row is in the processor's cache.
-                    row[: len(sequence)] *= np.float32(1 / 32768)
+            waveform, waveform_lengths = _waveforms(unpadded.samples, size, lengths.get("n_samples", 0), buffers)
         arrays = array_lengths = None
         if self.arrays:
             axes = {
@@ -126,9 +118,7 @@ class Collator:
                 "phoneme": phonemes.shape[1],
                 "sample": 0 if waveform is None else waveform.shape[1],
             }
-            for name, spec in unpadded.specs.items():
-                if self.blanks and spec.axis == "phoneme":
-                    raise ConfigurationError(f"array '{name}' has no rows for blanks; drop either blanks or the array")
+            self._check_blanks(unpadded.specs)
             arrays, array_lengths = pad_arrays(unpadded.arrays, unpadded.specs, size, axes, buffers, self.array_padding)
         empty = size - len(unpadded.ids)
         return Batch(
@@ -163,6 +153,19 @@ class Collator:
             f"none of {len(self.shapes)} shapes holds {len(unpadded.ids)} utterances of up to {lengths['n_frames']} "
             "frames; pass the shapes of the sampler that makes the batches"
         )
+
+    def _phonemes(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
+        """Pad ids, with blanks between them if they are wanted."""
+        ids = unpadded.phonemes
+        if self.blanks is not None:
+            ids = [with_blanks(sequence, unpadded.store.blank_id, self.blanks) for sequence in ids]
+            longest = length_with_blanks(longest, self.blanks) if longest else 0
+        return fill(ids, size, longest, unpadded.store.pad_id, np.int64, buffers)
+
+    def _check_blanks(self, specs: Mapping[str, ArraySpec]) -> None:
+        for name, spec in specs.items():
+            if self.blanks and spec.axis == "phoneme":
+                raise ConfigurationError(f"array '{name}' has no rows for blanks; drop either blanks or the array")
 
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
@@ -263,3 +266,13 @@ def with_blanks(values: Array, blank: int, blanks: Blanks) -> Array:
 def length_with_blanks(n: int, blanks: Blanks) -> int:
     """Return the length of n values with blanks."""
     return 2 * n + 1 if blanks == "around" else max(0, 2 * n - 1)
+
+
+def _waveforms(samples: Sequence[Array], size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
+    """Pad waveforms as float32, with integers scaled to -1 to 1."""
+    waveform, lengths = fill(samples, size, longest, 0, np.float32, buffers)
+    for row, sequence in zip(waveform, samples, strict=False):
+        if sequence.dtype == np.int16:
+            # In place, while the row is in the processor's cache.
+            row[: len(sequence)] *= np.float32(1 / 32768)
+    return waveform, lengths

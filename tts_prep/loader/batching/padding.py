@@ -49,6 +49,20 @@ def pad_sequences(
     arrays = [np.asarray(sequence) for sequence in sequences]
     if not arrays:
         raise ConfigurationError("cannot pad an empty batch; is the dataset empty?")
+    axis = _checked_axis(arrays, axis)
+    if pad_to_multiple < 1:
+        raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {pad_to_multiple}")
+    # An empty list has the dtype float64, which cannot be cast to that of ids.
+    arrays = [array if array.size else array.astype(dtype) for array in arrays]
+    return fill(arrays, len(arrays), 0, pad_value, dtype, FreshBuffers(), pad_to_multiple, axis)
+
+
+def _checked_axis(arrays: Sequence[Array], axis: int) -> int:
+    """Return an axis counted from the first.
+
+    Raises:
+        ConfigurationError: the arrays do not have it, or differ along another one.
+    """
     n_dimensions = arrays[0].ndim
     if not -n_dimensions <= axis < n_dimensions:
         raise ConfigurationError(f"cannot pad axis {axis} of a sequence of the shape {list(arrays[0].shape)}")
@@ -62,11 +76,7 @@ def pad_sequences(
                 f"sequence {i} of the batch has the shape {list(found)}, sequence 0 {shape}; "
                 f"only axis {axis} may differ"
             )
-    if pad_to_multiple < 1:
-        raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {pad_to_multiple}")
-    # An empty list has the dtype float64, which cannot be cast to that of ids.
-    arrays = [array if array.size else array.astype(dtype) for array in arrays]
-    return fill(arrays, len(arrays), 0, pad_value, dtype, FreshBuffers(), pad_to_multiple, axis)
+    return axis
 
 
 def fill(
@@ -104,25 +114,37 @@ def fill(
     batch = buffers.take((size, *shape), dtype)
     empty = size - len(sequences)
     if axis:
-        before = (slice(None),) * axis
-        for row, sequence, length in zip(batch, sequences, lengths, strict=False):
-            np.copyto(row[(*before, slice(length))], sequence, casting="same_kind")
-            row[(*before, slice(length, None))] = pad_value
-        batch[size - empty :] = pad_value
+        _copy_along(axis, sequences, batch, pad_value)
     else:
-        rest = shape[1:]
-        row = np.empty(rest, dtype)
-        row[...] = pad_value
-        # A broadcast view of one row.
-        padding = np.ndarray((longest, *rest), dtype, row, strides=(0, *row.strides))
-        pieces = []
-        for sequence, length in zip(sequences, lengths, strict=True):
-            pieces.append(sequence)
-            if length < longest:
-                pieces.append(padding[length:])
-        # One call for all copies, because the overhead of a call is that of a short copy.
-        np.concatenate(pieces + [padding] * empty, out=batch.reshape(-1, *rest), casting="same_kind")
+        _concatenate(sequences, batch, pad_value)
     return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
+
+
+def _copy_along(axis: int, sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> None:
+    """Copy each sequence into its row of the batch, and pad the rest of the row along an axis."""
+    before = (slice(None),) * axis
+    for row, sequence in zip(batch, sequences, strict=False):
+        length = sequence.shape[axis]
+        np.copyto(row[(*before, slice(length))], sequence, casting="same_kind")
+        row[(*before, slice(length, None))] = pad_value
+    batch[len(sequences) :] = pad_value
+
+
+def _concatenate(sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> None:
+    """Copy sequences whose first axis differs into the batch, in one call with their padding."""
+    size, longest, *rest = batch.shape
+    row = np.empty(rest, batch.dtype)
+    row[...] = pad_value
+    # A broadcast view of one row.
+    padding = np.ndarray((longest, *rest), batch.dtype, row, strides=(0, *row.strides))
+    pieces = []
+    for sequence in sequences:
+        pieces.append(sequence)
+        if len(sequence) < longest:
+            pieces.append(padding[len(sequence) :])
+    # One call for all copies, because the overhead of a call is that of a short copy.
+    pieces += [padding] * (size - len(sequences))
+    np.concatenate(pieces, out=batch.reshape(-1, *rest), casting="same_kind")
 
 
 def pad_arrays(

@@ -53,26 +53,42 @@ def split_positions(
     order = permutation(n, check_seed(seed or 0), 0)
     chosen = np.zeros(n, np.bool_)
     if strata is not None:
-        codes, sizes = _codes(strata)
-        shares = _rounded_shares(sizes, first_size)
-        by_stratum = order[np.argsort(codes[order], kind="stable")]
-        for start, count in zip(np.cumsum([0, *sizes[:-1]]).tolist(), shares.tolist(), strict=True):
-            chosen[by_stratum[start : start + count]] = True
+        chosen[_of_each_stratum(order, strata, first_size)] = True
     elif groups is not None:
-        codes, sizes = _codes(groups)
-        left = first_size
-        for code in dict.fromkeys(codes[order].tolist()):
-            if sizes[code] <= left:
-                chosen |= codes == code
-                left -= int(sizes[code])
-        if first_size and not chosen.any():
-            raise ConfigurationError(
-                f"split: none of the {len(sizes):,} groups fits into {first_size:,} utterances; the smallest has "
-                f"{int(sizes.min()):,} utterances"
-            )
+        chosen = _of_whole_groups(order, groups, first_size)
     else:
         chosen[order[:first_size]] = True
     return np.flatnonzero(chosen), np.flatnonzero(~chosen)
+
+
+def _of_each_stratum(order: Int64Array, strata: Any, size: int) -> Int64Array:
+    """Return `size` positions with the same proportion of every stratum, the first ones of each in an order."""
+    codes, sizes = _codes(strata)
+    shares = _rounded_shares(sizes, size)
+    by_stratum = order[np.argsort(codes[order], kind="stable")]
+    starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    of_each = [by_stratum[start : start + count] for start, count in zip(starts, shares.tolist(), strict=True)]
+    return np.concatenate([np.empty(0, np.int64), *of_each])
+
+
+def _of_whole_groups(order: Int64Array, groups: Any, size: int) -> npt.NDArray[np.bool_]:
+    """Return a mask of the groups that fit into `size` positions, taken in an order.
+
+    Raises:
+        ConfigurationError: no group fits.
+    """
+    codes, sizes = _codes(groups)
+    chosen, left = np.zeros(len(codes), np.bool_), size
+    for code in dict.fromkeys(codes[order].tolist()):
+        if sizes[code] <= left:
+            chosen |= codes == code
+            left -= int(sizes[code])
+    if size and not chosen.any():
+        raise ConfigurationError(
+            f"split: none of the {len(sizes):,} groups fits into {size:,} utterances; the smallest has "
+            f"{int(sizes.min()):,} utterances"
+        )
+    return chosen
 
 
 def _codes(values: Any) -> tuple[Int64Array, Int64Array]:

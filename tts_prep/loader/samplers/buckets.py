@@ -120,27 +120,42 @@ def best_lengths(
     if len(ends) > _MAX_CANDIDATES:
         ends = np.unique(np.linspace(0, len(values) - 1, _MAX_CANDIDATES).round().astype(np.int64))
     before = np.concatenate(([0], total[ends + 1]))
-    m = len(ends)
-    costs = np.full(m + 1, np.inf)
+    costs = np.full(len(ends) + 1, np.inf)
     costs[0] = 0
     steps = []
-    for _ in range(min(n_shapes, m)):
-        best, came = np.full(m + 1, np.inf), np.zeros(m + 1, np.int64)
-        best[0] = 0
-        for j in range(1, m + 1):
-            end = ends[j - 1]
-            utterances = before[j] - before[:j]
-            batches = -(-utterances // rows[end])
-            candidates = costs[:j] + batches * (rows[end] * values[end])
-            came[j] = np.argmin(candidates)
-            best[j] = candidates[came[j]]
+    for _ in range(min(n_shapes, len(ends))):
+        costs, came = _with_one_shape_more(costs, values[ends], rows[ends], before)
         steps.append(came)
-        costs = best
     chosen = []
-    j = m
+    j = len(ends)
     for came in reversed(steps):
         if j == 0:
             break
         chosen.append(int(values[ends[j - 1]]))
         j = int(came[j])
     return np.array(chosen[::-1], np.int64)
+
+
+def _with_one_shape_more(
+    costs: npt.NDArray[np.float64],
+    values: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    before: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the cost of covering the first j lengths with one shape more, and where its last shape begins.
+
+    Args:
+        costs: [m + 1] the cost of covering the first j lengths with the shapes so far.
+        values: [m] the lengths.
+        rows: [m] the number of utterances of a batch padded to each length.
+        before: [m + 1] the number of utterances of the first j lengths.
+    """
+    best, came = np.full(len(costs), np.inf), np.zeros(len(costs), np.int64)
+    best[0] = 0
+    for j in range(1, len(costs)):
+        utterances = before[j] - before[:j]
+        batches = -(-utterances // rows[j - 1])
+        candidates = costs[:j] + batches * (rows[j - 1] * values[j - 1])
+        came[j] = np.argmin(candidates)
+        best[j] = candidates[came[j]]
+    return best, came

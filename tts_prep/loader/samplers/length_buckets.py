@@ -128,12 +128,13 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         world_size: int = 1,
     ) -> None:
         super().__init__(rank=rank, world_size=world_size)
-        if not (tolerance == 0 or _FINEST_TOLERANCE <= tolerance <= 1):
-            raise ConfigurationError(f"tolerance: expected 0, or {_FINEST_TOLERANCE} to 1, found {tolerance}")
-        if over_budget not in ("error", "drop", "alone"):
-            raise ConfigurationError(f"over_budget: expected 'error', 'drop' or 'alone', found {over_budget!r}")
-        if window < 1:
-            raise ConfigurationError(f"window: expected an integer >= 1, found {window}")
+        _check_settings(tolerance, over_budget, window)
+        if multiple_of < 1 or (batch_size or 0) % multiple_of:
+            raise ConfigurationError(
+                f"multiple_of: expected an integer >= 1 that divides the batch size {batch_size}, found {multiple_of}"
+            )
+        if n_shapes is not None and (drop_last or over_budget == "alone"):
+            raise ConfigurationError("n_shapes: cannot be combined with drop_last or over_budget='alone'")
         self._fields = _check_fields(lengths)
         self._main = next(iter(self._fields))
         self._lengths = self._fields[self._main]
@@ -142,10 +143,6 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             raise ConfigurationError("LengthBucketBatchSampler: expected batch_size, max_frames or both, found neither")
         self._batch_size = None if batch_size is None else check_batch_size(batch_size)
         self._multiple_of = multiple_of
-        if multiple_of < 1 or (batch_size or 0) % multiple_of:
-            raise ConfigurationError(
-                f"multiple_of: expected an integer >= 1 that divides the batch size {batch_size}, found {multiple_of}"
-            )
         self._seed = check_seed(seed)
         self._shuffle = shuffle
         self._drop_last = drop_last
@@ -153,8 +150,6 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._over_budget = over_budget
         self._longest_first = longest_first
         self._n_shapes = n_shapes
-        if n_shapes is not None and (drop_last or over_budget == "alone"):
-            raise ConfigurationError("n_shapes: cannot be combined with drop_last or over_budget='alone'")
         bounding = () if over_budget == "alone" else self._budgets
         self.dropped = find_over_budget(self._fields, bounding, max_frames, self._main, drop=over_budget == "drop")
         n_kept = self.size - len(self.dropped)
@@ -465,6 +460,15 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     def _random_word(self, epoch: int, stream: int) -> int:
         return int(random_words(1, self._seed, epoch, stream)[0])
+
+
+def _check_settings(tolerance: float, over_budget: str, window: int) -> None:
+    if not (tolerance == 0 or _FINEST_TOLERANCE <= tolerance <= 1):
+        raise ConfigurationError(f"tolerance: expected 0, or {_FINEST_TOLERANCE} to 1, found {tolerance}")
+    if over_budget not in ("error", "drop", "alone"):
+        raise ConfigurationError(f"over_budget: expected 'error', 'drop' or 'alone', found {over_budget!r}")
+    if window < 1:
+        raise ConfigurationError(f"window: expected an integer >= 1, found {window}")
 
 
 def _counted_as_one(values: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -83,13 +83,8 @@ def make_ood_texts(
     ood, path = config.ood_texts, store / OOD_TEXTS
     assert ood is not None
     key = json_sha256([ood.sha256, settings])
-    for folder in (store, *([source] if source else [])):
-        header = existing_ood_header(folder / OOD_TEXTS)
-        if header is not None and header.key == key:
-            if folder == source:
-                path.unlink(missing_ok=True)
-                take_over_file(source, store, OOD_TEXTS)
-            return
+    if _is_finished(store, key, source):
+        return
     lines = list(_read(ood.path))
     chunks = [
         _Chunk(start, tuple(lines[start : start + _LINES_PER_JOB])) for start in range(0, len(lines), _LINES_PER_JOB)
@@ -119,6 +114,18 @@ def existing_ood_header(path: Path) -> OodHeader | None:
         return check_ood_texts(path, read_locations) if path.exists() else None
     except CorruptStoreError:
         return None
+
+
+def _is_finished(store: Path, key: str, source: Path | None) -> bool:
+    """Return whether a store has the file with this key, or takes it over from another store."""
+    for folder in (store, *([source] if source else [])):
+        header = existing_ood_header(folder / OOD_TEXTS)
+        if header is not None and header.key == key:
+            if folder == source:
+                (store / OOD_TEXTS).unlink(missing_ok=True)
+                take_over_file(source, store, OOD_TEXTS)
+            return True
+    return False
 
 
 def _read(path: Path) -> Iterator[_Line | Failure]:

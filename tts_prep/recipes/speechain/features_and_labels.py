@@ -236,20 +236,8 @@ def build_loader(
     Raises:
         ConfigurationError: a key is unknown or missing, or a value cannot be used.
     """
-    check_keys(where, config, {"type", "conf"}, {"type", "conf"})
-    kind, conf = config["type"], config["conf"]
-    if kind not in ITERATOR_TYPES:
-        raise ConfigurationError(f"{where}.type: expected one of {', '.join(ITERATOR_TYPES)}, found {kind!r}")
-    own = set(IteratorConfig.__dataclass_fields__) - (set(ITERATOR_TYPES.values()) - {ITERATOR_TYPES[kind]})
-    check_keys(f"{where}.conf", conf, {"dataset_type", "dataset_conf", *own}, {"dataset_type", "dataset_conf"})
-    if conf["dataset_type"] != DATASET_TYPE:
-        raise ConfigurationError(f"{where}.conf.dataset_type: expected {DATASET_TYPE}, found {conf['dataset_type']!r}")
-    check_keys(f"{where}.conf.dataset_conf", conf["dataset_conf"], {"src_data", "tgt_label", "meta_info"}, {"src_data"})
-    check_types(f"{where}.conf", conf)
-    settings = IteratorConfig(**{key: value for key, value in conf.items() if key in own})
-    if settings.is_descending not in (True, False, None) and str(settings.is_descending).lower() != "none":
-        raise ConfigurationError(f"{where}.conf.is_descending: expected true, false or none")
-    dataset = SpeechTextDataset(**conf["dataset_conf"], tokenizer=tokenizer)
+    settings = _iterator_config(where, config)
+    dataset = SpeechTextDataset(**config["conf"]["dataset_conf"], tokenizer=tokenizer)
     batches = _cut(dataset, settings)
     rank, world_size = share if settings.distributed else (0, 1)
     sampler = FixedBatches(
@@ -305,3 +293,25 @@ def _read_npy(path: str) -> npt.NDArray[Any]:
     if array.ndim != 2:
         raise ConfigurationError(f"{path}: expected [T, D], found the shape {list(array.shape)}")
     return array
+
+
+def _iterator_config(where: str, config: Any) -> IteratorConfig:
+    """Return the settings of an iterator.
+
+    Raises:
+        ConfigurationError: a key is unknown or missing, or a value cannot be used.
+    """
+    check_keys(where, config, {"type", "conf"}, {"type", "conf"})
+    kind, conf = config["type"], config["conf"]
+    if kind not in ITERATOR_TYPES:
+        raise ConfigurationError(f"{where}.type: expected one of {', '.join(ITERATOR_TYPES)}, found {kind!r}")
+    own = set(IteratorConfig.__dataclass_fields__) - (set(ITERATOR_TYPES.values()) - {ITERATOR_TYPES[kind]})
+    check_keys(f"{where}.conf", conf, {"dataset_type", "dataset_conf", *own}, {"dataset_type", "dataset_conf"})
+    if conf["dataset_type"] != DATASET_TYPE:
+        raise ConfigurationError(f"{where}.conf.dataset_type: expected {DATASET_TYPE}, found {conf['dataset_type']!r}")
+    check_keys(f"{where}.conf.dataset_conf", conf["dataset_conf"], {"src_data", "tgt_label", "meta_info"}, {"src_data"})
+    check_types(f"{where}.conf", conf)
+    settings = IteratorConfig(**{key: value for key, value in conf.items() if key in own})
+    if settings.is_descending not in (True, False, None) and str(settings.is_descending).lower() != "none":
+        raise ConfigurationError(f"{where}.conf.is_descending: expected true, false or none")
+    return settings

@@ -42,19 +42,7 @@ def build_main_data_loader(
         ConfigurationError: a key is unknown or missing, or a value cannot be used.
         SamplingError: nothing is left.
     """
-    check_keys(where, config, {"type", "conf"}, {"type", "conf"})
-    kind, conf = config["type"], config["conf"]
-    if kind not in ITERATOR_TYPES:
-        raise ConfigurationError(f"{where}.type: expected one of {', '.join(ITERATOR_TYPES)}, found {kind!r}")
-    own = ITERATOR_TYPES[kind]
-    check_keys(f"{where}.conf", conf, {*_CONF, own}, {"dataset_type", "dataset_conf"})
-    if conf["dataset_type"] not in DATASET_TYPES:
-        raise ConfigurationError(
-            f"{where}.conf.dataset_type: expected one of {', '.join(DATASET_TYPES)}, found {conf['dataset_type']!r}"
-        )
-    # YAML reads 3e7 as text, and 1.2e8 as a number with a fraction.
-    conf = {**conf, **{key: _integer(conf[key]) for key in (own, "batches_per_epoch") if key in conf}}
-    check_types(f"{where}.conf", conf)
+    own, conf = _checked(where, config)
     dataset = _dataset(f"{where}.conf.dataset_conf", conf)
     lengths = _lengths(f"{where}.conf", conf, dataset)
     ids = _selected(f"{where}.conf.dataset_conf.data_selection", conf["dataset_conf"].get("data_selection"), dataset)
@@ -62,13 +50,7 @@ def build_main_data_loader(
     if lengths is not None:
         dataset.keep(lengths)
     if conf.get("group_info") is not None:
-        groups = {
-            name: read_tables(check_paths(f"{where}.conf.group_info", paths))
-            for name, paths in conf["group_info"].items()
-        }
-        for table in groups.values():
-            dataset.keep(table)
-        dataset.group_info = {name: {uid: table[uid] for uid in dataset.ids} for name, table in groups.items()}
+        _add_groups(dataset, f"{where}.conf.group_info", conf["group_info"])
     descending = _descending(where, conf.get("is_descending", True))
     values = None if lengths is None else np.array([lengths[uid] for uid in dataset.ids], np.int64)
     order = np.arange(len(dataset))
@@ -79,8 +61,7 @@ def build_main_data_loader(
             raise ConfigurationError(f"{where}.conf: block.BlockIterator needs batch_len and data_len")
         batches = cut_by_sum(order, values, conf["batch_len"])
     else:
-        size = check_batch_size(conf.get("batch_size") or world_size)
-        batches = [order[start : start + size].tolist() for start in range(0, len(order), size)]
+        batches = _cut_by_number(order, check_batch_size(conf.get("batch_size") or world_size))
     sampler = FixedBatches(
         split_batches(batches, rank, world_size, first_to_last=descending is False),
         conf.get("shuffle", True) is not False,
@@ -225,3 +206,37 @@ def _integer(value: Any) -> Any:
         return int(float(value)) if isinstance(value, str | float) else value
     except (ValueError, OverflowError):
         return value
+
+
+def _checked(where: str, config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the key of the size of batches of an iterator's type, and its settings.
+
+    Raises:
+        ConfigurationError: a key is unknown or missing, or a value cannot be used.
+    """
+    check_keys(where, config, {"type", "conf"}, {"type", "conf"})
+    kind, conf = config["type"], config["conf"]
+    if kind not in ITERATOR_TYPES:
+        raise ConfigurationError(f"{where}.type: expected one of {', '.join(ITERATOR_TYPES)}, found {kind!r}")
+    own = ITERATOR_TYPES[kind]
+    check_keys(f"{where}.conf", conf, {*_CONF, own}, {"dataset_type", "dataset_conf"})
+    if conf["dataset_type"] not in DATASET_TYPES:
+        raise ConfigurationError(
+            f"{where}.conf.dataset_type: expected one of {', '.join(DATASET_TYPES)}, found {conf['dataset_type']!r}"
+        )
+    # YAML reads 3e7 as text, and 1.2e8 as a number with a fraction.
+    conf = {**conf, **{key: _integer(conf[key]) for key in (own, "batches_per_epoch") if key in conf}}
+    check_types(f"{where}.conf", conf)
+    return own, conf
+
+
+def _add_groups(dataset: MainDataset, where: str, paths_by_name: Mapping[str, Any]) -> None:
+    """Add the tables of groups to a dataset, and keep the utterances that are in all of them."""
+    groups = {name: read_tables(check_paths(where, paths)) for name, paths in paths_by_name.items()}
+    for table in groups.values():
+        dataset.keep(table)
+    dataset.group_info = {name: {uid: table[uid] for uid in dataset.ids} for name, table in groups.items()}
+
+
+def _cut_by_number(order: npt.NDArray[np.int64], size: int) -> list[list[int]]:
+    return [order[start : start + size].tolist() for start in range(0, len(order), size)]
