@@ -38,6 +38,7 @@ FLOORS = (
     "loader",
     "checks",
     "report",
+    "review",
     "recipes",
     "export",
     "demo",
@@ -54,12 +55,13 @@ ABOVE = {
     "loader": {"errors", "acoustics", "pictures", "format"},
     "checks": {"errors", "compiler", "acoustics", "format", "loader"},
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks"},
+    "review": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks", "report"},
     "recipes": {"errors", "format", "preprocess", "loader"},
     "export": {"errors", "format", "loader", "recipes"},
     "demo": {"errors", "format", "preprocess"},
     "cli": {
         *("errors", "quantities", "compiler", "pictures", "format", "preprocess"),
-        *("loader", "checks", "report", "recipes", "export", "demo"),
+        *("loader", "checks", "report", "review", "recipes", "export", "demo"),
     },
 }
 FORMAT_PACKAGES = (
@@ -97,6 +99,7 @@ def loaded_by(code: str) -> set[str]:
         ("import tts_prep.pictures.figure, tts_prep.loader.dataset.utterance", HEAVY | {"h5py", "click"}),
         ("import tts_prep.checks.detection", HEAVY | {"h5py", "click", "torch"}),
         ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),
+        ("import tts_prep.review.server", HEAVY | {"h5py", "click"}),
         ("import tts_prep.report.page", (HEAVY | {"click"}) - {"jinja2", "PIL"}),
         ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),
         ("import tts_prep.cli.main", HEAVY | {"numpy", "h5py"}),

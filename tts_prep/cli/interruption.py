@@ -41,6 +41,12 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
+def forget() -> None:
+    """Forget a received signal: the end of a command that runs until it is interrupted."""
+    global received
+    received = 0
+
+
 def leave_to_main_thread() -> None:
     """Block signals in the calling thread: one that it received would not interrupt a wait of the main thread."""
     if hasattr(signal, "pthread_sigmask"):

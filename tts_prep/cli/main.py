@@ -30,6 +30,7 @@ from tts_prep.cli.commands.presets import presets
 from tts_prep.cli.commands.reindex import reindex
 from tts_prep.cli.commands.remove import remove
 from tts_prep.cli.commands.report import report
+from tts_prep.cli.commands.review import merge_decisions, review
 from tts_prep.cli.commands.symbols import symbols
 from tts_prep.cli.commands.verify import verify
 from tts_prep.cli.extras import missing_library
@@ -41,7 +42,7 @@ from tts_prep.preprocess import plugins
 _DEBUG = "--debug"
 _GROUPS = {
     "Make a store": (*COMMANDS, "finish", "add", "remove", "demo"),
-    "Inspect a store": ("info", "report", "plot", "check", "plan"),
+    "Inspect a store": ("info", "report", "review", "merge-decisions", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export", "export-scp"),
     "List values of options": ("presets", "features", "frontends", "languages", "symbols"),
@@ -114,6 +115,8 @@ for command in (
     remove,
     plan,
     report,
+    review,
+    merge_decisions,
     plot,
     presets,
     symbols,

@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+import io
+import json
+import random
+import socket
+import time
+import wave
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reviewing import Serve, example_rows
+from stores import make_rows
+
+from tts_prep.review.decisions import Decision, read_decisions
+
+HOSTILE = "<script>document.title='owned'</script><img src=http://evil.invalid/x onerror=alert(1)>\"' =1+1 \u202e"
+
+
+def test_rows_are_sorted_filtered_searched_and_paged(serve: Serve) -> None:
+    review = serve()
+    seconds = np.array([row.seconds for row in review.rows])
+    found = review.get("rows?sort=seconds&order=descending&columns=seconds,speaker&n=3")
+    assert (found["total"], [row["row"] for row in found["rows"]]) == (6, [3, 2, 0])
+    assert [row["cells"]["seconds"] for row in found["rows"]] == sorted(seconds.tolist(), reverse=True)[:3]
+    assert [row["row"] for row in review.get("rows?sort=seconds&start=4&n=3")["rows"]] == [2, 3]
+    assert [row["row"] for row in review.get("rows?sort=speaker")["rows"]] == [0, 3, 2, 5, 1, 4]
+    condition = "filter=seconds+%3E+0.5+and+speaker+%3D%3D+%22ljspeech%22"
+    assert [row["row"] for row in review.get(f"rows?{condition}&sort=row")["rows"]] == [3]
+    assert [row["row"] for row in review.get("rows?search=HE+%224%22&sort=row")["rows"]] == [4]
+    phones = review.rows[2].phoneme_text[:9]
+    expected = [i for i, row in enumerate(review.rows) if phones.casefold() in row.phoneme_text.casefold()]
+    quoted = "".join(f"%{byte:02x}" for byte in phones.encode())
+    assert [row["row"] for row in review.get(f"rows?search={quoted}&sort=row")["rows"]] == expected
+
+
+def test_suspects_come_first_by_reason_and_are_selected_by_it(serve: Serve) -> None:
+    review = serve()
+    reasons = {reason["reason"]: reason["count"] for reason in review.get("state")["reasons"]}
+    assert reasons["audio-duplicate"] == 1
+    assert [row["row"] for row in review.get("rows?reason=audio-duplicate")["rows"]] == [5]
+    every = [row["cells"]["reasons"].split() for row in review.get("rows?columns=reasons")["rows"]]
+    order = [list(reasons).index(of[0]) if of else len(reasons) for of in every]
+    assert order == sorted(order)
+    assert review.get("rows?reason=*")["total"] == sum(1 for of in every if of)
+
+
+def test_an_utterance_has_its_texts_arrays_and_duplicates(serve: Serve) -> None:
+    review = serve()
+    row, found = review.rows[5], review.get("5/utterance")
+    assert [found[name] for name in ("id", "text", "phonemes", "speaker")] == [
+        row.id,
+        row.text,
+        row.phoneme_text,
+        row.speaker,
+    ]
+    assert (found["frames"], found["mels"]) == row.mel.shape
+    assert {r["reason"]: r["partner"] for r in found["reasons"]}["audio-duplicate"] == 0
+    assert next((n["row"], n["kind"]) for n in review.get("5/neighbours")) == (0, "the same samples")
+    _, _, levels = review.ask("GET", f"{review.base}5/mel")
+    shown = np.frombuffer(levels, np.uint8).reshape(row.mel.shape)
+    # Colours are in the order of the values.
+    assert (np.diff(shown.ravel()[np.argsort(row.mel.ravel(), kind="stable")].astype(int)) >= 0).all()
+    assert len({*shown.ravel().tolist()}) > 30
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32"])
+def test_the_samples_that_are_played_are_those_of_the_store(serve: Serve, dtype: str) -> None:
+    review = serve(make_rows([40, 3, 60], wav_dtype=dtype))
+    for i, row in enumerate(review.rows):
+        status, headers, body = review.ask("GET", f"{review.base}{i}/sound.wav")
+        assert (status, headers["Content-Type"], headers["Accept-Ranges"]) == (200, "audio/wav", "bytes")
+        assert body[-row.waveform.nbytes :] == row.waveform.astype(row.waveform.dtype.newbyteorder("<")).tobytes()
+        if dtype == "int16":
+            with wave.open(io.BytesIO(body)) as file:
+                assert (file.getframerate(), file.getnframes(), file.getnchannels()) == (22_050, len(row.waveform), 1)
+        found = review.get(f"{i}/waveform?n=7")
+        assert found["source"] == "store"
+        assert len(found["low"]) <= 7
+        peak = float(np.abs(row.waveform.astype(float)).max()) / (32_768 if dtype == "int16" else 1)
+        assert max(*found["high"], *(-v for v in found["low"])) == pytest.approx(1000 * peak, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "part"),
+    [
+        ("bytes=0-", 206, slice(0, None)),
+        ("bytes=10-19", 206, slice(10, 20)),
+        ("bytes=-5", 206, slice(-5, None)),
+        ("bytes=100-999999999", 206, slice(100, None)),
+        ("bytes=99999999-", 416, slice(0, 0)),
+        ("bytes=5-3", 416, slice(0, 0)),
+        ("bytes=a-b", 200, slice(None)),
+        ("bytes=0-1,3-4", 200, slice(None)),
+        ("bytes=-", 200, slice(None)),
+        ("lines=0-1", 200, slice(None)),
+    ],
+)
+def test_a_part_of_a_sound_can_be_asked_for(serve: Serve, wanted: str, status: int, part: slice) -> None:
+    review = serve()
+    whole = review.ask("GET", f"{review.base}0/sound.wav")[2]
+    found, headers, body = review.ask("GET", f"{review.base}0/sound.wav", headers={"Range": wanted})
+    assert (found, body) == (status, whole[part])
+    if status == 206:
+        start = part.indices(len(whole))[0]
+        assert headers["Content-Range"] == f"bytes {start}-{start + len(body) - 1}/{len(whole)}"
+
+
+def test_decisions_are_on_disk_when_they_are_answered_and_continue_after_a_restart(
+    serve: Serve, tmp_path: Path
+) -> None:
+    review = serve()
+    status, answer = review.post("decide", row=2, keep="no", text="=new", speaker="", note="hum")
+    assert (status, answer["counts"]["decided"], answer["counts"]["no"]) == (200, 1, 1)
+    assert read_decisions(tmp_path / "decisions.csv") == {review.rows[2].id: Decision("no", "=new", "", "hum")}
+    assert [row["row"] for row in review.get("rows?state=no")["rows"]] == [2]
+    assert [row["row"] for row in review.get("rows?filter=%22hum%22+in+note")["rows"]] == [2]
+    assert [row["row"] for row in review.get("rows?sort=keep&order=descending&n=1")["rows"]] == [2]
+    again = serve(review.rows, store=tmp_path / "store")
+    assert again.get("2/utterance")["decision"] == {"keep": "no", "text": "=new", "speaker": "", "note": "hum"}
+    assert again.get("state")["counts"]["corrected"] == 1
+    assert [row["row"] for row in again.get("rows?state=undecided&sort=row")["rows"]] == [0, 1, 3, 4, 5]
+
+
+def test_undo_takes_the_last_decision_back(serve: Serve, tmp_path: Path) -> None:
+    review = serve()
+    review.post("decide", row=1, keep="yes")
+    review.post("decide", row=1, keep="no")
+    assert review.post("undo")[1]["decision"]["keep"] == "yes"
+    assert review.post("undo")[1]["row"] == 1
+    assert review.post("undo")[1]["row"] is None
+    assert read_decisions(tmp_path / "decisions.csv") == {}
+
+
+def test_distributions_count_every_utterance_once(serve: Serve) -> None:
+    review = serve()
+    found = {histogram["key"]: histogram for histogram in review.get("histograms")["histograms"]}
+    seconds = found["seconds"]
+    assert sum(seconds["counts"]) == 6
+    expected = np.histogram([row.seconds for row in review.rows], seconds["edges"])[0]
+    assert seconds["counts"] == expected.tolist()
+    for i, n in enumerate(seconds["counts"]):
+        low, high = seconds["edges"][i : i + 2]
+        assert review.get(f"rows?filter={low}+%3C%3D+seconds+%3C+{high}")["total"] == n
+
+
+def test_speakers_are_side_by_side(serve: Serve) -> None:
+    review = serve()
+    speakers = {speaker["name"]: speaker for speaker in review.get("speakers")["speakers"]}
+    assert {name: of["utterances"] for name, of in speakers.items()} == {"ljspeech": 2, "zoë": 2, "p225": 2}
+    assert speakers["zoë"]["seconds"] == pytest.approx(review.rows[1].seconds + review.rows[4].seconds)
+
+
+def test_a_store_of_hostile_texts_is_answered_as_data(serve: Serve) -> None:
+    rows = [
+        replace(row, id=f"{i}{HOSTILE}", text=HOSTILE, phoneme_text=HOSTILE, speaker=HOSTILE, gender=HOSTILE)
+        for i, row in enumerate(example_rows())
+    ]
+    review = serve(rows)
+    assert review.get("0/utterance")["text"] == HOSTILE
+    assert review.post("decide", row=0, keep="yes", note=HOSTILE[:-1])[0] == 200
+    for path in ("", "state", "rows?columns=text,speaker", "0/utterance", "0/neighbours", "speakers", "histograms"):
+        _, headers, body = review.ask("GET", review.base + path)
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert b"<script>document" not in body or headers["Content-Type"] == "application/json"
+
+
+FOREIGN = [
+    {"Host": "evil.invalid"},
+    {"Host": "127.0.0.1"},
+    {"Host": "127.0.0.1:1"},
+    {"Host": ""},
+    {"Host": "evil.invalid:{port}"},
+    {"Origin": "http://evil.invalid"},
+    {"Origin": "null"},
+    {"Origin": "https://127.0.0.1:{port}"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_other_hosts_and_origins_are_refused(serve: Serve, headers: dict[str, str], tmp_path: Path) -> None:
+    review = serve()
+    headers = {name: value.format(port=review.server.server_port) for name, value in headers.items()}
+    for path in ("state", "rows", "0/utterance", "0/sound.wav"):
+        status, _, body = review.ask("GET", review.base + path, headers=headers)
+        assert (status, b"LJ" in body) == (403, False)
+    body = json.dumps({"row": 0, "keep": "no"}).encode()
+    assert review.ask("POST", f"{review.base}decide", body, headers)[0] == 403
+    assert review.ask("POST", f"{review.base}decide", body, {"Origin": ""})[0] == 403
+    assert not (tmp_path / "decisions.csv").exists()
+
+
+def test_a_link_from_another_page_opens_the_page_but_none_of_its_data(serve: Serve) -> None:
+    review = serve()
+    linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    status, headers, body = review.ask("GET", review.base, headers=linked)
+    assert (status, b"LJ0" in body) == (200, False)
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert review.ask("GET", f"{review.base}state", headers=linked)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/state",
+        "//state",
+        "/wrong/state",
+        "/{short}/state",
+        "/{token}x/state",
+        "/{token}",
+        "{token}/state",
+        "/é/state",
+        "/%00/",
+        "http://evil.invalid/{token}/state",
+        "*",
+    ],
+)
+def test_nothing_is_answered_without_the_token(serve: Serve, path: str) -> None:
+    review = serve()
+    given = path.format(token=review.server.token, short=review.server.token[:-1])
+    head = f"GET {given} HTTP/1.1\r\nHost: 127.0.0.1:{review.server.server_port}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", review.server.server_port), timeout=10) as connection:
+        connection.sendall(head)
+        answer = connection.makefile("rb").read()
+    if path.startswith("http:"):
+        # The absolute form names the path of this server; the host is that of the header.
+        assert b" 403 " in answer.split(b"\r\n")[0] or b" 400 " in answer.split(b"\r\n")[0]
+    else:
+        assert answer.split(b"\r\n")[0].split()[1] in (b"403", b"400")
+    assert b"store" not in answer.partition(b"\r\n\r\n")[2].replace(b"tts-prep review", b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../etc/passwd",
+        "..%2f..%2fetc%2fpasswd",
+        "%2e%2e/pages.py",
+        "review.py",
+        "server.py",
+        "./review.js",
+        "0/../../x",
+        "0/manifest.json",
+        "-1/utterance",
+        "6/utterance",
+        "999999999999999999/utterance",
+        "0x1/utterance",
+        "²/utterance",
+        "0/utterance/",
+        "0//utterance",
+        "\\..\\x",
+        "file:///etc/passwd",
+        "0/mel%00",
+    ],
+)
+def test_no_path_reaches_a_file(serve: Serve, path: str) -> None:
+    review = serve()
+    quoted = "".join(chr(byte) if byte < 128 else f"%{byte:02x}" for byte in path.encode())
+    status, headers, body = review.ask("GET", review.base + quoted)
+    assert (status, headers["Content-Type"]) == (404, "application/json")
+    assert json.loads(body) == {"error": "there is no such page or utterance"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"row"',
+        b"{}",
+        b'{"row": "0", "keep": "yes"}',
+        b'{"row": -1, "keep": "yes"}',
+        b'{"row": 6, "keep": "yes"}',
+        b'{"row": true, "keep": "yes"}',
+        b'{"row": 1e0, "keep": "yes"}',
+        b'{"row": 0, "keep": "maybe"}',
+        b'{"row": 0, "keep": ["yes"]}',
+        b'{"row": 0, "keep": "yes", "path": "/etc/passwd"}',
+        b'{"row": 0, "text": "a\\nb"}',
+        b'{"row": 0, "text": "\\ud800"}',
+        b"[" * 30_000,
+        b"\xff\xfe",
+        b'{"row": 0, "note": "' + b"x" * 6_000 + b'"}',
+    ],
+    ids=lambda body: repr(body[:40]),
+)
+def test_a_malformed_decision_changes_nothing(serve: Serve, tmp_path: Path, body: bytes) -> None:
+    review = serve()
+    status, _, answer = review.ask("POST", f"{review.base}decide", body)
+    assert status == 409
+    assert json.loads(answer)["error"]
+    assert not (tmp_path / "decisions.csv").exists()
+
+
+def test_requests_are_limited_in_size_and_kind(serve: Serve) -> None:
+    review = serve()
+    url = f"{review.base}decide"
+    assert review.ask("POST", url, b"x" * 65_537)[0] == 413
+    assert review.ask("POST", url, None)[0] == 413
+    assert review.ask("POST", url, b"{}", {"Content-Type": "text/plain"})[0] == 415
+    assert review.ask("PUT", url, b"{}")[0] == 501
+    assert review.ask("GET", f"{review.base}rows?{'a' * 70_000}")[0] == 414
+    assert review.ask("GET", f"{review.base}rows", headers={"X": "y" * 70_000})[0] == 431
+    assert review.ask("GET", f"{review.base}rows?filter={'(' * 3_000}")[0] == 400
+    assert review.ask("GET", f"{review.base}rows?n=1e9")[0] == 400
+    assert len(review.get("rows?n=999999999")["rows"]) == 6
+
+
+def test_thousands_of_random_requests_neither_stop_nor_change_anything(serve: Serve, tmp_path: Path) -> None:
+    review = serve()
+    rng = random.Random(0)
+    pieces = ["state", "rows", "utterance", "0", "5", "../", "%00", "sound.wav", "?filter=", "snr<", "é", "&n=", "-1"]
+    before = {path: path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()}
+
+    def ask(_: int) -> int:
+        path = "".join(rng.choices(pieces, k=rng.randint(1, 6)))
+        quoted = "".join(chr(byte) if 32 < byte < 128 else f"%{byte:02x}" for byte in path.encode())
+        return review.ask("GET", review.base + quoted)[0]
+
+    with ThreadPoolExecutor(8) as threads:
+        statuses = {*threads.map(ask, range(1_000))}
+    assert statuses <= {200, 206, 400, 404}
+    assert review.get("state")["counts"]["utterances"] == 6
+    assert {path: path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()} == before
+
+
+def test_idle_connections_leave_room_after_their_time(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    review = serve()
+    monkeypatch.setattr("tts_prep.review.server._MAX_SECONDS", 0.3)
+    address = ("127.0.0.1", review.server.server_port)
+    idle = [socket.create_connection(address, timeout=10) for _ in range(80)]
+    try:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                assert review.get("state")["measured"]
+                break
+            except OSError:
+                time.sleep(0.1)
+        else:
+            pytest.fail("the server answers nobody while others keep connections open")
+    finally:
+        for connection in idle:
+            connection.close()

@@ -1,0 +1,129 @@
+"""``tts-prep review`` and ``tts-prep merge-decisions``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tts_prep.cli.extras import warn_without_compiler
+from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
+from tts_prep.cli.verbosity import quiet_option, say
+
+if TYPE_CHECKING:
+    from tts_prep.review.merging import Merged
+    from tts_prep.review.server import ReviewServer
+
+
+@click.command()
+@click.argument("store", type=PATH)
+@click.option(
+    "--decisions",
+    "decisions_file",
+    type=OUTPUT_FILE,
+    default="decisions.csv",
+    show_default=True,
+    metavar="FILE",
+    help="The CSV file of decisions; an existing one is continued.",
+)
+@integer_option("--port", "The port of the page; 0 chooses a free one.", default=0, most=65535)
+@click.option("--corpus", type=PATH, help="Play the recordings of the corpus, if the store has no waveforms.")
+@click.option("--root", type=PATH, metavar="DIR", help="With --corpus: the --root of the command that made the store.")
+@quiet_option
+def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, root: Path | None) -> None:
+    r"""Serve a page on which the utterances of STORE are found, heard, marked and corrected.
+
+    The command prints the address of the page and serves it until it is interrupted with Ctrl-C. Only this machine can
+    open it, and only with the address. The page sorts and filters all utterances by every column and measure, plays
+    them, and shows waveform, mel, pitch and phones. Each decision (keep, drop, unsure, a corrected text or speaker, a
+    note) is written to the file at once; the store is not changed. A large store opens at once if its index has the
+    measures ('tts-prep add STORE --measures').
+
+    \b
+    Examples:
+      tts-prep review store
+      tts-prep review store --decisions anna.csv --corpus LJSpeech-1.1
+    """
+    from tts_prep.checks.index_columns import holds_measures
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.review.decisions import DecisionFile
+    from tts_prep.review.pages import Pages
+    from tts_prep.review.server import ReviewServer
+    from tts_prep.review.sounds import Sounds
+
+    dataset = UtteranceDataset(store)
+    decisions = DecisionFile(decisions_file)
+    sounds = Sounds(dataset, corpus, root)
+    pages = Pages(dataset, decisions, sounds)
+    with ReviewServer(pages, port) as server:
+        if holds_measures(dataset):
+            pages.measure()
+        else:
+            warn_without_compiler()
+            threading.Thread(target=pages.measure, daemon=True).start()
+        say(f"{len(dataset):,} utterances; decisions are written to {decisions_file}")
+        say(f"open {click.style(server.address, fg='cyan')}")
+        _serve(server)
+    sounds.close()
+    counts = pages.table.counts()
+    say(f"{decisions_file}: {counts['decided']:,} of {counts['utterances']:,} utterances are decided")
+
+
+def _serve(server: ReviewServer) -> None:
+    """Serve until a signal arrives, which is how a review ends."""
+    from tts_prep.cli import interruption
+
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        interruption.forget()
+
+
+@click.command("merge-decisions")
+@click.argument("decision_files", type=PATH, nargs=-1, required=True, metavar="FILE...")
+@click.option("--output", "-o", type=OUTPUT_FILE, metavar="FILE", help="Write the merged decisions.")
+@quiet_option
+def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> None:
+    r"""Merge the decisions of several reviewers, and show where they contradict.
+
+    A cell that one reviewer leaves empty is that of another. Where reviewers contradict, 'keep' becomes 'unsure', and a
+    text or speaker stays empty. The agreement of each two reviewers is Cohen's kappa: 1 is full agreement, 0 that of
+    chance. The exit status is 1 if there are contradictions.
+
+    \b
+    Example:
+      tts-prep merge-decisions anna.csv ben.csv -o decisions.csv
+    """
+    from tts_prep.errors import ConfigurationError
+    from tts_prep.quantities import count_text
+    from tts_prep.review.decisions import read_decisions, write_decisions
+    from tts_prep.review.merging import merge
+
+    if len({*decision_files}) < 2 or len({*decision_files}) < len(decision_files):
+        raise ConfigurationError("merge-decisions: expected two or more different files")
+    merged = merge({str(path): read_decisions(path) for path in decision_files})
+    for line in _merged_lines(merged):
+        say(line)
+    if output is not None:
+        write_decisions(output, merged.decisions)
+        say(f"{output}: {count_text(len(merged.decisions), 'utterance')}")
+    if merged.conflicts:
+        click.get_current_context().exit(1)
+
+
+def _merged_lines(merged: Merged) -> Iterator[str]:
+    from tts_prep.errors import one_line
+    from tts_prep.quantities import count_text
+
+    for conflict in merged.conflicts:
+        values = ", ".join(f"{value!r} ({name})" for name, value in conflict.values.items())
+        yield one_line(f"{conflict.id}: {conflict.field}: {values}")
+    for agreement in merged.agreements:
+        names = " and ".join(agreement.reviewers)
+        kappa = "not defined" if agreement.kappa != agreement.kappa else f"{agreement.kappa:.2f}"
+        share = f"{agreement.equal:,} of {count_text(agreement.both, 'common decision')} equal"
+        yield one_line(f"{names}: {share}, Cohen's kappa {kappa}")
+    yield f"{count_text(len(merged.conflicts), 'contradiction')}"

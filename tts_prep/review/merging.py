@@ -1,0 +1,114 @@
+"""Merging of the decisions of several reviewers, and their agreement."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tts_prep.review.decisions import KEEP, MAX_CHARACTERS, Decision
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A field in which reviewers contradict each other.
+
+    Attributes:
+        id: the utterance.
+        field: ``keep``, ``text`` or ``speaker``.
+        values: the value of each reviewer, by name; those who left it empty are missing.
+    """
+
+    id: str
+    field: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of two reviewers about what to keep.
+
+    Attributes:
+        reviewers: their names.
+        both: the number of utterances about which both have decided.
+        equal: the number of those with the same decision.
+        kappa: Cohen's kappa, see `cohens_kappa`.
+    """
+
+    reviewers: tuple[str, str]
+    both: int
+    equal: int
+    kappa: float
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The decisions of several reviewers as one.
+
+    Attributes:
+        decisions: id → decision, in the order of the reviewers' files.
+        conflicts: the contradictions.
+        agreements: the agreement of each two reviewers.
+    """
+
+    decisions: Mapping[str, Decision]
+    conflicts: tuple[Conflict, ...]
+    agreements: tuple[Agreement, ...]
+
+
+def merge(reviewers: Mapping[str, Mapping[str, Decision]]) -> Merged:
+    """Merge the decisions of several reviewers.
+
+    A field that a reviewer leaves empty is that of another. Where they contradict, ``keep`` is ``unsure``, and ``text``
+    and ``speaker`` are empty. Notes are joined.
+
+    Args:
+        reviewers: name → id → decision.
+    """
+    decisions: dict[str, Decision] = {}
+    conflicts: list[Conflict] = []
+    for utterance in dict.fromkeys(itertools.chain.from_iterable(reviewers.values())):
+        given = {name: of[utterance] for name, of in reviewers.items() if utterance in of}
+        decisions[utterance], found = _one(utterance, given)
+        conflicts += found
+    pairs = itertools.combinations(reviewers.items(), 2)
+    return Merged(decisions, tuple(conflicts), tuple(_agreement(one, two) for one, two in pairs))
+
+
+def _one(utterance: str, given: Mapping[str, Decision]) -> tuple[Decision, list[Conflict]]:
+    """Return the decisions about one utterance as one, and the contradictions."""
+    fields, conflicts = {}, []
+    for field in ("keep", "text", "speaker"):
+        values = {name: str(getattr(decision, field)) for name, decision in given.items() if getattr(decision, field)}
+        different = {*values.values()}
+        if len(different) > 1:
+            conflicts.append(Conflict(utterance, field, values))
+            different = {"unsure"} if field == "keep" else set()
+        fields[field] = next(iter(different), "")
+    notes = dict.fromkeys(decision.note for decision in given.values() if decision.note)
+    return Decision(**fields, note=" | ".join(notes)[:MAX_CHARACTERS]), conflicts
+
+
+def _agreement(one: tuple[str, Mapping[str, Decision]], two: tuple[str, Mapping[str, Decision]]) -> Agreement:
+    (name, mine), (other, theirs) = one, two
+    pairs = [(d.keep, theirs[key].keep) for key, d in mine.items() if d.keep and key in theirs and theirs[key].keep]
+    return Agreement((name, other), len(pairs), sum(a == b for a, b in pairs), cohens_kappa(pairs))
+
+
+def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float:
+    """Return the agreement of two reviewers beyond chance: 1 is full, 0 that of chance; NaN if chance explains all.
+
+    J. Cohen, A Coefficient of Agreement for Nominal Scales, 1960.
+
+    Args:
+        pairs: the decisions of both reviewers about each utterance.
+    """
+    n = len(pairs)
+    if not n:
+        return math.nan
+    mine, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    observed = sum(a == b for a, b in pairs) / n
+    expected = sum(mine[value] * theirs[value] for value in KEEP) / n**2
+    return (observed - expected) / (1 - expected) if expected < 1 else math.nan
