@@ -69,7 +69,7 @@ lock:
 # Includes libraries that no other target installs; the tests of exports need lhotse, datasets and webdataset.
 test-frameworks: install-optional
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
-	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py \
+	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py tests/export/test_kaldi_export.py \
 		tests/preprocess/audio/test_resampling.py
 
 dist-check: $(INSTALLED)

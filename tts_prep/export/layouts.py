@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.espnet import export_espnet
 from tts_prep.export.fastspeech2 import export_fastspeech2
 from tts_prep.export.folder import ExportFolder, exporting
+from tts_prep.export.kaldi import export_espnet, export_kaldi
 from tts_prep.export.lhotse import export_lhotse
 from tts_prep.export.nemo import export_nemo
 from tts_prep.export.parquet import export_parquet
@@ -19,6 +19,7 @@ from tts_prep.loader import UtteranceDataset
 LAYOUTS: Final[Mapping[str, Callable[[UtteranceDataset, ExportFolder], None]]] = {
     "espnet": export_espnet,
     "fastspeech2": export_fastspeech2,
+    "kaldi": export_kaldi,
     "lhotse": export_lhotse,
     "nemo": export_nemo,
     "parquet": export_parquet,
@@ -42,7 +43,7 @@ def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
 
     Args:
         store: the store.
-        layout: ``espnet``, ``fastspeech2``, ``lhotse``, ``nemo``, ``parquet`` or ``webdataset``.
+        layout: ``espnet``, ``fastspeech2``, ``kaldi``, ``lhotse``, ``nemo``, ``parquet`` or ``webdataset``.
         folder: a folder that is new or empty.
 
     Raises:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.atomic import replacing
@@ -15,11 +21,14 @@ from tts_prep.recipes.file_list import read_lines
 
 FEATURES = "feat.scp"
 WAVEFORM = ":waveform"
+_SEPARATOR = re.compile(r"[ \t]+")
+_ARK_ENTRY = re.compile(r"(.+\.ark):([0-9]{1,18})")
+_MATRICES: Mapping[bytes, np.dtype[Any]] = {b"\0BFM ": np.dtype("<f4"), b"\0BDM ": np.dtype("<f8")}
 _NAMES = {"speaker": "spk", "gender": "gen"}
 
 
 def read_table(path: str | Path) -> dict[str, str]:
-    """Read a file of ``id value`` lines. The value is the rest of the line, and may be empty.
+    """Read a file of ``id value`` lines, separated by spaces or tabs. The value is the rest, and may be empty.
 
     Raises:
         ConfigurationError: the file cannot be read, or an id is repeated.
@@ -28,7 +37,7 @@ def read_table(path: str | Path) -> dict[str, str]:
     for number, line in enumerate(read_lines(path, "lines of ids and values"), 1):
         if not line.strip():
             continue
-        uid, _, value = line.strip().partition(" ")
+        uid, value = (*_SEPARATOR.split(line.strip(), maxsplit=1), "")[:2]
         if uid in table:
             raise ConfigurationError(f"{path}:{number}: the id '{uid}' is repeated")
         table[uid] = value.strip()
@@ -60,6 +69,45 @@ def parse_store_entry(value: str) -> tuple[str, int] | None:
     """Return store and row of a value in ``feat.scp``, or None if it is another kind of path."""
     store, colon, row = value.rpartition(":")
     return (store, int(row)) if colon and row.isdecimal() and row.isascii() else None
+
+
+def parse_ark_entry(value: str) -> tuple[str, int] | None:
+    """Return file and offset of a value ``FILE.ark:OFFSET`` in Kaldi's ``feats.scp``, or None if it is another one."""
+    found = _ARK_ENTRY.fullmatch(value)
+    return (found[1], int(found[2])) if found else None
+
+
+def ark_path(base: Path, file: str) -> Path:
+    """Return the path of an archive: relative to the folder of the table, or, as in Kaldi, to the current one."""
+    return base / file if (base / file).exists() else Path(file)
+
+
+def read_ark(path: str | Path, offset: int) -> npt.NDArray[Any]:
+    """Read a matrix of a Kaldi archive, [rows, columns] float32 or float64.
+
+    Args:
+        offset: the offset of the matrix behind its key, bytes.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or has no complete, uncompressed binary matrix of floats there.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(offset)
+            kind, shape = file.read(5), file.read(10)
+            if kind not in _MATRICES or len(shape) < 10 or (shape[0], shape[5]) != (4, 4):
+                raise ConfigurationError(
+                    f"{path}:{offset}: expected a binary matrix of floats, found {kind!r}; compressed and text "
+                    "archives are not read: write them with 'copy-feats --compress=false'"
+                )
+            rows, columns = struct.unpack("<xixi", shape)
+            if min(rows, columns) < 0 or rows * columns * _MATRICES[kind].itemsize > size - file.tell():
+                raise ConfigurationError(f"{path}:{offset}: the file ends before its {rows} × {columns} values")
+            values: npt.NDArray[Any] = np.fromfile(file, _MATRICES[kind], rows * columns)
+            return values.reshape(rows, columns)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read as a Kaldi archive ({error.strerror})") from error
 
 
 def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -> list[Path]:

@@ -30,6 +30,7 @@ def export(store: Path, folder: Path, layout: str) -> None:
     \b
       espnet       wav.scp, text, phn_text, utt2spk, spk2utt, wavs/
       fastspeech2  ming024's mel/, pitch/, energy/, duration/, train.txt, val.txt
+      kaldi        feats.ark, feats.scp, wav.scp, text, utt2spk, spk2utt, wavs/ of 16 bits
       lhotse       cuts.jsonl.gz, features/ and wavs/
       nemo         manifest.json, wavs/
       parquet      data/*.parquet for Hugging Face datasets

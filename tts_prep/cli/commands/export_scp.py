@@ -18,9 +18,11 @@ from tts_prep.cli.verbosity import quiet_option, say
 )
 @quiet_option
 def export_scp(store: Path, folder: Path, speechain: bool) -> None:
-    r"""Write feat.scp, text, utt2spk and other Kaldi tables of STORE to FOLDER.
+    r"""Write tables that refer to the rows of STORE to FOLDER, for SpeeChain's configurations.
 
-    Each line is an id and a value. Arrays are not copied: feat.scp and wav.scp refer to rows of the store.
+    These are feat.scp, text, phoneme_text, utt2spk, utt2num_frames and a file for each column of the corpus, with lines
+    of an id and a value. No array is copied: a value of feat.scp is STORE:ROW, which only build_iterators of
+    tts_prep.recipes reads. For Kaldi, with feats.ark and wav.scp, use: tts-prep export STORE FOLDER --to kaldi
 
     \b
     Example:

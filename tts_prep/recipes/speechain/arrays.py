@@ -1,4 +1,4 @@
-"""Where the arrays of a file of ``id place`` lines are: rows of stores, .npy and .npz files."""
+"""Where the arrays of a file of ``id place`` lines are: rows of stores, .npy and .npz files, Kaldi archives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.recipes.kaldi_files import WAVEFORM, parse_store_entry, read_table
+from tts_prep.recipes.kaldi_files import (
+    WAVEFORM,
+    ark_path,
+    parse_ark_entry,
+    parse_store_entry,
+    read_ark,
+    read_table,
+)
 
 
 @dataclass(frozen=True)
@@ -21,16 +28,18 @@ class Place:
     """Where an array is.
 
     Attributes:
-        path: of a store, or of a .npy or .npz file.
+        path: of a store, or of a .npy, .npz or .ark file.
         row: of the store; −1 for a file.
         key: of an array in a .npz file.
         is_waveform: whether it is the waveform of the row, and not the mel.
+        offset: in a .ark file; −1 for others.
     """
 
     path: str
     row: int = -1
     key: str = ""
     is_waveform: bool = False
+    offset: int = -1
 
 
 class ArrayPlaces:
@@ -56,6 +65,9 @@ class ArrayPlaces:
 
     def _place(self, path: str, uid: str, value: str) -> Place:
         base = Path(path).parent
+        ark = parse_ark_entry(value)
+        if ark is not None:
+            return Place(str(ark_path(base, ark[0])), offset=ark[1])
         plain = value.removesuffix(WAVEFORM)
         entry = parse_store_entry(plain)
         file, _, key = value.rpartition(":") if ".npz:" in value else (value, "", "")
@@ -67,7 +79,8 @@ class ArrayPlaces:
             return Place(name, row, is_waveform=plain != value)
         if not file.endswith((".npy", ".npz")):
             raise ConfigurationError(
-                f"{path}: '{uid}': expected STORE:ROW, STORE:ROW{WAVEFORM} or a .npy or .npz file, found '{value}'; "
+                f"{path}: '{uid}': expected STORE:ROW, STORE:ROW{WAVEFORM}, FILE.ark:OFFSET or a .npy or .npz file, "
+                f"found '{value}'; "
                 "recordings go into a store first: 'tts-prep export-scp STORE FOLDER --speechain' writes such files"
             )
         return Place(str(base / file), key=key or "feat")
@@ -95,6 +108,8 @@ class ArrayPlaces:
         """
         if place.row >= 0:
             return self.utterance(place).mel
+        if place.offset >= 0:
+            return read_ark(place.path, place.offset)
         try:
             loaded = np.load(place.path, allow_pickle=False)
             if isinstance(loaded, np.ndarray):

@@ -18,7 +18,14 @@ from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.base import check_batch_size
-from tts_prep.recipes.kaldi_files import parse_store_entry, read_tables, store_entry
+from tts_prep.recipes.kaldi_files import (
+    ark_path,
+    parse_ark_entry,
+    parse_store_entry,
+    read_ark,
+    read_tables,
+    store_entry,
+)
 from tts_prep.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
 from tts_prep.recipes.speechain.configuration import check_keys, check_paths, check_types
 
@@ -35,7 +42,8 @@ class SpeechTextDataset(DatasetMixin):
     meta information. Ids that are missing in one of the files are left out, and listed in `left_out`.
 
     Args:
-        src_data: stores, ``feat.scp`` files into stores, or ``feat.scp`` files that name .npy files [T, D].
+        src_data: stores, ``feat.scp`` files into stores, or ``feat.scp`` files that name .npy files or places in Kaldi
+            archives, [T, D].
         tgt_label: files of ``id words``, or stores; None gives no labels.
         meta_info: kind → files of ``id value``.
         tokenizer: see `build_iterators`.
@@ -82,18 +90,22 @@ class SpeechTextDataset(DatasetMixin):
         return features
 
     def _places(self, path: str) -> Iterator[tuple[str, tuple[str, int]]]:
-        """Yield ids with the store and row, or the .npy file and −1, of their features."""
+        """Yield ids with the store and row, or the .npy file or place in an archive and −1, of their features."""
         if (Path(path) / MANIFEST).is_file():
             store = self._store(Path(path))
             yield from ((uid, (path, row)) for row, uid in enumerate(store.id))
             return
         base = Path(path).parent
         for uid, value in read_tables([path]).items():
+            ark = parse_ark_entry(value)
+            if ark is not None:
+                yield uid, (f"{ark_path(base, ark[0])}:{ark[1]}", -1)
+                continue
             entry = parse_store_entry(value)
             if entry is None and not value.endswith(".npy"):
                 raise ConfigurationError(
-                    f"{path}: '{uid}': expected {store_entry(Path('store'), 0)!r} or a .npy file, found '{value}'; "
-                    "audio goes into a store first"
+                    f"{path}: '{uid}': expected {store_entry(Path('store'), 0)!r}, FILE.ark:OFFSET or a .npy file, "
+                    f"found '{value}'; audio goes into a store first"
                 )
             place, row = entry or (value, -1)
             name = str(base / place)
@@ -144,7 +156,7 @@ class SpeechTextDataset(DatasetMixin):
 
     def _length(self, uid: str) -> int:
         place, row = self._features[uid]
-        return int(self._store(Path(place)).n_frames[row]) if row >= 0 else len(_read_npy(place))
+        return int(self._store(Path(place)).n_frames[row]) if row >= 0 else len(_read_matrix(place))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -157,7 +169,7 @@ class SpeechTextDataset(DatasetMixin):
     def get_example(self, i: int) -> dict[str, Any]:
         """Return the example at a position."""
         place, row = self._features[self.ids[i]]
-        example: dict[str, Any] = {"feat": self._store(Path(place))[row].mel if row >= 0 else _read_npy(place)}
+        example: dict[str, Any] = {"feat": self._store(Path(place))[row].mel if row >= 0 else _read_matrix(place)}
         if self._texts is not None:
             example["text"] = self._texts[i]
         return {**example, **{kind: values[i] for kind, values in self._meta.items()}}
@@ -285,7 +297,11 @@ def _cut(dataset: SpeechTextDataset, settings: IteratorConfig) -> list[list[int]
     return [positions[start : start + size].tolist() for start in range(0, len(positions), size)]
 
 
-def _read_npy(path: str) -> npt.NDArray[Any]:
+def _read_matrix(path: str) -> npt.NDArray[Any]:
+    """Return the matrix of a .npy file, or of a place ``FILE.ark:OFFSET``."""
+    ark = parse_ark_entry(path)
+    if ark is not None:
+        return read_ark(*ark)
     try:
         array: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError) as error:

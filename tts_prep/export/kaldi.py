@@ -1,0 +1,129 @@
+"""Kaldi's data folders, and ESPnet's, which are the same without features: sorted files of ``id value`` lines."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import defaultdict
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.export.folder import ExportFolder
+from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, unique_names, wav_bytes
+from tts_prep.loader import UtteranceDataset
+
+_FORBIDDEN = re.compile(r"(?<!\w)(?:<s>|</s>|#0)(?!\w)", re.ASCII)
+"""What Kaldi's ``validate_data_dir.sh`` refuses in a text: the symbols of its language models."""
+
+
+def export_espnet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``.
+
+    ``phn_text`` has the phonemes, ``utt2num_samples`` the lengths of recordings. See `_DataFolder` for the ids.
+
+    Raises:
+        ConfigurationError: the store has no waveforms.
+    """
+    require_waveforms(dataset, "ESPnet")
+    data = _DataFolder(dataset, folder)
+    for row in export_rows(dataset):
+        waveform = row.utterance.waveform
+        assert waveform is not None
+        name = data.add(row, row.utterance.text)
+        data.add_recording(name, row, waveform)
+    data.write()
+
+
+def export_kaldi(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write a data folder that Kaldi's ``validate_data_dir.sh`` accepts.
+
+    ``feats.ark`` has the mels, float32 matrices, and ``feats.scp`` their places; ``wav.scp`` and ``wavs/`` recordings
+    of 16 bits, if the store has waveforms. Tables are ``text``, ``phn_text``, ``utt2spk``, ``spk2utt``,
+    ``utt2num_frames`` and ``utt2dur``. Texts lose characters that do not print, and the words ``<s>``, ``</s>`` and
+    ``#0``, which Kaldi refuses. See `_DataFolder` for the ids.
+    """
+    data = _DataFolder(dataset, folder)
+    place = folder.place / "feats.ark"
+    with folder.file("feats.ark").open("wb") as ark:
+        for row in export_rows(dataset):
+            utterance = row.utterance
+            name = data.add(row, _FORBIDDEN.sub("", _printable(utterance.text)))
+            data.tables["feats.scp"][name] = f"{place}:{_write_matrix(ark, name, utterance.mel)}"
+            data.tables["utt2num_frames"][name] = str(len(utterance.mel))
+            data.tables["utt2dur"][name] = repr(utterance.seconds)
+            if utterance.waveform is not None:
+                data.add_recording(name, row, _int16(utterance.waveform))
+    data.write()
+
+
+class _DataFolder:
+    """The tables of a data folder.
+
+    Kaldi's tools require that lines sorted by utterance are sorted by speaker too, in bytes. Therefore utterance ids
+    start with the name of the speaker and ``-``: with ``_``, those of a speaker 103 would follow those of 1034. In the
+    names of speakers, characters other than letters, digits, ``_`` and ``.`` become ``_``: with ``-``, those of anna
+    would follow those of anna-2.
+    """
+
+    def __init__(self, dataset: UtteranceDataset, folder: ExportFolder) -> None:
+        names = (speaker.replace("-", "_") for speaker in dataset.speakers)
+        self._speakers = dict(zip(dataset.speakers, unique_names(names), strict=True))
+        self._sample_rate = dataset.sample_rate
+        self._folder = folder
+        self.tables: dict[str, dict[str, str]] = defaultdict(dict)
+
+    def add(self, row: ExportRow, text: str) -> str:
+        """Add an utterance with its texts, and return its id."""
+        speaker = self._speakers[row.utterance.speaker]
+        name = row.name if row.name.startswith(f"{speaker}-") else f"{speaker}-{row.name}"
+        # Of "1" and "anna-1" of the speaker anna, both would be "anna-1".
+        while name in self.tables["utt2spk"]:
+            name = f"{speaker}-{name}"
+        self.tables["utt2spk"][name] = speaker
+        # Kaldi's scripts reject lines without text. A store without texts has no such file.
+        for file, value in (("text", text), ("phn_text", row.utterance.phoneme_text)):
+            if value.strip():
+                self.tables[file][name] = " ".join(value.split())
+        return name
+
+    def add_recording(self, name: str, row: ExportRow, samples: npt.NDArray[np.generic]) -> None:
+        """Write the recording of an utterance, [n_samples] int16 or float32."""
+        path = self._folder.write(f"wavs/{row.name}.wav", wav_bytes(samples, self._sample_rate))
+        self.tables["wav.scp"][name] = str(path)
+        self.tables["utt2num_samples"][name] = str(len(samples))
+
+    def write(self) -> None:
+        """Write the tables, sorted in bytes as ``LC_ALL=C sort`` does."""
+        speakers: dict[str, list[str]] = defaultdict(list)
+        for name, speaker in self.tables["utt2spk"].items():
+            speakers[speaker].append(name)
+        self.tables["spk2utt"] = {
+            speaker: " ".join(sorted(names, key=str.encode)) for speaker, names in speakers.items()
+        }
+        for file, values in self.tables.items():
+            lines = sorted((f"{name} {value}\n" for name, value in values.items()), key=str.encode)
+            self._folder.write(file, "".join(lines))
+
+
+def _write_matrix(ark: BinaryIO, name: str, mel: npt.NDArray[np.floating]) -> int:
+    """Append a binary matrix of Kaldi, [n_frames, n_mels], and return the offset of the byte behind its key.
+
+    The format is that of ``Matrix<float>::Write`` in Kaldi's ``kaldi-matrix.cc``.
+    """
+    ark.write(f"{name} ".encode())
+    offset = ark.tell()
+    ark.write(b"\0BFM " + struct.pack("<bibi", 4, mel.shape[0], 4, mel.shape[1]))
+    ark.write(np.ascontiguousarray(mel, "<f4").tobytes())
+    return offset
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in text if character.isprintable() or character.isspace())
+
+
+def _int16(waveform: npt.NDArray[np.generic]) -> npt.NDArray[np.int16]:
+    if waveform.dtype == np.int16:
+        return waveform.astype(np.int16, copy=False)
+    return np.clip(np.rint(waveform.astype(np.float64) * 32_768), -32_768, 32_767).astype(np.int16)
