@@ -12,6 +12,7 @@ from stores import edit_manifest, make_rows, write_store
 from tts_prep.errors import CorruptStoreError, StoreError, WriteError, one_line
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.records.failures import Failure, read_failures
+from tts_prep.format.records.manifest import read_manifest
 
 
 @pytest.mark.parametrize("kind", ["a link", "a broken link", "a pipe", "a folder", "a device"])
@@ -96,3 +97,10 @@ def test_failures_that_are_no_file_of_the_store_are_not_opened(tmp_path: Path, k
         (store / "failures.jsonl").symlink_to(tmp_path / "outside")
     with pytest.raises(CorruptStoreError, match=r"failures\.jsonl"):
         list(read_failures(store, 1))
+
+
+def test_a_manifest_is_shown_as_one_short_line(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "store", make_rows([5, 6, 7]), waveform=True)
+    shown = repr(read_manifest(store))
+    assert shown.startswith("<Manifest: 3 utterances, 2 shards, 3 arrays, format ")
+    assert len(shown) < 100

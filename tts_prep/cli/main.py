@@ -184,16 +184,10 @@ def _run(arguments: Sequence[str]) -> NoReturn:
     except MemoryError:
         _fail(f"out of memory{'; use fewer --jobs' if _has_jobs(arguments) else ''}", 1, arguments)
     except ModuleNotFoundError as error:
-        if error.name in ("fcntl", "resource"):
-            _fail(
-                "this command needs Linux or macOS; on Windows, the loader, info, plan, check, report and export work",
-                1,
-                arguments,
-            )
-        missing = missing_library(error.name)
-        if missing is None:
+        message = _missing_module_text(error)
+        if message is None:
             raise
-        _fail(missing, 1, arguments)
+        _fail(message, 1, arguments)
     except BrokenPipeError:
         # The reader of the output has ended. Closing stderr avoids a message of Python at exit.
         sys.stderr.close()
@@ -222,6 +216,13 @@ def _has_jobs(arguments: Sequence[str]) -> bool:
 def _color() -> bool | None:
     """Return False if NO_COLOR is set, which disables colours; None enables them in a terminal only."""
     return False if os.environ.get("NO_COLOR") else None
+
+
+def _missing_module_text(error: ModuleNotFoundError) -> str | None:
+    """Return what to do about a module that is not there; None if it is none that may be missing."""
+    if error.name in ("fcntl", "resource"):
+        return "this command needs Linux or macOS; on Windows, the loader, info, plan, check, report and export work"
+    return missing_library(error.name)
 
 
 def _fail_usage(error: click.ClickException, arguments: Sequence[str]) -> NoReturn:

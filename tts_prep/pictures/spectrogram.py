@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tts_prep.pictures.clip import Clip
+from tts_prep.pictures.clip import Clip, Phone
 from tts_prep.pictures.drawing import Drawing, Image, Label, Line, Path
 from tts_prep.pictures.media import mel_picture
 from tts_prep.pictures.scales import Scale, tick_texts, ticks
@@ -37,13 +37,9 @@ def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None)
     labels = [*_frequencies(clip, bottom)]
     paths: list[Path] = []
     if clip.phones:
-        shown = [phone for phone in clip.phones if phone.start < phone.end <= end]
-        edges = [f"M{x(phone.start):.1f} " for phone in shown]
-        paths.append(Path("".join(f"{edge}{_TOP}v{_HEIGHT}" for edge in edges), "boundary"))
-        paths.append(Path("".join(f"{edge}{bottom}v{2 * _ROW + 4}" for edge in edges), "edge"))
-        for number, phone in enumerate(shown):
-            middle = (x(phone.start) + x(phone.end)) / 2
-            labels.append(Label(middle, bottom + 12 + _ROW * (number % 2), phone.symbol[:8], style="phone"))
+        boundaries, symbols = _phones([phone for phone in clip.phones if phone.start < phone.end <= end], x, bottom)
+        paths.extend(boundaries)
+        labels.extend(symbols)
     axis = bottom + (2 * _ROW + 4 if clip.phones else 0)
     for half in range(int(end * 2) + 1):
         second = half / 2
@@ -69,6 +65,18 @@ def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None)
         labels=tuple(labels),
         scaled=False,
     )
+
+
+def _phones(shown: Sequence[Phone], x: Scale, bottom: float) -> tuple[list[Path], list[Label]]:
+    """Return the boundaries of phones, and their symbols in two rows below the spectrogram."""
+    edges = [f"M{x(phone.start):.1f} " for phone in shown]
+    boundaries = "".join(f"{edge}{_TOP}v{_HEIGHT}" for edge in edges)
+    below = "".join(f"{edge}{bottom}v{2 * _ROW + 4}" for edge in edges)
+    labels = [
+        Label((x(phone.start) + x(phone.end)) / 2, bottom + 12 + _ROW * (number % 2), phone.symbol[:8], style="phone")
+        for number, phone in enumerate(shown)
+    ]
+    return [Path(boundaries, "boundary"), Path(below, "edge")], labels
 
 
 def _frequencies(clip: Clip, bottom: float) -> Iterator[Label]:

@@ -64,20 +64,7 @@ def speaker_table(
     count = np.bincount(codes, minlength=n)
     seconds = _sums(codes, np.asarray(dataset.seconds, float), n)
     order = np.array([code for code in np.argsort(-seconds, kind="stable") if count[code]], np.int64)
-    by_key = {column.key: column for column in columns}
-    phones = _sums(codes, np.nan_to_num(by_key["phones"].values), n)
-    names: list[tuple[str, str]] = []
-    means: list[Floats] = []
-    if phones.any():
-        names.append(("speaking rate", "phones/s"))
-        means.append(_ratio(phones, seconds))
-    for column in columns:
-        known = np.isfinite(column.values)
-        if not column.by_speaker or not known.any():
-            continue
-        names.append((column.label, column.unit))
-        sums = _sums(codes[known], column.values[known], n)
-        means.append(_ratio(sums, np.bincount(codes[known], minlength=n).astype(float)))
+    names, means = _means(columns, codes, seconds)
     suspects = np.bincount(codes[flagged], minlength=n)[order]
     table = np.stack(means, axis=1)[order] if means else np.empty((len(order), 0))
     return Speakers(
@@ -91,6 +78,32 @@ def speaker_table(
         means=table,
         z_scores=_z_scores(table),
     )
+
+
+def _means(
+    columns: Sequence[NumberColumn], codes: npt.NDArray[np.int64], seconds: Floats
+) -> tuple[list[tuple[str, str]], list[Floats]]:
+    """Return the names and units of the statistics, and the mean of each by speaker.
+
+    Args:
+        codes: [n] the speaker of each utterance.
+        seconds: the duration of each speaker's utterances.
+    """
+    by_key = {column.key: column for column in columns}
+    phones = _sums(codes, np.nan_to_num(by_key["phones"].values), len(seconds))
+    names: list[tuple[str, str]] = []
+    means: list[Floats] = []
+    if phones.any():
+        names.append(("speaking rate", "phones/s"))
+        means.append(_ratio(phones, seconds))
+    for column in columns:
+        known = np.isfinite(column.values)
+        if not column.by_speaker or not known.any():
+            continue
+        names.append((column.label, column.unit))
+        sums = _sums(codes[known], column.values[known], len(seconds))
+        means.append(_ratio(sums, np.bincount(codes[known], minlength=len(seconds)).astype(float)))
+    return names, means
 
 
 def pitch_ranges(dataset: UtteranceDataset, speakers: Speakers, n: int) -> list[tuple[str, list[float]]]:

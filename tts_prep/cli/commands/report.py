@@ -47,21 +47,13 @@ def report(
       tts-prep report store -o report.html --csv utterances.csv
       tts-prep report store-22k store-24k -o comparison.html
     """
-    from tts_prep.errors import ConfigurationError
     from tts_prep.quantities import bytes_text, count_text
     from tts_prep.report.comparison import compare
     from tts_prep.report.comparison_page import write_comparison
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise, write_table
 
-    if other is not None and other.suffix == ".html":
-        raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
-    if output.suffix.lower() not in ("", ".html", ".htm"):
-        raise ConfigurationError(
-            f"{output}: the page is HTML; give -o {output.with_suffix('.html')}, which browsers print"
-        )
-    if other is not None and csv_file is not None:
-        raise ConfigurationError("--csv: supported for one store only, found two")
+    _check_files(other, output, csv_file)
     warn_without_compiler()
     summary = summarise(store, gallery=gallery, seed=seed)
     n = len(summary.dataset)
@@ -75,3 +67,16 @@ def report(
     if csv_file is not None:
         write_table(summary, csv_file)
         say(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")
+
+
+def _check_files(other: Path | None, output: Path, csv_file: Path | None) -> None:
+    from tts_prep.errors import ConfigurationError
+
+    if other is not None and other.suffix == ".html":
+        raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
+    if output.suffix.lower() not in ("", ".html", ".htm"):
+        raise ConfigurationError(
+            f"{output}: the page is HTML; give -o {output.with_suffix('.html')}, which browsers print"
+        )
+    if other is not None and csv_file is not None:
+        raise ConfigurationError("--csv: supported for one store only, found two")

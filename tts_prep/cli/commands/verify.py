@@ -71,9 +71,8 @@ def verify(
       tts-prep verify store --repair LJSpeech-1.1
     """
     from tts_prep.errors import one_line
-    from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.format.verification import other_files, verify_store
-    from tts_prep.quantities import bytes_text, count_text
+    from tts_prep.format.verification import verify_store
+    from tts_prep.quantities import bytes_text
 
     if corpus is not None:
         return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs)
@@ -92,11 +91,7 @@ def verify(
         line = f"tts-prep: error: {store}: {len(faults)} of {count} files are broken"
         click.echo(one_line(line), err=True)
         return 1
-    others = other_files(store, read_manifest(store))
-    for name in others:
-        say(one_line(f"{name}: not part of the store; it may be what a killed command left, and can be removed"))
-    rest = f"; {count_text(len(others), 'other file')}" if others else ""
-    say(one_line(f"{store}: {count} files, {bytes_text(size)}, all intact{rest}"))
+    _say_intact(store, f"{count} files, {bytes_text(size)}")
     return 0
 
 
@@ -112,6 +107,20 @@ def _unusable(store: Path) -> str | None:
     except TtsPrepError as error:
         return str(error)
     return None
+
+
+def _say_intact(store: Path, what: str) -> None:
+    """Print the files that are not part of an intact store, and a line about it."""
+    from tts_prep.errors import one_line
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.format.verification import other_files
+    from tts_prep.quantities import count_text
+
+    others = other_files(store, read_manifest(store))
+    for name in others:
+        say(one_line(f"{name}: not part of the store; it may be what a killed command left, and can be removed"))
+    rest = f"; {count_text(len(others), 'other file')}" if others else ""
+    say(one_line(f"{store}: {what}, all intact{rest}"))
 
 
 def _refuse_paths(

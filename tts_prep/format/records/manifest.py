@@ -55,7 +55,7 @@ class FileEntry:
     sha256: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Manifest:
     """The contents of ``manifest.json``; the keys are described in ``docs/format.md``.
 
@@ -84,6 +84,11 @@ class Manifest:
     corrections: FileEntry | None = None
     array_files: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict)
     datasets: Mapping[str, Locations] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        counts = {"utterances": self.index.rows, "shards": len(self.shards), "arrays": len(self.arrays)}
+        shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        return f"<Manifest: {shown}, format {self.version}>"
 
     @cached_property
     def specs(self) -> Mapping[str, ArraySpec]:

@@ -57,10 +57,6 @@ class Batch(BatchFields["TorchBatch"]):
     arrays: dict[str, npt.NDArray[Any]] | None = None
     array_lengths: dict[str, Lengths] | None = None
 
-    def __repr__(self) -> str:
-        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
-        return f"<Batch: mel {list(self.mel.shape)}, phonemes {list(self.phonemes.shape)}{waveform}>"
-
     @property
     def _tensors(self) -> type[TorchBatch]:
         return TorchBatch
@@ -80,10 +76,6 @@ class TorchBatch(BatchFields["TorchBatch"]):
     waveform_lengths: Tensor | None = None
     arrays: dict[str, Tensor] | None = None
     array_lengths: dict[str, Tensor] | None = None
-
-    def __repr__(self) -> str:
-        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
-        return f"<TorchBatch: mel {list(self.mel.shape)}, phonemes {list(self.phonemes.shape)}{waveform}>"
 
     @property
     def _tensors(self) -> type[TorchBatch]:

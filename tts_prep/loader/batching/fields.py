@@ -35,6 +35,11 @@ class BatchFields(ABC, Generic[TensorsT]):
     def __post_init__(self) -> None:
         _register_pytrees(type(self))
 
+    def __repr__(self) -> str:
+        arrays = {name: getattr(self, name) for name in ("mel", "phonemes", "waveform") if name in self.__dict__}
+        shapes = [f"{name} {list(array.shape)}" for name, array in arrays.items() if array is not None]
+        return f"<{type(self).__name__}: {', '.join(shapes)}>"
+
     def __len__(self) -> int:
         return len(self.ids)
 

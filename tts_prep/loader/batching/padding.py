@@ -178,13 +178,12 @@ def pad_arrays(
         dtype = np.float32 if np.dtype(spec.dtype).kind == "f" else np.int64
         if spec.axis == "sample" and not lengths["sample"]:
             raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
-        if spec.axis == "utterance":
-            batch = buffers.take((size, *spec.row_shape), dtype)
-            batch[: len(values)] = values
-            batch[len(values) :] = padding_of(name, padding, dtype)
-            padded[name] = batch
-            continue
         pad_value = padding_of(name, padding, dtype)
+        if spec.axis == "utterance":
+            batch = padded[name] = buffers.take((size, *spec.row_shape), dtype)
+            batch[: len(values)] = values
+            batch[len(values) :] = pad_value
+            continue
         padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), pad_value, dtype, buffers)
         if spec.axis == "own":
             own[name] = array_lengths

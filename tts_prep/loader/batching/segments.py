@@ -56,10 +56,6 @@ class SegmentBatch(BatchFields["TorchSegmentBatch"]):
     waveform_lengths: Lengths | None = None
     arrays: dict[str, npt.NDArray[Any]] | None = None
 
-    def __repr__(self) -> str:
-        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
-        return f"<SegmentBatch: mel {list(self.mel.shape)}{waveform}>"
-
     @property
     def _tensors(self) -> type[TorchSegmentBatch]:
         return TorchSegmentBatch
@@ -77,10 +73,6 @@ class TorchSegmentBatch(BatchFields["TorchSegmentBatch"]):
     waveform: Tensor | None = None
     waveform_lengths: Tensor | None = None
     arrays: dict[str, Tensor] | None = None
-
-    def __repr__(self) -> str:
-        waveform = "" if self.waveform is None else f", waveform {list(self.waveform.shape)}"
-        return f"<TorchSegmentBatch: mel {list(self.mel.shape)}{waveform}>"
 
     @property
     def _tensors(self) -> type[TorchSegmentBatch]:

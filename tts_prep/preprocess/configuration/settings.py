@@ -124,16 +124,11 @@ def configure(
         ConfigurationError: a setting does not exist or has an invalid value, a file cannot be read, or both a preset
             and a vocoder are given.
     """
-    layers: list[_Layer] = []
+    layers = [_Layer("", settings or {}, Path())]
     if file is not None:
-        layer, named = _read_layer(file)
-        if preset and named and preset != named:
-            raise ConfigurationError(
-                f"{file}: preset: {named!r} in the file, {preset!r} in the option; drop one of the two"
-            )
+        layer, named = _read_layer(file, preset)
         preset = preset or (None if vocoder else named)
-        layers.append(layer)
-    layers.append(_Layer("", settings or {}, Path()))
+        layers.insert(0, layer)
     if preset is not None and vocoder is not None:
         raise ConfigurationError(f"give either a preset ({preset}) or a vocoder's configuration ({vocoder}), not both")
     config = Configuration(
@@ -157,12 +152,20 @@ def _with_preset(config: Configuration, name: str) -> Configuration:
     return replace(config, mel=preset.config, reading=preset.reading, text=text, preset=preset.name)
 
 
-def _read_layer(file: Path) -> tuple[_Layer, str | None]:
-    """Return the settings of a file, and the preset that it names."""
+def _read_layer(file: Path, chosen: str | None) -> tuple[_Layer, str | None]:
+    """Return the settings of a file, and the preset that it names.
+
+    Raises:
+        ConfigurationError: it names another preset than the one that was chosen.
+    """
     tables = read_config_file(file)
     preset = tables.pop("preset", None)
     if preset is not None and not isinstance(preset, str):
         raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {preset!r}")
+    if chosen and preset and chosen != preset:
+        raise ConfigurationError(
+            f"{file}: preset: {preset!r} in the file, {chosen!r} in the option; drop one of the two"
+        )
     return _Layer(f"{file}: ", tables, file.parent), preset
 
 

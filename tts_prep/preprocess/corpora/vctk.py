@@ -40,11 +40,7 @@ def read_vctk(
     """
     if mic not in _MICROPHONES:
         raise ConfigurationError(f"mic: expected one of {', '.join(_MICROPHONES)}, found {mic!r}")
-    if not root.is_dir():
-        raise CorpusError(f"{root}: no such folder; expected a VCTK corpus with {_FOLDERS[0]}/ or {_FOLDERS[1]}/")
-    folder = next((name for name in _FOLDERS if (root / name).is_dir()), None)
-    if folder is None or not (root / "txt").is_dir():
-        raise CorpusError(f"{root}: expected a VCTK corpus, with txt/ and {_FOLDERS[0]}/ or {_FOLDERS[1]}/")
+    folder = _folder_of_recordings(root)
     speakers = _read_speakers(root / "speaker-info.txt")
     empty = True
     without: list[str] = []
@@ -91,6 +87,15 @@ def _utterance(
     if isinstance(text, Failure):
         return text
     return SourceUtterance(identifier, text, f"{folder}/{chosen[0]}", where, speaker, meta)
+
+
+def _folder_of_recordings(root: Path) -> str:
+    if not root.is_dir():
+        raise CorpusError(f"{root}: no such folder; expected a VCTK corpus with {_FOLDERS[0]}/ or {_FOLDERS[1]}/")
+    folder = next((name for name in _FOLDERS if (root / name).is_dir()), None)
+    if folder is None or not (root / "txt").is_dir():
+        raise CorpusError(f"{root}: expected a VCTK corpus, with txt/ and {_FOLDERS[0]}/ or {_FOLDERS[1]}/")
+    return folder
 
 
 def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:

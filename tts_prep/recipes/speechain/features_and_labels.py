@@ -252,14 +252,8 @@ def build_loader(
     dataset = SpeechTextDataset(**config["conf"]["dataset_conf"], tokenizer=tokenizer)
     batches = _cut(dataset, settings)
     rank, world_size = share if settings.distributed else (0, 1)
-    sampler = FixedBatches(
-        batches,
-        shuffle if settings.shuffle is None else settings.shuffle,
-        settings.seed,
-        settings.batches_per_epoch,
-        rank,
-        world_size,
-    )
+    shuffle = shuffle if settings.shuffle is None else settings.shuffle
+    sampler = FixedBatches(batches, shuffle, settings.seed, settings.batches_per_epoch, rank, world_size)
     return DataLoader(
         dataset,
         batch_sampler=sampler,

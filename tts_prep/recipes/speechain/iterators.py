@@ -57,9 +57,7 @@ def build_main_data_loader(
     if values is not None and descending is not None:
         order = np.argsort(-values if descending else values, kind="stable")
     if own == "batch_len":
-        if conf.get("batch_len") is None or values is None:
-            raise ConfigurationError(f"{where}.conf: block.BlockIterator needs batch_len and data_len")
-        batches = cut_by_sum(order, values, conf["batch_len"])
+        batches = _cut_by_length(f"{where}.conf", order, values, conf.get("batch_len"))
     else:
         batches = _cut_by_number(order, check_batch_size(conf.get("batch_size") or world_size))
     sampler = FixedBatches(
@@ -236,6 +234,14 @@ def _add_groups(dataset: MainDataset, where: str, paths_by_name: Mapping[str, An
     for table in groups.values():
         dataset.keep(table)
     dataset.group_info = {name: {uid: table[uid] for uid in dataset.ids} for name, table in groups.items()}
+
+
+def _cut_by_length(
+    where: str, order: npt.NDArray[np.int64], values: npt.NDArray[np.int64] | None, most: int | None
+) -> list[list[int]]:
+    if most is None or values is None:
+        raise ConfigurationError(f"{where}: block.BlockIterator needs batch_len and data_len")
+    return cut_by_sum(order, values, most)
 
 
 def _cut_by_number(order: npt.NDArray[np.int64], size: int) -> list[list[int]]:

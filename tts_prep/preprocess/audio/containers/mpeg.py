@@ -75,15 +75,9 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
         if size is None:
             frame = frame_header(header)
             if frame is None:
-                skipped = id3v2_size(data[position : position + 10])
-                if not skipped and not data[position:stop].strip(b"\0"):
-                    break
-                if skipped and n_frames and data[position + skipped : stop].strip(b"\0"):
-                    raise BrokenRecordingError(several_streams(position))
-                if not skipped and len(header) < 4:
-                    raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
+                skipped = _size_of_tag(data, position, stop, within=n_frames > 0)
                 if not skipped:
-                    raise BrokenRecordingError(f"damaged at byte {position:,}, expected an MPEG audio frame")
+                    break
                 position += skipped
                 continue
             if (frame.version, frame.layer, frame.sample_rate, frame.mono) != same:
@@ -143,6 +137,27 @@ def _tag(data: bytes, position: int, frame: _Frame) -> bytes:
     place = position + 4 + frame.side_info
     name = data[place : place + 4]
     return name if name in (b"Xing", b"Info") and not any(data[position + 4 : place]) else b""
+
+
+def _size_of_tag(data: bytes, position: int, stop: int, *, within: bool) -> int:
+    """Return the size of an ID3 tag where there is no frame; 0 if only zeros follow.
+
+    Args:
+        within: frames precede it.
+
+    Raises:
+        BrokenRecordingError: there is something else, or frames follow a tag that frames precede.
+    """
+    size = id3v2_size(data[position : position + 10])
+    if not size and not data[position:stop].strip(b"\0"):
+        return 0
+    if size and within and data[position + size : stop].strip(b"\0"):
+        raise BrokenRecordingError(several_streams(position))
+    if not size and len(data) - position < 4:
+        raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
+    if not size:
+        raise BrokenRecordingError(f"damaged at byte {position:,}, expected an MPEG audio frame")
+    return size
 
 
 def _promised(data: bytes, start: int, first: _Frame) -> tuple[int | None, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -51,20 +51,7 @@ def read_manifest(
     paths = find_files([corpus / name for name in files])
     wanted_audio = parse_columns(columns).get("audio") if columns else None
     containers = open_containers(paths, wanted_audio)
-    is_numeric: dict[str, bool] = {}
-    names: dict[str, None] = {}
-    failure: Failure | None = None
-    for path, container in containers:
-        for row in container.rows():
-            if isinstance(row, Row):
-                _update_types(row, is_numeric, names)
-            else:
-                failure = failure or row
-            if len(names) > _MAX_COLUMNS:
-                raise CorpusError(f"{path}: more than the maximum of {_MAX_COLUMNS:,} columns")
-    if not names:
-        found = f"no valid rows: {failure.reason}" if failure else "no rows, expected one for each recording"
-        raise CorpusError(f"{paths[0]}: {found}")
+    is_numeric, names = _types(containers)
     holds_audio = all(container.holds_audio for _, container in containers)
     roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
@@ -104,6 +91,21 @@ def _relative(path: Path, root: Path) -> str:
     return Path(os.path.relpath(path, root)).as_posix()
 
 
+def _further_columns(row: Row, roles: Mapping[str, str], is_numeric: Mapping[str, bool]) -> dict[str, str | float]:
+    """Return the values of the columns that have no role, and of the language."""
+    meta: dict[str, str | float] = {}
+    used = {name for role, name in roles.items() if role not in ("duration", "language")}
+    for name, numeric in is_numeric.items():
+        if name in used or (name == roles.get("duration") and "start" in roles):
+            continue
+        value = row.values.get(name)
+        column = "language" if name == roles.get("language") else _column_name(name)
+        meta[column] = _number(value) if numeric else _text(value)
+    if isinstance(language := meta.get("language"), str):
+        meta["language"] = language_code(language)
+    return meta
+
+
 def _utterance(
     row: Row,
     audio: str,
@@ -120,16 +122,7 @@ def _utterance(
         return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {times}")
     identifier = _text(values.get("id")) or _identifier(audio, folder, row, start)
     normalized = _text(values.get("normalized_text"))
-    meta: dict[str, str | float] = {}
-    used = {name for role, name in roles.items() if role not in ("duration", "language")}
-    for name, numeric in is_numeric.items():
-        if name in used or (name == roles.get("duration") and "start" in roles):
-            continue
-        value = row.values.get(name)
-        column = "language" if name == roles.get("language") else _column_name(name)
-        meta[column] = _number(value) if numeric else _text(value)
-    if isinstance(language := meta.get("language"), str):
-        meta["language"] = language_code(language)
+    meta = _further_columns(row, roles, is_numeric)
     text = normalized or _text(values.get("text"))
     speaker = _text(values.get("speaker")) or ANONYMOUS
     return SourceUtterance(
@@ -169,6 +162,29 @@ def _seconds(value: Any) -> float | None:
     if not abs(seconds) <= _MAX_SECONDS:
         raise ValueError
     return seconds
+
+
+def _types(containers: Sequence[tuple[Path, Container]]) -> tuple[dict[str, bool], Collection[str]]:
+    """Return whether each column is numeric, and the names of all columns.
+
+    Raises:
+        CorpusError: there are no rows, or too many columns.
+    """
+    is_numeric: dict[str, bool] = {}
+    names: dict[str, None] = {}
+    failure: Failure | None = None
+    for path, container in containers:
+        for row in container.rows():
+            if isinstance(row, Row):
+                _update_types(row, is_numeric, names)
+            else:
+                failure = failure or row
+            if len(names) > _MAX_COLUMNS:
+                raise CorpusError(f"{path}: more than the maximum of {_MAX_COLUMNS:,} columns")
+    if not names:
+        found = f"no valid rows: {failure.reason}" if failure else "no rows, expected one for each recording"
+        raise CorpusError(f"{containers[0][0]}: {found}")
+    return is_numeric, names
 
 
 def _update_types(row: Row, is_numeric: dict[str, bool], names: dict[str, None]) -> None:
