@@ -23,6 +23,13 @@ def added(path: Path, before: str, line: str) -> None:
     path.write_text(text.replace(f"\n{before}", f"\n{line}\n{before}", 1), encoding="utf-8")
 
 
+def changed(path: Path, old: str, new: str) -> None:
+    """Replace a text that is there once."""
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{path}: {text.count(old)} times {old!r}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def a_corpus(package: Path) -> str:
     folder = package / "preprocess" / "corpora"
     folder.joinpath("scratch.py").write_text(
@@ -68,9 +75,19 @@ def a_symbol_table(package: Path) -> str:
 
 
 def a_preset(package: Path) -> str:
-    path = package / "preprocess" / "audio" / "presets.py"
-    added(path, '    Preset(\n        "parakeet"', '    Preset("scratch", MelConfig(win_length=512), "Scratch: here"),')
-    return "from tts_prep.preprocess import PRESETS; assert PRESETS['scratch'].win_length == 512"
+    folder = package / "preprocess" / "audio"
+    line = '    Preset("scratch", MelConfig(win_length=512, window="ones"), "Scratch: here"),'
+    added(folder / "presets.py", '    Preset(\n        "parakeet"', line)
+    changed(folder / "config.py", '"hann", ', '"ones", "hann", ')
+    added(
+        folder / "mel.py",
+        '    if config.window == "hamming"',
+        '    if config.window == "ones":\n        return np.ones(length)',
+    )
+    return (
+        "from tts_prep.preprocess import PRESETS; from tts_prep.preprocess.audio.mel import window_of\n"
+        "assert window_of(PRESETS['scratch']).tolist() == [1.0] * 512\n"
+    )
 
 
 def a_measure(package: Path) -> str:
@@ -117,7 +134,221 @@ def a_command(package: Path) -> str:
     return "import sys; sys.argv = ['tts-prep', 'scratch', '--help']; from tts_prep.__main__ import main; main()"
 
 
-ADDITIONS = (a_corpus, a_frontend, a_symbol_table, a_preset, a_measure, an_export_layout, a_recipe, a_command)
+def a_feature(package: Path) -> str:
+    folder = package / "preprocess" / "features"
+    folder.joinpath("scratch.py").write_text(
+        "import numpy as np\n"
+        "from tts_prep.preprocess.features.feature import FeatureValues\n"
+        "from tts_prep.preprocess.features.kind import FeatureKind\n"
+        "from tts_prep.format.records.arrays import ArraySpec\n"
+        "class ScratchFeature:\n"
+        "    specs = (ArraySpec('scratch', 'float32', (), 'frame'),)\n"
+        "    def source(self, utterance_id, speaker):\n        return None\n"
+        "    def compute(self, utterance):\n"
+        "        return FeatureValues({'scratch': np.zeros(utterance.n_frames, np.float32)})\n"
+        "KIND = FeatureKind('scratch', 'zeros', lambda recipe, settings: ScratchFeature())\n"
+    )
+    path = folder / "registry.py"
+    changed(path, "energy, pitch_feature, spectrogram\n", "energy, pitch_feature, scratch, spectrogram\n")
+    changed(path, "spectrogram.KIND)", "spectrogram.KIND, scratch.KIND)")
+    return (
+        "from tts_prep.preprocess import PRESETS, make_feature\n"
+        "feature = make_feature('scratch', {}, PRESETS['parakeet'])\n"
+        "assert [spec.name for spec in feature.specs] == ['scratch']\n"
+        "from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
+        "assert 'scratch' in CliRunner().invoke(cli, ['features']).output\n"
+    )
+
+
+def a_step_of_cleaning(package: Path) -> str:
+    folder = package / "preprocess" / "audio" / "cleaning"
+    changed(folder / "config.py", '"loudness", "limiter")', '"loudness", "limiter", "polarity")')
+    changed(
+        folder / "config.py",
+        "    limiter: float | None = None\n",
+        "    limiter: float | None = None\n    polarity: float | None = None\n",
+    )
+    added(
+        folder / "cleaner.py", "    if config.limiter is not None:", "    waveform = waveform * (config.polarity or 1)"
+    )
+    options = package / "preprocess" / "configuration" / "options.py"
+    added(options, '    Option("highpass"', '    Option("polarity", "Multiply by this.", float, group=CLEANING),')
+    return (
+        "from tts_prep.cli.main import cli; from tts_prep.cli.preparing import configuration\n"
+        "context = cli.commands['ljspeech'].make_context('ljspeech', ['corpus', 'store', '--polarity', '-1'])\n"
+        "config = configuration('ljspeech', context.params, {})\n"
+        "assert config.as_dict()['cleaning'] == {'polarity': -1.0}\n"
+        "import numpy as np; from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level\n"
+        "assert adjust_level(np.ones(9, np.float32), 22050, config.cleaning).waveform[0] == -1\n"
+    )
+
+
+def a_step_of_a_run(package: Path) -> str:
+    folder = package / "preprocess" / "runs"
+    folder.joinpath("scratch.py").write_text(
+        "from tts_prep.errors import CorpusError\n"
+        "def check_scratch(planned):\n    raise CorpusError(f'scratch: {planned.n_rows} rows are planned')\n"
+    )
+    path = folder / "prepare.py"
+    added(path, "from tts_prep.preprocess.runs.shards", "from tts_prep.preprocess.runs.scratch import check_scratch")
+    added(path, "    recipe = planned.recipe\n    specs", "    check_scratch(planned)")
+    return (
+        "from pathlib import Path; from tts_prep import CorpusError\n"
+        "from tts_prep.preprocess import SourceUtterance, configure, prepare\n"
+        "Path('a.wav').write_bytes(b''); rows = [SourceUtterance('a', 'A text.', 'a.wav', 'here', 'someone')]\n"
+        "settings = {'text': {'frontend': 'characters'}}\n"
+        "try:\n    prepare(rows, Path('.'), Path('new-store'), configure('filelist', settings=settings))\n"
+        "except CorpusError as error:\n    assert str(error) == 'scratch: 1 rows are planned'\n"
+        "else:\n    raise AssertionError\n"
+    )
+
+
+def a_backend(package: Path) -> str:
+    folder = package / "preprocess" / "workers"
+    folder.joinpath("scratch.py").write_text(
+        "import joblib; from joblib.parallel import ThreadingBackend\n"
+        "class ScratchBackend(ThreadingBackend):\n    pass\n"
+        "joblib.register_parallel_backend('scratch', ScratchBackend)\n"
+    )
+    line = "    import tts_prep.preprocess.workers.scratch"
+    added(folder / "cluster.py", "    with environment(SAFE_PATH), _options", line)
+    return (
+        "from tts_prep.preprocess import Backend; from tts_prep.preprocess.workers.cluster import run_on_cluster\n"
+        "assert sorted(run_on_cluster(abs, [-1, -2], 1, Backend('scratch'))) == [1, 2]\n"
+    )
+
+
+def in_the_loader(package: Path, module: str, name: str) -> None:
+    """Name a class or function of a new module in ``loader/__init__.py``."""
+    path = package / "loader" / "__init__.py"
+    added(path, "__all__ = [", f"from tts_prep.loader.{module} import {name}")
+    added(path, '    "ArrayNormalizer",', f'    "{name}",')
+
+
+def a_dataset(package: Path) -> str:
+    package.joinpath("loader", "dataset", "scratch.py").write_text(
+        "from tts_prep.loader.dataset.composition import DatasetMixin\n"
+        "class ReversedDataset(DatasetMixin):\n"
+        "    def __init__(self, dataset):\n        self.dataset = dataset\n"
+        "    def __len__(self):\n        return len(self.dataset)\n"
+        "    def get_example(self, i):\n        return self.dataset[len(self) - 1 - i]\n"
+    )
+    in_the_loader(package, "dataset.scratch", "ReversedDataset")
+    return (
+        "from tts_prep.loader import DataLoader, ReversedDataset, UtteranceDataset\n"
+        "dataset = UtteranceDataset('store'); backwards = ReversedDataset(dataset)\n"
+        "batches = list(DataLoader(backwards, batch_size=2))\n"
+        "assert [uid for batch in batches for uid in batch.ids] == list(dataset.id)[::-1]\n"
+    )
+
+
+def a_sampler(package: Path) -> str:
+    package.joinpath("loader", "samplers", "scratch.py").write_text(
+        "from tts_prep.loader.samplers.base import Sampler\n"
+        "class EvenSampler(Sampler[int]):\n"
+        "    def __init__(self, data_source):\n        super().__init__(); self._n = len(data_source)\n"
+        "    @property\n    def size(self):\n        return self._n\n"
+        "    def settings(self):\n        return {'size': self._n}\n"
+        "    def order(self, epoch):\n        return iter(range(0, self._n, 2))\n"
+        "    def _order_size(self, epoch):\n        return -(-self._n // 2)\n"
+    )
+    in_the_loader(package, "samplers.scratch", "EvenSampler")
+    return (
+        "from tts_prep.loader import DataLoader, EvenSampler, UtteranceDataset\n"
+        "dataset = UtteranceDataset('store'); loader = DataLoader(dataset, sampler=EvenSampler(dataset))\n"
+        "assert [batch.ids for batch in loader] == [[dataset.id[0]]]\n"
+        "assert loader.state_dict()['sampler']['epoch'] == 1\n"
+    )
+
+
+def a_collate_function(package: Path) -> str:
+    package.joinpath("loader", "batching", "scratch.py").write_text(
+        "from tts_prep.loader.batching.padding import pad_sequences\n"
+        "def collate_phonemes(utterances):\n"
+        "    return pad_sequences([utterance.phonemes for utterance in utterances], 0, 'int64')\n"
+    )
+    in_the_loader(package, "batching.scratch", "collate_phonemes")
+    return (
+        "from tts_prep.loader import DataLoader, UtteranceDataset, collate_phonemes\n"
+        "dataset = UtteranceDataset('store')\n"
+        "[(ids, lengths)] = DataLoader(dataset, batch_size=2, collate_fn=collate_phonemes)\n"
+        "assert lengths.tolist() == dataset.n_phonemes.tolist() and ids.shape == (2, lengths.max())\n"
+    )
+
+
+def a_chart(package: Path) -> str:
+    folder = package / "report"
+    added(folder / "charts.py", "def ranges(", "def scratch(title):\n    return Drawing(title, 9, 9)\n\n")
+    page = folder / "page.py"
+    changed(page, "mel_bins, ranges\n", "mel_bins, ranges, scratch\n")
+    added(page, "            mel_chart=", '            scratch_chart=scratch("A scratch chart"),')
+    added(folder / "page.html.j2", '<figure id="figure-mel-bins">', "{{ draw(scratch_chart) }}")
+    return (
+        "from pathlib import Path; from tts_prep.report.page import report_html\n"
+        "from tts_prep.report.summary import summarise\n"
+        "assert 'A scratch chart' in report_html(summarise(Path('store')))\n"
+    )
+
+
+def a_panel(package: Path) -> str:
+    path = package / "pictures" / "figure.py"
+    added(path, "def _energy(", "def _scratch(axes, clip, texts):\n    axes.set_ylabel('scratch')\n\n")
+    added(path, "    if clip.energy is not None:\n        panels", "    panels.append((_scratch, 1.0))")
+    return (
+        "from tts_prep.loader import UtteranceDataset\n"
+        "axes = UtteranceDataset('store')[0].plot().axes\n"
+        "assert 'scratch' in [panel.get_ylabel() for panel in axes]\n"
+    )
+
+
+def an_option_of_a_setting(package: Path) -> str:
+    folder = package / "preprocess" / "configuration"
+    option = '    Option("scratch", "A scratch setting.", int, metavar="N", group=STORE),'
+    added(folder / "options.py", '    Option(\n        "mel_dtype"', option)
+    added(folder / "records.py", '    mel_dtype: str = "float32"', "    scratch: int = 3")
+    return (
+        "from tts_prep.cli.main import cli; from tts_prep.cli.preparing import configuration\n"
+        "command = cli.commands['ljspeech']\n"
+        "context = command.make_context('ljspeech', ['corpus', 'store', '--scratch', '5'])\n"
+        "assert 'A scratch setting.' in command.get_help(context)\n"
+        "config = configuration('ljspeech', context.params, {}); assert config.as_dict()['store']['scratch'] == 5\n"
+    )
+
+
+def an_option_of_all_corpora(package: Path) -> str:
+    path = package / "cli" / "options.py"
+    added(path, '    Option("limit"', '    Option("scratch_rows", "A scratch option.", int, metavar="N"),')
+    return (
+        "from tts_prep.cli.main import cli\n"
+        "for name in ('ljspeech', 'folder', 'manifest'):\n"
+        "    context = cli.commands[name].make_context(name, ['corpus', 'store', '--scratch-rows', '5'])\n"
+        "    assert context.params['scratch_rows'] == 5, name\n"
+        "    assert 'A scratch option.' in context.get_help()\n"
+    )
+
+
+ADDITIONS = {
+    "a corpus": a_corpus,
+    "a text frontend": a_frontend,
+    "a symbol table": a_symbol_table,
+    "a mel preset": a_preset,
+    "a step of cleaning": a_step_of_cleaning,
+    "a feature": a_feature,
+    "a step of a run": a_step_of_a_run,
+    "a backend for jobs": a_backend,
+    "a dataset": a_dataset,
+    "a sampler": a_sampler,
+    "padding, collating": a_collate_function,
+    "another system's batch": a_recipe,
+    "a measure of utterances, a reason to suspect them": a_measure,
+    "a chart of the report": a_chart,
+    "a panel of an utterance's plot": a_panel,
+    "an export layout": an_export_layout,
+    "a command": a_command,
+    "an option of a setting": an_option_of_a_setting,
+    "another option of all corpora": an_option_of_all_corpora,
+}
+"""An addition for each row of the table."""
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +360,19 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("add", ADDITIONS, ids=lambda add: add.__name__)
+@pytest.mark.parametrize("add", ADDITIONS.values(), ids=lambda add: add.__name__)
 def test_an_addition_where_the_architecture_says_is_complete(scratch: Path, add: Callable[[Path], str]) -> None:
     code = f"import sys; sys.path.insert(0, {str(scratch)!r})\n{add(scratch / 'tts_prep')}"
     environment = {**os.environ, "PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-c", code], cwd=scratch, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_row_of_the_table_is_tried() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page[page.index("| component |") : page.index("Where something is:")]
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines() if line.startswith("| ")][1:]
+    assert [row for row in rows if not row.startswith("---")] == list(ADDITIONS)
 
 
 def test_the_files_that_the_architecture_names_exist() -> None:
