@@ -61,8 +61,41 @@ class Browser:
             shutil.rmtree(self._profile, ignore_errors=True)
 
     def open(self, page: Path) -> None:
-        self._call("POST", "/url", {"url": page.absolute().as_uri()})
+        self.go(page.absolute().as_uri())
         time.sleep(0.3)
+
+    def go(self, address: str) -> None:
+        self._call("POST", "/url", {"url": address})
+
+    def wait(self, condition: str, seconds: float = 30) -> Any:
+        """Return the value of a JavaScript expression as soon as it is true."""
+        deadline = time.monotonic() + seconds
+        while not (value := self.run(f"return {condition}")):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not true within {seconds} s: {condition}")
+            time.sleep(0.05)
+        return value
+
+    def press(self, *keys: str) -> None:
+        """Press and release keys, named as in JavaScript."""
+        for key in keys:
+            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+            code = {"Enter": 13, "Escape": 27, " ": 32, "ArrowRight": 39, "ArrowDown": 40}.get(key, 0)
+            down = {"type": "keyDown" if text else "rawKeyDown", "key": key, "windowsVirtualKeyCode": code}
+            self._devtools("Input.dispatchKeyEvent", {**down, **({"text": text} if text else {})})
+            self._devtools("Input.dispatchKeyEvent", {**down, "type": "keyUp"})
+
+    def click(self, selector: str) -> None:
+        """Click the middle of an element with the mouse."""
+        middle = (
+            "const e = document.querySelector(arguments[0]); e.scrollIntoView({block: 'center', inline: 'center'});"
+            "const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]"
+        )
+        x, y = self._call("POST", "/execute/sync", {"script": middle, "args": [selector]})
+        for kind in ("mousePressed", "mouseReleased"):
+            self._devtools(
+                "Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+            )
 
     def show(self, *, width: int, height: int = 900, scheme: str = "light", media: str = "") -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}

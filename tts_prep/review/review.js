@@ -202,7 +202,7 @@ async function step(by) {
 // The utterance
 
 async function open(row) {
-  await saveCorrections();
+  if (!(await saveCorrections())) return;
   const mine = (open.number = (open.number ?? 0) + 1);
   let data, levels;
   try {
@@ -319,28 +319,39 @@ function toggleLoop() { $("loop").ariaPressed = $("loop").ariaPressed === "true"
 
 // Decisions
 
+const FIELDS = [["new-text", "text"], ["new-speaker", "speaker"], ["note", "note"]];
+
 function showDecision(decision) {
   current.decision = decision;
-  for (const button of document.querySelectorAll("[data-keep]")) button.ariaPressed = String(decision.keep === button.dataset.keep);
-  $("new-text").value = decision.text;
   $("new-text").placeholder = current.text;
-  $("new-speaker").value = decision.speaker;
   $("new-speaker").placeholder = current.speaker;
-  $("note").value = decision.note;
-  for (const [id, key] of [["new-text", "text"], ["new-speaker", "speaker"], ["note", "note"]]) $(id).classList.toggle("changed", Boolean(decision[key]));
+  for (const [id, key] of FIELDS) $(id).value = decision[key];
+  showMarks();
 }
 
-// Decisions are sent one after the other, so that the last one counts.
+function showMarks() {
+  for (const button of document.querySelectorAll("[data-keep]")) button.ariaPressed = String(current.decision.keep === button.dataset.keep);
+  for (const [id, key] of FIELDS) $(id).classList.toggle("changed", Boolean(current.decision[key]));
+}
+
+// Decisions are sent one after the other, so that the last one counts. The fields are left alone: somebody types there.
 function save(decision) {
-  const { row, id } = current;
+  const of = current, before = of.decision;
+  of.decision = decision;
+  showMarks();
   saving = saving.then(async () => {
     try {
-      const found = await post("decide", { row, ...decision });
+      const found = await post("decide", { row: of.row, ...decision });
       problem("");
-      say(`${id}: saved`);
+      say(`${of.id}: saved`);
       take(found);
       return true;
-    } catch (error) { problem(error.message); return false; }
+    } catch (error) {
+      of.decision = before;
+      showMarks();
+      problem(error.message);
+      return false;
+    }
   });
   return saving;
 }
@@ -357,7 +368,6 @@ function take({ row, decision, counts }) {
     const keys = shown.filter((key) => column(key));
     $("table").querySelector(`tr[data-row="${row}"]`)?.replaceWith(makeRow(listed, keys));
   }
-  if (current && current.row === row) showDecision(decision);
   markCurrent();
 }
 
@@ -383,10 +393,12 @@ async function saveCorrections() {
 
 async function undo() {
   try {
+    await saving;
     const found = await post("undo", {});
     if (found.row === null) return say("Nothing to undo");
     take(found);
-    if (!current || current.row !== found.row) await open(found.row);
+    if (current && current.row === found.row) showDecision(found.decision);
+    else await open(found.row);
     say("Undone");
   } catch (error) { problem(error.message); }
 }
