@@ -67,7 +67,9 @@ s5    22  M    British
 def record(path: Path, seconds: float = 0.3, sample_rate: int = 22050) -> None:
     """Write a recording, in the format of its suffix."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path, speech_like(seconds, len(path.name), sample_rate), sample_rate)
+    # libsndfile does not know the suffix.
+    opus = {"format": "OGG", "subtype": "OPUS"} if path.suffix == ".opus" else {}
+    soundfile.write(path, speech_like(seconds, len(path.name), sample_rate), sample_rate, **opus)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -37,7 +37,7 @@ CORPUS = Corpus(
     A FILE can be:
 
     \b
-      .jsonl, .json     NeMo, Emilia, audiofolder; lhotse's cuts, or supervisions and recordings (also .gz)
+      .jsonl, .json     NeMo, Emilia, audiofolder, arrays; lhotse's cuts, or supervisions and recordings (also .gz)
       .csv, .tsv        with a header: Common Voice, F5-TTS, Hi-Fi TTS, audiofolder
       .parquet, .arrow  Hugging Face datasets, recordings inside or as paths
       .tar              WebDataset, Emilia; recordings are read in place

@@ -60,3 +60,8 @@ def _lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
             yield where.rpartition(":")[2], line
     except CorpusError as error:
         yield "1", Failure("", path.name, "corpus", str(error))
+
+
+def first_file(root: Path, *paths: PurePosixPath) -> str:
+    """Return the first of several paths that is a file, or the first one if there is none; relative to the root."""
+    return str(next((path for path in paths if (root / path).is_file()), paths[0]))

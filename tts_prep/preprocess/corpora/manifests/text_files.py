@@ -27,7 +27,7 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
     """
     number = 0
     try:
-        with _opened(path) as file:
+        with opened_text(path) as file:
             while line := file.readline(MAX_LINE):
                 number += 1
                 where = f"{path.name}:{number}"
@@ -50,7 +50,8 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
         raise CorpusError(f"{path}: cannot be read after line {number:,} ({reason})") from error
 
 
-def _opened(path: Path) -> gzip.GzipFile | BufferedReader:
+def opened_text(path: Path) -> gzip.GzipFile | BufferedReader:
+    """Open a file, compressed by gzip or not."""
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
     return gzip.open(path) if compressed else path.open("rb")
