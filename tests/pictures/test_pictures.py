@@ -9,6 +9,7 @@ from pathlib import Path
 import librosa
 import numpy as np
 import pytest
+import soundfile
 from commands import run
 from PIL import Image
 from stores import make_rows, write_store
@@ -20,6 +21,7 @@ from tts_prep.pictures.figure import plot_clip
 from tts_prep.pictures.notebook import clip_html
 from tts_prep.pictures.scales import MelAxis
 from tts_prep.pictures.spectrogram import PIXELS_PER_SECOND, draw_spectrogram
+from tts_prep.preprocess.audio import PRESETS, mel_spectrogram
 from tts_prep.quantities import number_text, share_text
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"' $x_{2}$ \u202e \U0010fffd"
@@ -197,3 +199,23 @@ def test_the_command_draws_an_utterance_and_names_those_that_it_could_mean(
     assert status == 2
     assert "expected a name that ends in .png, .svg, .pdf" in err
     assert not list(tmp_path.glob("c.*"))
+
+
+def test_the_command_writes_what_a_mel_sounds_like(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    store = tmp_path / "store"
+    assert run(capsys, "ljspeech", corpus, store, "--jobs", 1, "--frontend", "none", "--limit", 1)[0] == 0
+    utterance = UtteranceDataset(store)[0]
+    sound = tmp_path / "a.wav"
+    status, out, err = run(capsys, "plot", store, utterance.id, "-o", tmp_path / "a.png", "--sound", sound)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[1] == f"{sound}: the mel, made audible; its phase is estimated"
+    samples, rate = soundfile.read(sound, dtype="float32")
+    assert (rate, len(samples)) == (22050, 256 * (len(utterance.mel) - 1))
+    heard = mel_spectrogram(samples, PRESETS["parakeet"])
+    loud = utterance.mel > np.median(utterance.mel)
+    assert np.abs(heard - utterance.mel)[loud].mean() < 0.7
+    status, _, err = run(capsys, "plot", store, utterance.id, "-o", tmp_path / "b.png", "--sound", tmp_path / "b.mp3")
+    assert (status, "b.mp3: expected a name that ends in .wav" in err) == (2, True)
+    assert not (tmp_path / "b.png").exists()

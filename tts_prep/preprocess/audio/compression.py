@@ -114,10 +114,9 @@ class Compression:
         return values
 
     def inverse(self, values: npt.ArrayLike) -> npt.NDArray[np.float32]:
-        """Return the magnitudes of compressed values, float32; clipped values give the bound.
+        """Return the magnitudes of compressed values, float32.
 
-        With ``subtract_mean``, each bin's magnitudes have an unknown factor in common, which becomes that of a mean
-        logarithm of 0.
+        Clipped values give the bound, and a subtracted mean is lost.
         """
         logarithm = (np.asarray(values, np.float64) - self.offset) / self.scale
         if self.bin_norms is not None:

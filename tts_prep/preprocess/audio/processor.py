@@ -66,17 +66,18 @@ class AudioProcessor:
         """Return a waveform with approximately the given mel spectrogram, for listening. The phase is estimated.
 
         The method is that of D. Griffin and J. Lim, Signal Estimation from Modified Short-Time Fourier Transform, 1984,
-        in librosa's implementation.
+        in librosa's implementation. The phase it starts from is always the same, so that the result is, too.
 
         Args:
             mel: [n_frames, n_mels], scaled as in the settings.
             n_iter: the number of iterations.
 
         Returns:
-            [about n_frames · hop_length] float32.
+            [about n_frames · hop_length] float32, without the padding of the framing and without ``edge_zeros``.
 
         Raises:
-            ConfigurationError: the number of bins differs from the settings.
+            ConfigurationError: the number of bins differs from the settings, or they subtract the mean of each bin,
+                which cannot be inverted.
         """
         librosa = import_librosa()
         import scipy.signal
@@ -85,6 +86,8 @@ class AudioProcessor:
         values = np.asarray(mel, np.float32)
         if values.ndim != 2 or values.shape[1] != config.n_mels:
             raise ConfigurationError(f"mel: expected the shape [n_frames, {config.n_mels}], found {list(values.shape)}")
+        if config.compression.subtract_mean:
+            raise ConfigurationError("a mel without the mean of each bin (subtract_mean) cannot be made audible")
         magnitudes = config.compression.inverse(values).T
         # Renamed in librosa 1.0.
         name = "rng" if "rng" in inspect.signature(librosa.griffinlim).parameters else "random_state"
@@ -102,4 +105,10 @@ class AudioProcessor:
         )
         if config.preemphasis:
             waveform = scipy.signal.lfilter([1], [1, -config.preemphasis], waveform)
-        return np.asarray(waveform, np.float32)
+        return np.asarray(waveform[_around(config) : len(waveform) - _around(config)], np.float32)
+
+
+def _around(config: MelConfig) -> int:
+    """Return the number of samples that framing and ``edge_zeros`` add at each end of what librosa inverts."""
+    span = {"center": config.n_fft, "snip": config.win_length}.get(config.framing, config.hop_length)
+    return (config.n_fft - span) // 2 + config.edge_zeros
