@@ -111,7 +111,7 @@ def inspect_au(file: FileIO, start: int, size: int) -> Stream:
 
 def inspect_caf(file: FileIO, start: int, size: int) -> Stream:
     """Inspect a Core Audio file; arguments and errors as in `inspect_aiff`."""
-    position = start + 8
+    position, align = start + 8, 0
     for _ in range(MAX_CHUNKS):
         header = at(file, position, 12)
         if len(header) < 12:
@@ -119,9 +119,13 @@ def inspect_caf(file: FileIO, start: int, size: int) -> Stream:
         (length,) = struct.unpack(">q", header[4:])
         if header[:4] == b"caff":
             raise BrokenRecordingError(several_streams(position))
+        if header[:4] == b"desc":
+            # Behind the sample rate, the format and its flags; 0 if packets differ in size.
+            (align,) = numbers(file, position + 12 + 16, ">I")
         if header[:4] == b"data" and length == -1:
             # The samples follow a number of edits of 4 bytes, and reach to the end of the file.
             end = end_of_samples(file, position + 16, size, _CAF_BEGINNING)
+            check_multiple(end - position - 16, align)
             data = bytearray(at(file, start, end - start))
             struct.pack_into(">q", data, position - start + 4, end - position - 12)
             return Stream("CAF", contents=bytes(data))
