@@ -112,12 +112,11 @@ def test_a_verbose_command_names_the_failed_rows(
 ) -> None:
     failed = "failed: S-0001: wavs/S-0001.wav: no such file"
     status, out, err = run(capsys, "ljspeech", corpus, tmp_path / "a", *MAKE, "-v")
-    assert (status, err.splitlines()) == (0, [f"{tmp_path / 'a'}: 3 rows in 2 shards", failed])
+    assert (status, err.splitlines()) == (0, [f"{tmp_path / 'a'}: 3 rows in 1 shard", failed])
     assert "2 utterances" in out
     _, _, err = run(capsys, "ljspeech", corpus, tmp_path / "b", *MAKE, "-vv")
     assert [line for line in err.splitlines() if line.startswith("shards/")] == [
-        "shards/00000.h5: 1 row, made",
-        "shards/00001.h5: 1 row, made",
+        "shards/00000.h5: 2 rows, made",
     ]
     # The option is of one command, not of the process.
     _, _, err = run(capsys, "ljspeech", corpus, tmp_path / "c", *MAKE)

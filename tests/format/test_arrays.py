@@ -246,7 +246,7 @@ def _of_another(store: Path) -> None:
     [
         (lambda store: (store / "arrays/pitch/00001.h5").unlink(), "cannot be opened"),
         (lambda store: shutil.rmtree(store / "arrays"), "cannot be opened"),
-        (_exchange, "made from shard 0"),
+        (_exchange, "made from a shard with the key 'key 0', the store has shard 1"),
         (_of_another, "holds the array 'spectrogram', expected 'pitch'"),
     ],
 )

@@ -35,6 +35,7 @@ from tts_prep.format.layout import (
     SHARDS,
     array_file_name,
     shard_name,
+    shard_number,
 )
 from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest, write_manifest
@@ -56,8 +57,15 @@ class StoredShard:
     def of(cls, checked: CheckedShard) -> StoredShard:
         """Return the entry and the header of a checked shard."""
         header = checked.header
-        entry = FileEntry(shard_name(header.number), checked.digest.size, header.rows, checked.digest.sha256)
+        entry = FileEntry(shard_name(checked.number), checked.digest.size, header.rows, checked.digest.sha256)
         return cls(entry, replace(header, mel_statistics={}))
+
+    @property
+    def number(self) -> int:
+        """The number of the shard."""
+        number = shard_number(self.entry.file)
+        assert number is not None
+        return number
 
     def sharing_settings(self, settings: Mapping[str, Any]) -> StoredShard:
         """Return the shard with the objects of equal settings, to hold those of thousands of shards once."""
@@ -86,7 +94,7 @@ def assemble_store(
     first = headers[0]
     _check_same_settings(store, shards)
     files = {name: tuple(arrays[name]) for name in sorted(arrays)} if arrays else {}
-    added = {name: _array_headers(store, headers, entries, find) for name, entries in files.items()}
+    added = {name: _array_headers(store, shards, entries, find) for name, entries in files.items()}
     write_plan(store, [header.key for header in headers], files)
     failures = write_failures(store, headers)
     summary = build_index(store, [store / shard.entry.file for shard in shards], list(files), find)
@@ -167,15 +175,15 @@ def located(path: Path, find: FindLocations = read_locations) -> Locations:
 
 
 def _array_headers(
-    store: Path, shards: Sequence[ShardHeader], files: Sequence[FileEntry], find: FindLocations
+    store: Path, shards: Sequence[StoredShard], files: Sequence[FileEntry], find: FindLocations
 ) -> list[ArrayHeader]:
     """Return the headers of an added array's files, without statistics, to save memory."""
     headers: list[ArrayHeader] = []
     for shard, entry in zip(shards, files, strict=True):
         path = store / entry.file
         header = read_array_header(path, find(path))
-        if (header.number, header.shard, header.rows) != (shard.number, shard.key, shard.rows):
-            raise CorruptStoreError(f"{path}: does not belong to {shard_name(shard.number)}; make the array again")
+        if not header.is_of(shard.number, shard.header.key) or header.rows != shard.header.rows:
+            raise CorruptStoreError(f"{path}: does not belong to {shard.entry.file}; make the array again")
         if headers and header.spec != headers[0].spec:
             raise CorruptStoreError(f"{path}: made with other settings than {files[0].file}; make the array again")
         headers.append(replace(header, statistics={}))
@@ -328,6 +336,6 @@ def array_entry(store: Path, name: str, shard: CheckedShard, find: FindLocations
         CorruptStoreError: it is missing, broken, or belongs to another shard.
     """
     header = shard.header
-    file = array_file_name(name, header.number)
-    checked = inspect_array_file(stored_file(store, file), name, header.number, header.key, shard.lengths(), find)
+    file = array_file_name(name, shard.number)
+    checked = inspect_array_file(stored_file(store, file), name, shard.number, header.key, shard.lengths(), find)
     return FileEntry(file, checked.digest.size, header.rows, checked.digest.sha256)

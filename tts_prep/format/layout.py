@@ -10,7 +10,9 @@ SHARD_FORMAT: Final = "tts-prep shard"
 OOD_FORMAT: Final = "tts-prep out-of-domain texts"
 ARRAY_FORMAT: Final = "tts-prep array"
 PLAN_FORMAT: Final = "tts-prep plan"
-VERSION: Final = (1, 2)
+VERSION: Final = (1, 3)
+LAST_NUMBERED: Final = (1, 2)
+"""The last version in which shards and array files contain their numbers; their stores keep it when they grow."""
 
 MANIFEST: Final = "manifest.json"
 INDEX: Final = "index.h5"
@@ -76,6 +78,10 @@ ARRAY_DTYPES: Final = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
 )
 """The dtypes of added arrays."""
+
+ROW_KEYS: Final = "row_keys"
+KEY_BYTES: Final = 32
+"""The bytes of the key of a row, a SHA-256."""
 
 NUMBER: Final = "number"
 TEXT: Final = "text"

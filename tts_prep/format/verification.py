@@ -19,7 +19,6 @@ from tts_prep.format.contents.shard import (
     broken_datasets,
     broken_text,
     inspect_shard,
-    read_shard_header,
 )
 from tts_prep.format.files.checksums import FileDigest, digest_file
 from tts_prep.format.files.paths import stored_file
@@ -244,8 +243,11 @@ class _Verification:
             broken = broken_datasets(path, self._find(path))
             if broken:
                 return f": {broken_text(broken)}"
-            if number is not None and (found := read_shard_header(path, self._find).number) != number:
-                return f": it is shard {found}"
+            if number is not None:
+                sha256 = digest_file(path).sha256
+                for other, entry in enumerate(self._manifest.shards):
+                    if other != number and entry.sha256 == sha256:
+                        return f": it is shard {other}"
         except (TtsPrepError, OSError):
             return ": its HDF5 structure is broken"
         return ": outside of all datasets"

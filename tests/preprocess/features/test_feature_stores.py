@@ -115,10 +115,11 @@ def test_a_failed_addition_leaves_the_store_as_it_was(corpus: Path, alignments: 
     before = files(store)
     broken = tmp_path / "broken"
     shutil.copytree(alignments, broken)
-    (broken / "S-0004.npy").unlink()
-    np.save(broken / "S-0005.npy", np.array([1, 2]))
+    # Two rows of the last shard.
+    (broken / "S-0005.npy").unlink()
+    np.save(broken / "S-0006.npy", np.array([1, 2]))
     with pytest.raises(
-        StoreError, match=r"'durations' cannot be added, 2 of the 3 .* S-0004: .*no such file.* S-0005:"
+        StoreError, match=r"'durations' cannot be added, 2 of the 2 .* S-0005: .*no such file.* S-0006:"
     ):
         add_features(store, features(broken)[-1:], CorpusRows(read_ljspeech(corpus), corpus))
     after = files(store)

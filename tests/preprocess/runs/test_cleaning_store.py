@@ -144,7 +144,7 @@ def test_bytes_do_not_depend_on_jobs_parts_or_when_features_are_added(tones: Pat
     assert max(peaks) <= 10 ** (-18 / 20) + 1 / 32768
     assert (np.asarray(dataset.limited_db) > 0).all()
     # What is broken is made again to the same bytes; an interrupted run goes on.
-    for name in ("shards/00001.h5", "manifest.json", "arrays/durations/00000.h5"):
+    for name in ("shards/00000.h5", "manifest.json", "arrays/durations/00000.h5"):
         (second / name).unlink()
     made(tones, second, cleaned, features=[pitch, durations])
     assert contents(second) == contents(first)
@@ -172,7 +172,7 @@ def test_parts_repair_and_verify_know_cleaning(
     assert contents(tmp_path / "parts") == whole
     _, out, _ = run(capsys, "info", tmp_path / "whole")
     assert "cleaning    highpass 40, highpass_order 4, limiter -2, loudness -20, trim_db 40" in out
-    shard = tmp_path / "whole/shards/00001.h5"
+    shard = tmp_path / "whole/shards/00000.h5"
     shard.write_bytes(shard.read_bytes()[:-9000])
     assert run(capsys, "verify", tmp_path / "whole")[0] == 1
     assert run(capsys, "verify", tmp_path / "whole", "--repair", corpus_of_few, "--jobs", 1)[0] == 0

@@ -88,7 +88,8 @@ def test_an_overwrite_that_fails_keeps_the_old_store_and_is_gone_on_with(
 ) -> None:
     before = contents(old)
     command = ("ljspeech", own_corpus, old, *SETTINGS, "--overwrite")
-    recording = own_corpus / "wavs/S-0004.wav"
+    # The last row, which is in the last shard.
+    recording = own_corpus / f"wavs/S-{len(TEXTS) - 1:04d}.wav"
     hidden = recording.rename(tmp_path / "hidden.wav")
     status, _, err = run(capsys, *command, "--max-failures", "0")
     assert (status, err.count("\n")) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import soundfile
@@ -36,7 +38,8 @@ class Row:
     voice: int
 
 
-ROWS = [Row(f"S-{number:04d}", f"Row number {number}.", number) for number in range(7)]
+MANY = [Row(f"S-{number:04d}", f"Row number {number}.", number) for number in range(24)]
+ROWS = MANY[:7]
 
 
 def write(root: Path, rows: Sequence[Row]) -> Path:
@@ -48,9 +51,9 @@ def write(root: Path, rows: Sequence[Row]) -> Path:
     return root
 
 
-def make(root: Path, store: Path, rows: Sequence[Row], **options: Any) -> Result:
+def make(root: Path, store: Path, rows: Sequence[Row], config: Configuration = SMALL, **options: Any) -> Result:
     write(root, rows)
-    return prepare(read_ljspeech(root), root, store, SMALL, **options)
+    return prepare(read_ljspeech(root), root, store, config, **options)
 
 
 def energy() -> Any:
@@ -58,8 +61,15 @@ def energy() -> Any:
 
 
 def linked(before: dict[str, int], store: Path) -> list[str]:
-    """Return the files of a store that are those of an earlier one."""
-    return sorted(name for name, inode in inodes(store).items() if before.get(name) == inode)
+    """Return the files of a store that are those of an earlier one, under whichever name."""
+    return sorted(name for name, inode in inodes(store).items() if inode in before.values())
+
+
+def shards_of(store: Path) -> list[tuple[str, ...]]:
+    """Return the ids in each shard."""
+    dataset = UtteranceDataset(store)
+    ids, shards = [*dataset.id], np.asarray(dataset.column("shard"))
+    return [tuple(ids[row] for row in np.flatnonzero(shards == shard)) for shard in range(shards[-1] + 1)]
 
 
 def inodes(store: Path) -> dict[str, int]:
@@ -80,16 +90,83 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_an_update_computes_the_recorded_features_of_new_rows_only(tmp_path: Path, computed: list[str]) -> None:
-    make(tmp_path / "corpus", tmp_path / "store", ROWS[:6], features=[energy()])
-    before = inodes(tmp_path / "store")
+EDITS = {
+    "a row at the end": [*MANY, Row("S-0099", "At the end.", 50)],
+    "a row at the start": [Row("A-0000", "At the start.", 51), *MANY],
+    "a row in the middle": [*MANY[:11], Row("S-0010b", "In the middle.", 52), *MANY[11:]],
+    "without the first row": MANY[1:],
+    "without a row in the middle": [*MANY[:13], *MANY[14:]],
+    "another text": [*MANY[:9], replace(MANY[9], text="Other words."), *MANY[10:]],
+    "another recording": [*MANY[:9], replace(MANY[9], voice=60), *MANY[10:]],
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_update_makes_the_shards_around_an_edit_only_and_links_all_others(
+    tmp_path: Path, computed: list[str], name: str
+) -> None:
+    make(tmp_path / "corpus", tmp_path / "store", MANY, features=[energy()])
+    before, old = inodes(tmp_path / "store"), shards_of(tmp_path / "store")
     computed.clear()
-    result = make(tmp_path / "corpus", tmp_path / "store", ROWS, existing="update")
-    assert (computed, result.shards_made, result.incomplete) == (["S-0006"], 1, ())
-    kept = [f"{folder}/0000{number}.h5" for folder in ("arrays/energy", "shards") for number in range(3)]
-    assert linked(before, tmp_path / "store") == kept
-    make(tmp_path / "corpus", tmp_path / "fresh", ROWS, features=[energy()])
+    result = make(tmp_path / "corpus", tmp_path / "store", EDITS[name], existing="update")
+    new = shards_of(tmp_path / "store")
+    changed = {row.id for row in EDITS[name] if row not in MANY}
+    made = [shard for shard in new if shard not in old or changed & {*shard}]
+    assert len(made) <= 3
+    assert (result.shards_made, result.incomplete) == (len(made), ())
+    # Other rows of these shards are kept, too.
+    assert computed == [row.id for row in EDITS[name] if row.id in changed]
+    kept = [number for number, shard in enumerate(new) if shard not in made]
+    files = [f"{folder}/{number:05d}.h5" for folder in ("arrays/energy", "shards") for number in kept]
+    assert linked(before, tmp_path / "store") == files
+    make(tmp_path / "corpus", tmp_path / "fresh", EDITS[name], features=[energy()])
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
+
+
+COUNTED = replace(SMALL, store=StoreConfig(shard_utterances=2, shard_ends="counted"))
+
+
+def test_a_store_with_counted_shards_grows_as_it_was_made(tmp_path: Path, computed: list[str]) -> None:
+    store, fresh = tmp_path / "store", tmp_path / "fresh"
+    make(tmp_path / "corpus", store, MANY[:6], COUNTED, features=[energy()])
+    before = inodes(store)
+    computed.clear()
+    # The settings of a command are those of new stores.
+    result = make(tmp_path / "corpus", store, ROWS, existing="update")
+    assert (computed, result.shards_made) == (["S-0006"], 1)
+    assert linked(before, store) == [
+        f"{folder}/0000{number}.h5" for folder in ("arrays/energy", "shards") for number in range(3)
+    ]
+    make(tmp_path / "corpus", fresh, ROWS, COUNTED, features=[energy()])
+    assert contents(store) == contents(fresh)
+    with h5py.File(store / "shards/00003.h5") as shard, h5py.File(store / "arrays/energy/00003.h5") as array:
+        for file in (shard, array):
+            header = json.loads(file["header"][()])
+            assert (header["number"], header["version"]) == (3, "1.2")
+    # An unfinished one is resumed, and a complete one is up to date.
+    (store / "manifest.json").unlink()
+    (store / "shards/00001.h5").unlink()
+    assert make(tmp_path / "corpus", store, ROWS, features=[energy()]).shards_made == 1
+    assert make(tmp_path / "corpus", store, ROWS).shards_made == 0
+    assert contents(store) == contents(fresh)
+    make(tmp_path / "corpus", store, ROWS, existing="overwrite")
+    make(tmp_path / "corpus", tmp_path / "new", ROWS)
+    assert contents(store) == contents(tmp_path / "new")
+
+
+def test_a_shard_with_a_failed_row_is_made_again_if_the_line_of_the_row_moves(tmp_path: Path) -> None:
+    missing = Row("S-0005b", "No recording.", 0)
+    rows = [*MANY[:6], missing, *MANY[6:]]
+    for name, given in (("corpus", rows), ("moved", [Row("A-0000", "At the start.", 51), *rows])):
+        write(tmp_path / name, given)
+        (tmp_path / f"{name}/wavs/{missing.id}.wav").unlink()
+    store, fresh = tmp_path / "store", tmp_path / "fresh"
+    prepare(read_ljspeech(tmp_path / "corpus"), tmp_path / "corpus", store, SMALL, max_failures=1)
+    moved = tmp_path / "moved"
+    prepare(read_ljspeech(moved), moved, store, SMALL, max_failures=1, existing="update")
+    prepare(read_ljspeech(moved), moved, fresh, SMALL, max_failures=1)
+    assert contents(store) == contents(fresh)
+    assert "metadata.csv:8" in (store / "failures.jsonl").read_text(encoding="utf-8")
 
 
 def test_an_imported_array_that_is_given_again_is_read_for_changed_shards_only(tmp_path: Path) -> None:
@@ -97,13 +174,13 @@ def test_an_imported_array_that_is_given_again_is_read_for_changed_shards_only(t
         np.savez(tmp_path / "tokens.npz", **{row.id: np.arange(row.voice + 1) for row in rows})
         return ImportedArray.of("tokens", tmp_path / "tokens.npz")
 
-    make(tmp_path / "corpus", tmp_path / "store", ROWS[:6], features=[tokens(ROWS[:6])])
-    before = inodes(tmp_path / "store")
-    make(tmp_path / "corpus", tmp_path / "store", ROWS, existing="update", features=[tokens(ROWS)])
+    make(tmp_path / "corpus", tmp_path / "store", MANY[:-1], features=[tokens(MANY[:-1])])
+    before, old = inodes(tmp_path / "store"), shards_of(tmp_path / "store")
+    make(tmp_path / "corpus", tmp_path / "store", MANY, existing="update", features=[tokens(MANY)])
     assert [name for name in linked(before, tmp_path / "store") if "tokens" in name] == [
-        f"arrays/tokens/0000{number}.h5" for number in range(3)
+        f"arrays/tokens/{number:05d}.h5" for number, shard in enumerate(shards_of(tmp_path / "store")) if shard in old
     ]
-    make(tmp_path / "corpus", tmp_path / "fresh", ROWS, features=[tokens(ROWS)])
+    make(tmp_path / "corpus", tmp_path / "fresh", MANY, features=[tokens(MANY)])
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
 
 
@@ -118,7 +195,7 @@ def test_an_array_is_kept_where_all_rows_have_values_and_else_left_out_and_named
     values = {utterance.id: np.array(utterance.arrays["first"]) for utterance in UtteranceDataset(store)}
     # The first row is gone, so that every row lies elsewhere.
     result = make(tmp_path / "corpus", store, ROWS[1:], existing="update")
-    assert (result.shards_made, result.incomplete) == (3, ())
+    assert result.incomplete == ()
     dataset = UtteranceDataset(store, verify=True)
     assert [utterance.id for utterance in dataset] == [row.id for row in ROWS[1:]]
     for utterance in dataset:

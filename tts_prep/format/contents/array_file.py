@@ -31,7 +31,7 @@ class ArrayHeader:
 
     Attributes:
         spec: the specification of the array, equal in all of its files.
-        number: the number of the shard.
+        number: the number of the shard; None since format 1.3.
         shard: the key of the shard.
         key: the key of the file's inputs; see `array_key`.
         rows: the number of utterances.
@@ -40,13 +40,17 @@ class ArrayHeader:
     """
 
     spec: ArraySpec
-    number: int
+    number: int | None
     shard: str
     key: str
     rows: int
     statistics: Mapping[str, Mapping[str, Any]]
     remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
+
+    def is_of(self, number: int, shard: str) -> bool:
+        """Return whether the file belongs to a shard with this number and key."""
+        return self.shard == shard and self.number in (None, number)
 
 
 def array_key(spec: ArraySpec, shard: str, source: object = None) -> str:
@@ -95,7 +99,7 @@ def header_text(header: ArrayHeader) -> str:
             "version": header.version,
             "name": header.spec.name,
             "array": header.spec.as_dict(),
-            "number": header.number,
+            **({} if header.number is None else {"number": header.number}),
             "shard": header.shard,
             "key": header.key,
             "rows": header.rows,
@@ -131,7 +135,7 @@ def read_array_header(path: Path, locations: Locations) -> ArrayHeader:
     check_remarks(where, remarks)
     return ArrayHeader(
         spec=spec,
-        number=record.integer("number", 0, 10**9),
+        number=record.integer("number", 0, 10**9) if "number" in record else None,
         shard=record.text("shard"),
         key=record.text("key"),
         rows=record.integer("rows", 0, 1 << 40),
@@ -181,9 +185,10 @@ def inspect_array_file(
     spec = header.spec
     if spec.name != name:
         raise CorruptStoreError(f"{path}: holds the array '{spec.name}', expected '{name}'")
-    if (header.number, header.shard) != (number, shard):
+    if not header.is_of(number, shard):
+        its = "a shard" if header.number is None else f"shard {header.number}"
         raise CorruptStoreError(
-            f"{path}: made from shard {header.number} with the key {shown(header.shard[:12])}, the store has shard "
+            f"{path}: made from {its} with the key {shown(header.shard[:12])}, the store has shard "
             f"{number} with the key {shown(shard[:12])}; make the array again"
         )
     if header.rows != lengths[UTTERANCE]:

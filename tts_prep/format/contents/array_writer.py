@@ -15,7 +15,7 @@ from tts_prep.format.files.atomic import replacing, syncing, writing
 from tts_prep.format.files.checksums import seal_file
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import create_file, write_arrays, write_number, write_string
-from tts_prep.format.layout import OWN, array_file_name
+from tts_prep.format.layout import LAST_NUMBERED, OWN, VERSION, array_file_name, version_text
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.statistics import ArrayStatistics
@@ -33,6 +33,7 @@ def write_array_file(
     lengths: Sequence[int] | None = None,
     counted: Sequence[npt.NDArray[np.bool_]] | None = None,
     remarks: Mapping[str, Any] | None = None,
+    is_numbered: bool = False,
 ) -> FileEntry:
     """Write ``arrays/NAME/NNNNN.h5`` atomically, and return its manifest entry.
 
@@ -48,6 +49,7 @@ def write_array_file(
             ``own`` and ``utterance``.
         counted: for each utterance, a mask [length] of the rows to include in the statistics; None includes all.
         remarks: remarks, in the form of `tts_prep.format.records.remarks.Remarks.as_dict`.
+        is_numbered: the shard contains its number, as before format 1.3, so that the file does too.
 
     Raises:
         FeatureError: values do not match the specification; the message starts with the utterance's position.
@@ -69,14 +71,15 @@ def write_array_file(
         rows.append(checked)
     header = ArrayHeader(
         spec,
-        number,
+        number if is_numbered else None,
         shard,
         key,
         len(rows),
         {speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
         remarks or {},
+        version_text(LAST_NUMBERED if is_numbered else VERSION),
     )
-    return _write_sealed(store, header, rows)
+    return _write_sealed(store, array_file_name(spec.name, number), header, rows)
 
 
 def _statistics(spec: ArraySpec, rows: Array) -> ArrayStatistics:
@@ -92,9 +95,8 @@ def _statistics(spec: ArraySpec, rows: Array) -> ArrayStatistics:
     return found
 
 
-def _write_sealed(store: Path, header: ArrayHeader, rows: Sequence[Array]) -> FileEntry:
+def _write_sealed(store: Path, name: str, header: ArrayHeader, rows: Sequence[Array]) -> FileEntry:
     """Write an array file atomically, with its checksum at the end."""
-    name = array_file_name(header.spec.name, header.number)
     path = store / name
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
@@ -23,9 +25,9 @@ from tts_prep.format.hdf5.datasets import (
 )
 from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.hdf5.tiling import check_tiling
-from tts_prep.format.layout import ARRAYS, SHARD_FORMAT, UTTERANCE, version_text
+from tts_prep.format.layout import ARRAYS, KEY_BYTES, ROW_KEYS, SHARD_FORMAT, UTTERANCE, version_text
 from tts_prep.format.records.arrays import parse_arrays
-from tts_prep.format.records.remarks import check_remarks
+from tts_prep.format.records.remarks import check_remarks, check_row_remarks
 from tts_prep.format.records.version import check_version
 
 HEADER: Final = "header"
@@ -37,9 +39,14 @@ FindLocations: TypeAlias = Callable[[Path], Locations]
 
 @dataclass(frozen=True)
 class ShardHeader:
-    """The JSON object in a shard's dataset ``header``; the keys are described in ``docs/format.md``."""
+    """The JSON object in a shard's dataset ``header``; the keys are described in ``docs/format.md``.
 
-    number: int
+    Attributes:
+        number: the number of the shard; None since format 1.3.
+        row_remarks: position of a row as text → kind → symbol → count, for rows with remarks.
+    """
+
+    number: int | None
     key: str
     configuration: Mapping[str, Any]
     software: Mapping[str, str]
@@ -50,22 +57,30 @@ class ShardHeader:
     mel_statistics: Mapping[str, Mapping[str, Any]]
     failures: tuple[Mapping[str, str], ...]
     remarks: Mapping[str, Any] = field(default_factory=dict)
+    row_remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the shard contains its number, as before format 1.3."""
+        return self.number is not None
+
     def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
-        """Return the header without statistics, to hold thousands of headers in memory.
+        """Return the header without statistics and remarks on single rows, to hold thousands of headers in memory.
 
         Args:
             settings: the fields that all shards of a store have in common; equal objects are shared.
         """
         shared = ("configuration", "software", "arrays", "vocabulary")
         same = {name: settings[name] for name in shared if getattr(self, name) == settings[name]}
-        return replace(self, mel_statistics={}, **same)
+        return replace(self, mel_statistics={}, row_remarks={}, **same)
 
 
 def header_text(header: ShardHeader) -> str:
     """Return a header as the JSON text in a shard."""
-    return canonical_json({"format": SHARD_FORMAT, **vars(header)})
+    optional: dict[str, Any] = {"number": None, "row_remarks": {}}
+    values = {key: value for key, value in vars(header).items() if key not in optional or value != optional[key]}
+    return canonical_json({"format": SHARD_FORMAT, **values})
 
 
 def read_header(path: Path, locations: Locations) -> ShardHeader:
@@ -93,8 +108,10 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
         of_speaker.numbers("m2", n_mels, 0, 1e250)
     remarks = record.mapping("remarks") if "remarks" in record else {}
     check_remarks(where, remarks)
+    row_remarks = record.mapping("row_remarks") if "row_remarks" in record else {}
+    check_row_remarks(where, row_remarks)
     return ShardHeader(
-        number=record.integer("number", 0, 10**9),
+        number=record.integer("number", 0, 10**9) if "number" in record else None,
         key=record.text("key"),
         configuration=record.mapping("configuration"),
         software=record.text_mapping("software"),
@@ -105,6 +122,7 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
         mel_statistics=statistics,
         failures=tuple(failures),
         remarks=remarks,
+        row_remarks=row_remarks,
         version=record.text("version"),
     )
 
@@ -127,9 +145,11 @@ class CheckedShard:
     """An intact shard.
 
     Attributes:
+        number: its number.
         locations: the locations of its datasets.
     """
 
+    number: int
     header: ShardHeader
     digest: FileDigest
     locations: Locations
@@ -162,8 +182,11 @@ def inspect_shard(
     digest, locations = inspect_file(path, find, digest)
     header = read_header(path, locations)
     require_seal(path, digest, header.version)
-    if header.number != number:
+    if header.number not in (None, number):
         raise CorruptStoreError(f"{path}: is shard {header.number}, expected shard {number}")
+    keys = locations.get(ROW_KEYS)
+    if keys is not None and (keys.dtype != np.dtype(np.uint8) or keys.shape != (header.rows, KEY_BYTES)):
+        raise CorruptStoreError(f"{path}: '{ROW_KEYS}' is {keys.dtype} {list(keys.shape)}, not one key per row")
     columns = column_datasets(locations)
     file = map_file(path)
     for name, spec in parse_arrays(f"{path}: {HEADER}", header.arrays).items():
@@ -179,7 +202,7 @@ def inspect_shard(
         check_tiling(path, name, starts, lengths, place.shape[0])
     check_columns(path, columns, header.rows, in_index=False, integers=())
     check_texts(file, columns)
-    return CheckedShard(header, digest, locations)
+    return CheckedShard(number, header, digest, locations)
 
 
 def inspect_file(

@@ -28,6 +28,10 @@ class Remarks:
         """Return for each kind and symbol (count, id of the first utterance), as in a shard's header."""
         return self._counts
 
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the count for each kind and symbol, as in the remarks on one row."""
+        return {kind: {symbol: count for symbol, (count, _) in found.items()} for kind, found in self._counts.items()}
+
     @classmethod
     def merged(cls, remarks: Iterable[Mapping[str, Any]]) -> Remarks:
         """Return the sum of several results of `as_dict`, in corpus order."""
@@ -51,6 +55,19 @@ class Remarks:
             }
             for kind, symbols in sorted(self._counts.items())
         }
+
+
+def check_row_remarks(where: Path | str, value: Mapping[str, Any]) -> None:
+    """Check the ``row_remarks`` of a shard's header.
+
+    Raises:
+        CorruptStoreError: they are malformed.
+    """
+    for row, kinds in value.items():
+        for symbols in kinds.values() if isinstance(kinds, dict) else [None]:
+            counts = symbols.values() if isinstance(symbols, dict) else [None]
+            if not all(type(count) is int and 0 < count <= MAX_COUNT for count in counts):
+                raise CorruptStoreError(f"{where}: row_remarks {shown(row)}: expected counts, found {shown(symbols)}")
 
 
 def check_remarks(where: Path | str, value: Mapping[str, Any]) -> None:

@@ -176,7 +176,7 @@ _STORE = (
     ),
     Option(
         "shard_utterances",
-        "Maximum number of utterances in a shard.  [default: 128]",
+        "Number of utterances in a shard, on average; from half to twice as many.  [default: 128]",
         int,
         metavar="N",
         group=STORE,

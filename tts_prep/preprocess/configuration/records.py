@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import file_sha256
@@ -98,6 +98,13 @@ class OodConfig:
             raise ConfigurationError(f"ood-texts: {path}: cannot be read ({error.strerror})") from error
 
 
+BY_IDS: Final = "ids"
+"""The ends of shards depend on the rows around them."""
+
+COUNTED: Final = "counted"
+"""Shards are counted from the first row, as before format 1.3."""
+
+
 @dataclass(frozen=True)
 class StoreConfig:
     """The settings of stored arrays and shards.
@@ -105,14 +112,17 @@ class StoreConfig:
     Attributes:
         mel_dtype: ``float32`` or ``float16``.
         waveform_dtype: ``int16`` or ``float32`` to store waveforms; None stores none.
-        shard_utterances: the maximum number of utterances in a shard.
-        shard_bytes: a shard ends when its recordings have this many bytes, which bounds the memory of a worker.
+        shard_utterances: the number of utterances in a shard; it has more than half and at most twice as many.
+        shard_bytes: likewise the bytes of its recordings, which bounds the memory of a worker; a shard has fewer
+            utterances where they are large.
+        shard_ends: where shards end: ``ids`` or ``counted``; see `tts_prep.preprocess.runs.shard_ends`.
     """
 
     mel_dtype: str = "float32"
     waveform_dtype: str | None = None
     shard_utterances: int = 128
     shard_bytes: int = 64 << 20
+    shard_ends: str = BY_IDS
 
     def __post_init__(self) -> None:
         if self.mel_dtype not in ARRAYS["mel"].dtypes:
@@ -125,6 +135,15 @@ class StoreConfig:
             )
         if self.shard_utterances < 1 or self.shard_bytes < 1:
             raise ConfigurationError("shard_utterances, shard_bytes: expected integers >= 1")
+        if self.shard_ends not in (BY_IDS, COUNTED):
+            raise ConfigurationError(f"shard_ends: expected {BY_IDS} or {COUNTED}, found {self.shard_ends!r}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as in the manifest. Before format 1.3 all shards were counted, and none said so."""
+        value = asdict(self)
+        if self.shard_ends == COUNTED:
+            del value["shard_ends"]
+        return value
 
 
 @dataclass(frozen=True)
@@ -180,7 +199,7 @@ class Configuration:
                 "symbols": list(self.text.symbols) if isinstance(self.text.symbols, tuple) else self.text.symbols,
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
             },
-            "store": asdict(self.store),
+            "store": self.store.as_dict(),
             **({"alignments": dict(self.alignments)} if self.alignments is not None else {}),
             **({"cleaning": cleaning} if (cleaning := self.cleaning.as_dict()) else {}),
         }
@@ -212,7 +231,7 @@ class Configuration:
                 mel=MelConfig(**audio),
                 reading=ReadingConfig(**reading),
                 text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
-                store=StoreConfig(**value["store"]),
+                store=StoreConfig(**{"shard_ends": COUNTED, **value["store"]}),
                 options=corpus,
                 ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
                 splits=splits,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.features.columns import ENERGY
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, settings_of
@@ -43,6 +45,10 @@ class EnergyFeature:
 
     def source(self, utterance_id: str, speaker: str) -> None:
         """Return None: energy is computed from the recording."""
+
+    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+        """Return the values of one utterance from its arrays."""
+        return FeatureValues(arrays)
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the energy of one utterance."""

@@ -90,7 +90,9 @@ class FeatureValues:
 class Feature(Protocol):
     """Computes arrays of an utterance. It is sent to worker processes, so it must be picklable.
 
-    The values depend only on the utterance, the mel settings, and the settings in the specs.
+    The values depend only on the utterance, the mel settings, and the settings in the specs. A feature may have a
+    method ``restored(arrays)`` that returns the values of an utterance from its stored arrays by name; without it,
+    updates compute all rows of a changed shard.
     """
 
     @property

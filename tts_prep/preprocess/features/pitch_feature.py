@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import packages_distributions, version
@@ -10,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.columns import PITCH
@@ -61,8 +63,13 @@ class PitchFeature:
         """Return pitch and voicing of one utterance."""
         result = pitch_of(utterance.waveform, utterance.recipe, self.settings)
         pitch, voiced = result.pitch[: utterance.n_frames], result.voiced[: utterance.n_frames]
+        return self.restored({"pitch": pitch, "voiced": voiced})
+
+    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+        """Return the values of one utterance from its arrays."""
+        voiced = arrays["voiced"]
         remarks = () if voiced.any() else (("pitch", "no voiced frame"),)
-        return FeatureValues({"pitch": pitch, "voiced": voiced}, {"pitch": voiced.astype(np.bool_)}, remarks)
+        return FeatureValues(arrays, {"pitch": voiced.astype(np.bool_)}, remarks)
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -61,6 +62,10 @@ class SpectrogramFeature:
 
     def source(self, utterance_id: str, speaker: str) -> None:
         """Return None: the spectrogram is computed from the recording."""
+
+    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+        """Return the values of one utterance from its arrays."""
+        return FeatureValues(arrays)
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the spectrogram of one utterance."""

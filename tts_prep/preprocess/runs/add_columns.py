@@ -207,5 +207,13 @@ def _write(folder: Path, array: ArraySpec, shard: StoredShard, rows: npt.NDArray
     uncounted = [np.zeros(1, np.bool_)] * len(rows)
     key = array_key(array, header.key)
     return write_array_file(
-        folder, array, header.number, header.key, key, list(rows), speakers=list(speakers), counted=uncounted
+        folder,
+        array,
+        shard.number,
+        header.key,
+        key,
+        list(rows),
+        speakers=list(speakers),
+        counted=uncounted,
+        is_numbered=header.is_numbered,
     )

@@ -17,6 +17,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.feature_inputs import ShardRows, StoredRows
+from tts_prep.preprocess.runs.plan import OldShard
 from tts_prep.preprocess.runs.resuming import finished_array_file
 
 _MAX_NAMED = 3
@@ -82,6 +83,7 @@ def write_array_files(
             lengths=rows.expected_lengths(spec.axis),
             counted=None if any(mask is None for mask in counted) else [mask for mask in counted if mask is not None],
             remarks=remarks.as_dict() if spec.name == feature.specs[0].name else None,
+            is_numbered=rows.is_numbered,
         )
     return entries
 
@@ -91,26 +93,26 @@ def complete_array_files(
     shard: CheckedShard,
     features: Sequence[Feature],
     inputs: Callable[[StoredRows], Iterator[FeatureInput]],
-    source: Path | None = None,
+    old: OldShard | None = None,
 ) -> dict[str, FileEntry]:
     """Make the missing array files of a finished shard; return the entries of all of them.
 
     Args:
-        source: another store, whose files are taken over if they have the expected keys.
         inputs: yields the input of features for each utterance of the shard, in order.
+        old: the shard of another store, whose files are taken over if they have the expected keys.
 
     Raises:
         StoreError: a feature of an utterance cannot be computed; the message names the first such utterances.
     """
     if not features:
         return {}
-    stored = StoredRows(store / shard_name(shard.header.number), shard)
+    stored = StoredRows(store / shard_name(shard.number), shard)
     entries: dict[str, FileEntry] = {}
     missing = []
     for feature in features:
         for spec in feature.specs:
             key = partial(_key, stored.rows, feature, spec)
-            if entry := finished_array_file(store, spec.name, key, shard, source):
+            if entry := finished_array_file(store, spec.name, key, shard, old):
                 entries[spec.name] = entry
         if any(spec.name not in entries for spec in feature.specs):
             missing.append(feature)

@@ -31,12 +31,21 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Example:
-    """One finished utterance: its arrays, its index row without starts, and the statistics of its mel."""
+    """One finished utterance.
+
+    Attributes:
+        arrays: its arrays.
+        row: its index row without starts.
+        statistics: the statistics of its mel.
+        features: the values of each feature.
+        key: the key of the planned row; see `tts_prep.preprocess.runs.plan.PlannedUtterance.key`.
+    """
 
     arrays: Mapping[str, Array]
     row: Mapping[str, Any]
     statistics: MelStatistics
     features: tuple[FeatureValues, ...] = ()
+    key: bytes = b""
 
 
 def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remarks) -> Example:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CorpusChangedError, FeatureError
+from tts_prep.errors import CorpusChangedError, CorruptStoreError, FeatureError
+from tts_prep.format.contents.array_file import inspect_array_file, own_columns
 from tts_prep.format.contents.shard import CheckedShard
+from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
-from tts_prep.format.layout import AXES, FRAME, PHONEME, SAMPLE
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, UTTERANCE, array_file_name
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.framing import Waveform
@@ -35,6 +39,7 @@ class ShardRows:
         number, key: the number and the key of the shard.
         ids, speakers: the id and the speaker of each utterance.
         lengths: the number of rows of each utterance by axis.
+        is_numbered: the shard contains its number, as before format 1.3.
     """
 
     number: int
@@ -42,6 +47,7 @@ class ShardRows:
     ids: Sequence[str]
     speakers: Sequence[str]
     lengths: Mapping[str, Sequence[int]]
+    is_numbered: bool = False
 
     def expected_lengths(self, axis: str) -> Sequence[int] | None:
         """Return the required number of rows of each utterance; None with the axes ``own`` and ``utterance``.
@@ -70,9 +76,11 @@ class StoredRows:
         lengths = {}
         for axis, columns in AXES.items():
             if columns and columns[1] in self._columns:
-                lengths[axis] = self._numbers(columns[1]).tolist()
+                lengths[axis] = self.numbers(columns[1]).tolist()
         header = shard.header
-        self.rows = ShardRows(header.number, header.key, self.texts("id"), self.texts("speaker"), lengths)
+        ids, speakers = self.texts("id"), self.texts("speaker")
+        self.header = header
+        self.rows = ShardRows(shard.number, header.key, ids, speakers, lengths, header.is_numbered)
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts."""
@@ -82,7 +90,7 @@ class StoredRows:
 
     def cuts(self, sample_rate: int) -> list[Cut]:
         """Return what trimming kept of each recording of a store that was made with trimming."""
-        starts, ends, kept = (self._numbers(name).tolist() for name in (TRIMMED_START, TRIMMED_END, "seconds"))
+        starts, ends, kept = (self.numbers(name).tolist() for name in (TRIMMED_START, TRIMMED_END, "seconds"))
         return [stored_cut(*seconds, sample_rate) for seconds in zip(starts, ends, kept, strict=True)]
 
     def array(self, name: str, axis: str) -> list[Array]:
@@ -90,11 +98,44 @@ class StoredRows:
         columns = AXES[axis]
         assert columns is not None
         values = self._file.dataset(dataset_at(self._file.path, self._shard.locations, name))
-        starts, lengths = (self._numbers(column).tolist() for column in columns)
+        starts, lengths = (self.numbers(column).tolist() for column in columns)
         return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]
 
-    def _numbers(self, name: str) -> Array:
+    @property
+    def row_keys(self) -> list[bytes]:
+        """The keys of the rows; none before format 1.3."""
+        place = self._shard.locations.get(ROW_KEYS)
+        return [key.tobytes() for key in self._file.dataset(place)] if place else []
+
+    def numbers(self, name: str) -> Array:
+        """Return a column of numbers."""
         return self._file.dataset(self._columns[name][""])
+
+
+def stored_values(store: Path, spec: ArraySpec, number: int, stored: StoredRows) -> Sequence[Array]:
+    """Return the values of an added array for each row of a shard.
+
+    Args:
+        number: the number of the shard.
+        stored: the rows of the shard.
+
+    Raises:
+        CorruptStoreError: the file is broken, or belongs to another shard or array.
+    """
+    path = stored_file(store, array_file_name(spec.name, number))
+    totals = {UTTERANCE: len(stored.rows.ids), **{axis: sum(of_axis) for axis, of_axis in stored.rows.lengths.items()}}
+    checked = inspect_array_file(path, spec.name, number, stored.rows.key, totals, read_locations)
+    if checked.header.spec != spec:
+        raise CorruptStoreError(f"{path}: made with other settings")
+    values = map_file(path).dataset(dataset_at(path, checked.locations, spec.name))
+    if spec.axis == UTTERANCE:
+        return list(values)
+    if spec.axis == OWN:
+        starts, lengths = (column.tolist() for column in own_columns(path, checked.locations))
+    else:
+        lengths = list(stored.rows.lengths[spec.axis])
+        starts = np.cumsum([0, *lengths])[:-1].tolist()
+    return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]
 
 
 class ShardRecordings:
@@ -122,7 +163,7 @@ class ShardRecordings:
         row = self._rows[utterance_id]
         self._report(self._numbers[utterance_id])
         row.check_unchanged(self._recipe.root)
-        return partial(_read_again, self._recipe, row.utterance, n_frames)
+        return partial(read_again, self._recipe, row.utterance, n_frames)
 
 
 def feature_inputs(
@@ -159,7 +200,7 @@ def feature_inputs(
         )
 
 
-def _read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
+def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
     waveform = read_recording(utterance, recipe).waveform
     found = frame_count(len(waveform), recipe.config.mel)

@@ -156,16 +156,17 @@ def _is_data_file(name: str) -> bool:
     )
 
 
-def take_over_file(source: Path, folder: Path, name: str) -> None:
+def take_over_file(source: Path, folder: Path, name: str, new_name: str | None = None) -> None:
     """Take over a file of another store: by a hard link, or by a copy if the file system has no hard links.
 
     Args:
-        name: the path of the file, relative to both stores.
+        name: the path of the file, relative to its store.
+        new_name: its path relative to the new store; None if it is the same.
 
     Raises:
         WriteError: the file can be neither linked nor copied.
     """
-    path = folder / name
+    path = folder / (new_name or name)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
@@ -18,20 +18,20 @@ import numpy as np
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.array_file import array_key, inspect_array_file, own_columns
+from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.contents.shard import inspect_shard
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import stored_file
-from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import FRAME, OWN, PHONEME, UTTERANCE, array_file_name, shard_name
+from tts_prep.format.layout import FRAME, PHONEME, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import FEATURES, make_feature
-from tts_prep.preprocess.runs.feature_inputs import StoredRows
+from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
 
 OF_PLAN: Final = "plan"
@@ -156,12 +156,11 @@ class _OldRows:
         self._folder = folder
         # Several rows of a shard are asked for one after another.
         self._old = lru_cache(maxsize=4)(partial(_Rows.read, source))
-        kept = {shard.entry.file: shard.entry.sha256 for shard in shards}
-        self.unchanged = {
-            number for number, entry in enumerate(manifest.shards) if kept.get(entry.file) == entry.sha256
-        }
+        old = {entry.sha256: number for number, entry in enumerate(manifest.shards)}
+        self.old_numbers = {shard.number: old[shard.entry.sha256] for shard in shards if shard.entry.sha256 in old}
+        """The number of each unchanged shard in the old store."""
         self._places: dict[str, _Place] = {}
-        for number in sorted(set(range(len(manifest.shards))) - self.unchanged):
+        for number in sorted(set(range(len(manifest.shards))) - set(self.old_numbers.values())):
             # A broken shard has no rows to keep.
             with contextlib.suppress(CorruptStoreError):
                 for position, texts in enumerate(self._old(number).texts):
@@ -194,26 +193,27 @@ class _KeptArray:
 
     def count_missing(self, shard: StoredShard) -> int:
         """Return the number of rows of a new shard without values."""
-        if self._is_unchanged(shard):
+        if self._unchanged(shard):
             return 0
         if OF_PLAN in self._spec.settings:
             return shard.header.rows
-        return sum(values is None for values in self._of(shard.header.number))
+        return sum(values is None for values in self._of(shard.number))
 
     def keep(self, shard: StoredShard) -> FileEntry:
         """Take over or write the file of a new shard; return its entry."""
         header, spec = shard.header, self._spec
-        if self._is_unchanged(shard):
-            take_over_file(self._source, self._folder, array_file_name(spec.name, header.number))
-            return self._entries[header.number]
+        if entry := self._unchanged(shard):
+            file = array_file_name(spec.name, shard.number)
+            take_over_file(self._source, self._folder, entry.file, file)
+            return replace(entry, file=file)
         # The first category is the empty one.
         missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
-        values = [missing if found is None else found for found in self._of(header.number)]
-        rows = _Rows.read(self._folder, header.number).stored.rows
+        values = [missing if found is None else found for found in self._of(shard.number)]
+        rows = _Rows.read(self._folder, shard.number).stored.rows
         return write_array_file(
             self._folder,
             spec,
-            header.number,
+            shard.number,
             header.key,
             array_key(spec, header.key),
             values,
@@ -221,15 +221,17 @@ class _KeptArray:
             lengths=rows.expected_lengths(spec.axis),
             # As in `add_columns`: columns have no statistics, because values may be missing.
             counted=[np.zeros(1, np.bool_)] * len(values) if spec.index_columns else None,
+            is_numbered=header.is_numbered,
         )
 
-    def _is_unchanged(self, shard: StoredShard) -> bool:
-        number = shard.header.number
-        if number not in self._rows.unchanged or OF_PLAN in self._spec.settings:
-            return False
+    def _unchanged(self, shard: StoredShard) -> FileEntry | None:
+        """Return the old file of an unchanged shard, if it is intact."""
+        number = self._rows.old_numbers.get(shard.number)
+        if number is None or OF_PLAN in self._spec.settings:
+            return None
         entry = self._entries[number]
         path = self._source / entry.file
-        return path.is_file() and file_sha256(path) == entry.sha256
+        return entry if path.is_file() and file_sha256(path) == entry.sha256 else None
 
     def _of(self, number: int) -> Iterator[Array | None]:
         """Yield the values of each row of a new shard, or None."""
@@ -241,23 +243,7 @@ class _KeptArray:
         """Return the values of an old shard by position; None if their file is broken."""
         if number not in self._values:
             try:
-                self._values[number] = self._read(number)
+                self._values[number] = stored_values(self._source, self._spec, number, self._rows.stored(number))
             except CorruptStoreError:
                 self._values[number] = None
         return self._values[number]
-
-    def _read(self, number: int) -> Sequence[Array]:
-        spec, stored = self._spec, self._rows.stored(number)
-        path = stored_file(self._source, array_file_name(spec.name, number))
-        totals = {axis: sum(lengths) for axis, lengths in stored.rows.lengths.items()}
-        totals[UTTERANCE] = len(stored.rows.ids)
-        checked = inspect_array_file(path, spec.name, number, stored.rows.key, totals, read_locations)
-        values = map_file(path).dataset(dataset_at(path, checked.locations, spec.name))
-        if spec.axis == UTTERANCE:
-            return list(values)
-        if spec.axis == OWN:
-            starts, lengths = (column.tolist() for column in own_columns(path, checked.locations))
-        else:
-            lengths = list(stored.rows.lengths[spec.axis])
-            starts = np.cumsum([0, *lengths])[:-1].tolist()
-        return [values[start : start + length] for start, length in zip(starts, lengths, strict=True)]

@@ -16,9 +16,10 @@ from tts_prep.errors import CorpusChangedError, CorpusError
 from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.configuration.records import StoreConfig
+from tts_prep.preprocess.configuration.records import COUNTED, StoreConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.recording_locations import size_inside
+from tts_prep.preprocess.runs.shard_ends import WeighedRow, shards_by_ids
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class PlannedUtterance:
 
     utterance: SourceUtterance
     size: int
+
+    @property
+    def key(self) -> bytes:
+        """The SHA-256 of what determines the values of the row, apart from the settings."""
+        return hashlib.sha256(_row_text(self).encode()).digest()
 
     def check_unchanged(self, root: Path) -> None:
         """Check that the recording has the same size. A failed row instead would persist after it is fixed.
@@ -49,29 +55,87 @@ class PackedRows:
     """Rows compressed, because the plans of a million utterances stay in memory during the run.
 
     Attributes:
-        data: the compressed canonical JSON of the rows.
-        sha256: the SHA-256 of that JSON at planning time.
+        data: the compressed canonical JSON of the rows, without the places of utterances in the corpus.
+        places: the compressed JSON of these places: lines move when other rows are inserted.
+        sha256: the SHA-256 of what determines the contents of the shard, at planning time.
     """
 
     data: bytes
+    places: bytes
     sha256: str
 
     @classmethod
     def of(cls, rows: Sequence[PlannedUtterance | Failure]) -> PackedRows:
         """Compress rows: each is the pair of its fields and the size of its recording, null for a failure."""
-        values = [
-            (vars(row), None) if isinstance(row, Failure) else (_packable(row.utterance), row.size) for row in rows
-        ]
-        text = canonical_json(values).encode()
+        texts = [_row_text(row) for row in rows]
+        places = canonical_json([_where(row) for row in rows])
+        sha256 = hashlib.sha256("".join(f"{_sha256(text)}\n" for text in texts).encode()).hexdigest()
         # The fastest level compresses nearly as well as the slower ones.
-        return cls(zlib.compress(text, 1), hashlib.sha256(text).hexdigest())
+        return cls(zlib.compress(f"[{','.join(texts)}]".encode(), 1), zlib.compress(places.encode(), 1), sha256)
 
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """Return the rows, decompressed."""
         return tuple(
-            Failure(**fields) if size is None else PlannedUtterance(_unpacked(fields), size)
-            for fields, size in json.loads(zlib.decompress(self.data))
+            Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, "where": where}), size)
+            for (fields, size), where in zip(self._json(self.data), self._json(self.places), strict=True)
         )
+
+    @staticmethod
+    def _json(data: bytes) -> Any:
+        return json.loads(zlib.decompress(data))
+
+
+def _row_text(row: PlannedUtterance | Failure) -> str:
+    """Return a row as in the key of its shard. The place of an utterance is no part of it."""
+    if isinstance(row, Failure):
+        return canonical_json((vars(row), None))
+    return canonical_json(({**_fields(row.utterance), "where": ""}, row.size))
+
+
+def _with_places(rows: Sequence[PlannedUtterance | Failure]) -> str:
+    """Return the SHA-256 of rows with their places, as in the keys of shards before format 1.3."""
+    values = [(vars(row), None) if isinstance(row, Failure) else (_fields(row.utterance), row.size) for row in rows]
+    return _sha256(canonical_json(values))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class OldShard:
+    """A shard of a store that is replaced, from which files can be taken over.
+
+    Attributes:
+        store: the store.
+        number: the number of the shard there.
+        is_broken: the shard itself must not be taken over.
+    """
+
+    store: Path
+    number: int
+    is_broken: bool = False
+
+
+@dataclass(frozen=True)
+class OldRow:
+    """The place of a row in a store that is replaced: the number of the shard, and its position there."""
+
+    shard: int
+    position: int
+
+
+@dataclass(frozen=True)
+class OldRows:
+    """Where the rows of a changed shard are in the store that is replaced.
+
+    Attributes:
+        store: the store.
+        places: the place of each row of the plan that has the same key there, otherwise None.
+    """
+
+    store: Path
+    places: tuple[OldRow | None, ...]
 
 
 @dataclass(frozen=True)
@@ -84,6 +148,9 @@ class ShardPlan:
         name: the name of the shard in messages: its first and last id.
         packed: the rows, compressed.
         columns: the kinds of the corpus's own columns by name, equal for all shards.
+        is_numbered: the number is part of the key and the header, as before format 1.3.
+        old: the shard with the same key in the store that is replaced, if there is one.
+        old_rows: its unchanged rows in that store, if there are some and the shard has changed.
     """
 
     number: int
@@ -91,6 +158,9 @@ class ShardPlan:
     name: str
     packed: PackedRows
     columns: Mapping[str, str]
+    is_numbered: bool = False
+    old: OldShard | None = None
+    old_rows: OldRows | None = None
 
     @property
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
@@ -99,7 +169,19 @@ class ShardPlan:
 
     def key(self, settings_sha256: str) -> str:
         """Return the key of the shard: the SHA-256 of everything that determines its contents."""
-        return json_sha256([self.number, dict(self.columns), self.packed.sha256, settings_sha256])
+        if self.is_numbered:
+            return json_sha256([self.number, dict(self.columns), self.packed.sha256, settings_sha256])
+        return json_sha256([dict(self.columns), self.packed.sha256, settings_sha256])
+
+    @property
+    def places(self) -> Iterator[tuple[str, str]]:
+        """The id of each row, and its place in the corpus."""
+        return ((_id(row), _where(row)) for row in self.rows)
+
+    def has_places_of(self, failures: Iterable[Mapping[str, str]]) -> bool:
+        """Return whether failed rows of a shard with this key are still where they were in the corpus."""
+        failed = {(failure["id"], failure["where"]) for failure in failures}
+        return not failed or failed <= {*self.places}
 
     def without(self, number: int, reason: str) -> ShardPlan:
         """Return the plan, with the same key, in which one row is a failure.
@@ -127,16 +209,25 @@ def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: 
     """
     # Filled while the rows are iterated; shared by all plans.
     columns: dict[str, str] = {}
-    for number, group in enumerate(_groups(_with_kinds(_unique(items), columns), root, config)):
-        name = f"{_id(group[0])} to {_id(group[-1])}"
-        yield ShardPlan(number, len(group), name, PackedRows.of(group), columns)
+    rows = _planned(_with_kinds(_unique(items), columns), root)
+    is_numbered = config.shard_ends == COUNTED
+    groups = _counted(rows, config) if is_numbered else shards_by_ids(_weighed(rows, config), _unit(config))
+    for number, group in enumerate(groups):
+        name, packed = f"{_id(group[0])} to {_id(group[-1])}", PackedRows.of(group)
+        if is_numbered:
+            packed = replace(packed, sha256=_with_places(group))
+        yield ShardPlan(number, len(group), name, packed, columns, is_numbered)
 
 
 def _id(row: PlannedUtterance | Failure) -> str:
     return row.id if isinstance(row, Failure) else row.utterance.id
 
 
-def _packable(utterance: SourceUtterance) -> dict[str, Any]:
+def _where(row: PlannedUtterance | Failure) -> str:
+    return row.where if isinstance(row, Failure) else row.utterance.where
+
+
+def _fields(utterance: SourceUtterance) -> dict[str, Any]:
     """Return the fields of an utterance for JSON, in which a missing number, NaN in the columns, is null."""
     fields = vars(utterance)
     if any(value != value for value in utterance.meta.values()):
@@ -198,22 +289,51 @@ def _with_kinds(
         yield row
 
 
-def _groups(
-    rows: Iterable[SourceUtterance | Failure], root: Path, config: StoreConfig
-) -> Iterator[list[PlannedUtterance | Failure]]:
-    group: list[PlannedUtterance | Failure] = []
-    size = 0
-    recording = ("", "")
+def _planned(rows: Iterable[SourceUtterance | Failure], root: Path) -> Iterator[PlannedUtterance | Failure]:
     for row in rows:
-        if isinstance(row, Failure):
-            group.append(row)
-        else:
-            planned = PlannedUtterance(row, recording_size(root / row.audio))
-            # Excerpts of one recording are read together, so its size counts once.
-            if (row.audio, row.inside) != recording or not group:
-                size += max(0, size_inside(row.inside) if row.inside else planned.size)
-            recording = (row.audio, row.inside)
-            group.append(planned)
+        yield row if isinstance(row, Failure) else PlannedUtterance(row, recording_size(root / row.audio))
+
+
+def _bytes_of(row: PlannedUtterance | Failure) -> int:
+    """Return the size of the recording of a row."""
+    if isinstance(row, Failure):
+        return 0
+    return max(0, size_inside(row.utterance.inside) if row.utterance.inside else row.size)
+
+
+def _recording(row: PlannedUtterance | Failure) -> tuple[str, str] | None:
+    return None if isinstance(row, Failure) else (row.utterance.audio, row.utterance.inside)
+
+
+def _unit(config: StoreConfig) -> int:
+    """Return the weight of a shard of the configured size."""
+    return config.shard_utterances * config.shard_bytes
+
+
+def _weighed(
+    rows: Iterable[PlannedUtterance | Failure], config: StoreConfig
+) -> Iterator[WeighedRow[PlannedUtterance | Failure]]:
+    """Yield the rows with their shares of a shard: of its utterances or of its bytes, whichever is more."""
+    recording = None
+    for row in rows:
+        # Excerpts of one recording are read together, so its size counts once.
+        is_same = recording is not None and _recording(row) == recording
+        size = 0 if is_same else _bytes_of(row)
+        recording = _recording(row) or recording
+        yield WeighedRow(row, _id(row), max(config.shard_bytes, size * config.shard_utterances))
+
+
+def _counted(
+    rows: Iterable[PlannedUtterance | Failure], config: StoreConfig
+) -> Iterator[list[PlannedUtterance | Failure]]:
+    """Yield the rows of each shard of a store whose shards were counted from the first row."""
+    group: list[PlannedUtterance | Failure] = []
+    size, recording = 0, None
+    for row in rows:
+        if not (group and recording is not None and _recording(row) == recording):
+            size += _bytes_of(row)
+        recording = _recording(row) or recording
+        group.append(row)
         if len(group) >= config.shard_utterances or size >= config.shard_bytes:
             yield group
             group, size = [], 0

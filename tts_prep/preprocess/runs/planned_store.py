@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tts_prep.errors import CorpusError
+from tts_prep.errors import CorpusError, CorruptStoreError
 from tts_prep.format.records.corrections import Correction
-from tts_prep.format.records.failures import Failure
+from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import Corpus, Reader, read_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
@@ -89,6 +89,15 @@ class PlannedStore:
     def keys(self) -> tuple[str, ...]:
         """The keys of all shards, in order."""
         return tuple(self.recipe.key(plan) for plan in self.shards)
+
+    def has_places_of(self, store: Path, n_failures: int) -> bool:
+        """Return whether the failed rows of a store with these shards are still where they were in the corpus."""
+        try:
+            failed = {(failure.id, failure.where) for failure in read_failures(store, n_failures)}
+        except CorruptStoreError:
+            # This is for `verify` to say.
+            return True
+        return not failed or failed <= {place for plan in self.shards for place in plan.places}
 
     @property
     def n_rows(self) -> int:

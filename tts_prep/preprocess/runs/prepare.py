@@ -31,6 +31,7 @@ from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.kept_arrays import IncompleteArray, KeptArrays, keep_arrays, recorded_features
+from tts_prep.preprocess.runs.kept_rows import find_old_rows
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan
@@ -161,11 +162,12 @@ def prepare(
         # A complete store needs no workers, and most other corpora at least two.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(2)
+        config = transaction.continued(config)
         if old := transaction.old:
             features = (*features, *recorded_features(old, config.mel, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
-        if manifest := transaction.up_to_date(recipe.settings, planned.keys, planned.corrections):
+        if manifest := transaction.up_to_date(planned):
             check_arrays_of(store, manifest, features)
             return Result.of_complete(store, manifest)
         return make_store(transaction, planned, pool, allowed, progress, part=part)
@@ -210,7 +212,14 @@ def make_store(
         write_corrections(folder, planned.corrections)
         if recipe.config.ood_texts:
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
-        make = partial(make_shard, recipe=recipe, store=folder, source=transaction.source, broken=frozenset(broken))
+        old = transaction.old_shards(planned.keys, broken)
+        rows = (
+            find_old_rows(transaction.source, transaction.old, planned, old)
+            if transaction.source and transaction.old
+            else {}
+        )
+        plans = tuple(replace(plan, old=old.get(recipe.key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
+        make = partial(make_shard, recipe=recipe, store=folder)
         run = _ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
         manifest, kept = None, KeptArrays()
@@ -256,11 +265,10 @@ def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken:
 def _take_over_array(transaction: StoreTransaction, name: str, made: Sequence[MadeShard]) -> list[FileEntry]:
     entries = []
     for shard in made:
-        header = shard.stored.header
-        file = array_file_name(name, header.number)
+        file = array_file_name(name, shard.stored.number)
         if transaction.source:
             take_over_file(transaction.source, transaction.folder, file)
-        entries.append(file_entry(transaction.folder / file, file, header.rows))
+        entries.append(file_entry(transaction.folder / file, file, shard.stored.header.rows))
     return entries
 
 
@@ -335,4 +343,4 @@ def _without_row(plan: ShardPlan, number: int) -> ShardPlan:
 
 
 def _number(shard: MadeShard) -> int:
-    return shard.stored.header.number
+    return shard.stored.number

@@ -23,42 +23,40 @@ from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.configuration.software import install_line
 from tts_prep.preprocess.runs.folder import take_over_file
+from tts_prep.preprocess.runs.plan import OldShard, ShardPlan
 from tts_prep.quantities import count_text
 
 
-def finished_shard(
-    store: Path, number: int, key: str, source: Path | None = None, broken: Collection[str] = ()
-) -> CheckedShard | None:
-    """Return the shard of a store if it exists, is intact and has this key, else None.
+def finished_shard(store: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
+    """Return the planned shard of a store if it exists, is intact and has this key, else None.
 
-    Args:
-        source: another store, whose shard is taken over if this one has none.
-        broken: files of that store that must not be taken over.
+    If the store has none, the one of the store that is replaced is taken over.
 
     Raises:
         WriteError: the shard cannot be taken over.
     """
-    name = shard_name(number)
-    finished = _intact_shard(store / name, number, key)
-    if finished is None and source and name not in broken:
-        finished = _intact_shard(source / name, number, key)
+    name, old = shard_name(plan.number), plan.old
+    finished = _intact_shard(store / name, plan, key)
+    if finished is None and old and not old.is_broken:
+        old_name = shard_name(old.number)
+        finished = _intact_shard(old.store / old_name, plan, key)
         if finished is not None:
-            take_over_file(source, store, name)
+            take_over_file(old.store, store, old_name, name)
     return finished
 
 
-def _intact_shard(path: Path, number: int, key: str) -> CheckedShard | None:
+def _intact_shard(path: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
     if not path.exists():
         return None
     try:
-        shard = inspect_shard(path, number, read_locations)
+        shard = inspect_shard(path, plan.number, read_locations)
     except CorruptStoreError:
         return None
-    return shard if shard.header.key == key else None
+    return shard if shard.header.key == key and plan.has_places_of(shard.header.failures) else None
 
 
 def finished_array_file(
-    store: Path, name: str, key: Callable[[], str], shard: CheckedShard, source: Path | None = None
+    store: Path, name: str, key: Callable[[], str], shard: CheckedShard, old: OldShard | None = None
 ) -> FileEntry | None:
     """Return the manifest entry of a shard's array file if it exists, is intact and has this key, else None.
 
@@ -66,17 +64,18 @@ def finished_array_file(
         name: the name of the array.
         key: returns the key; called if there is an intact file.
         shard: the finished shard.
-        source: another store, whose file is taken over if this one has none.
+        old: the shard whose file is taken over if the store has none.
 
     Raises:
         WriteError: the file cannot be taken over.
     """
-    file = array_file_name(name, shard.header.number)
+    file = array_file_name(name, shard.number)
     finished = _intact_array_file(store / file, name, key, shard)
-    if finished is None and source:
-        finished = _intact_array_file(source / file, name, key, shard)
+    if finished is None and old:
+        old_file = array_file_name(name, old.number)
+        finished = _intact_array_file(old.store / old_file, name, key, shard)
         if finished is not None:
-            take_over_file(source, store, file)
+            take_over_file(old.store, store, old_file, file)
     return FileEntry(file, finished.digest.size, finished.header.rows, finished.digest.sha256) if finished else None
 
 
@@ -89,7 +88,7 @@ def _intact_array_file(path: Path, name: str, key: Callable[[], str], shard: Che
         # Every array file has a seal. Damage is found before HDF5 parses the file, so that this needs no other process.
         if not digest.sealed:
             return None
-        checked = inspect_array_file(path, name, header.number, header.key, shard.lengths(), read_locations, digest)
+        checked = inspect_array_file(path, name, shard.number, header.key, shard.lengths(), read_locations, digest)
     except (CorruptStoreError, OSError):
         return None
     return checked if checked.header.key == key() else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import platform
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -19,8 +20,28 @@ from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.atomic import replacing, syncing, writing
 from tts_prep.format.files.checksums import seal_file
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.hdf5.writer import create_file, write_arrays, write_number, write_string, write_texts
-from tts_prep.format.layout import ARRAYS, CATEGORY, FIXED_COLUMNS, NUMBER, NUMBER_DTYPES, TEXT, shard_name
+from tts_prep.format.hdf5.writer import (
+    create_file,
+    write_arrays,
+    write_dataset,
+    write_number,
+    write_string,
+    write_texts,
+)
+from tts_prep.format.layout import (
+    ARRAYS,
+    CATEGORY,
+    FIXED_COLUMNS,
+    KEY_BYTES,
+    LAST_NUMBERED,
+    NUMBER,
+    NUMBER_DTYPES,
+    ROW_KEYS,
+    TEXT,
+    VERSION,
+    shard_name,
+    version_text,
+)
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
@@ -31,6 +52,7 @@ from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused
 from tts_prep.preprocess.runs.array_files import complete_array_files, write_array_files
 from tts_prep.preprocess.runs.examples import Example, make_example
 from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, ShardRows, feature_inputs
+from tts_prep.preprocess.runs.kept_rows import KeptRows
 from tts_prep.preprocess.runs.phonemizing import frontend_of
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.runs.recipe import ShardRecipe
@@ -59,8 +81,6 @@ def make_shard(
     plan: ShardPlan,
     recipe: ShardRecipe,
     store: Path,
-    source: Path | None = None,
-    broken: Collection[str] = (),
     report: Callable[[int], None] = lambda _: None,
     beside_others: bool = False,
     note: Note = lambda _: None,
@@ -68,8 +88,6 @@ def make_shard(
     """Make one shard, unless it exists with the same key.
 
     Args:
-        source: another store, whose shard is taken over if it has the same key.
-        broken: shards of that store that must not be taken over.
         report: called with the number of every row before it is processed.
         beside_others: other shards are made at the same time.
         note: called when the mel kernel is compiled; see `compile_kernels`.
@@ -80,11 +98,11 @@ def make_shard(
         CorpusChangedError: a recording has changed since the run was planned.
     """
     _check_processor(recipe)
-    finished = finished_shard(store, plan.number, recipe.key(plan), source, broken)
+    finished = finished_shard(store, plan, recipe.key(plan))
     if finished is not None:
         recordings = ShardRecordings(plan, recipe, report)
         inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
-        files = complete_array_files(store, finished, recipe.features, inputs, source)
+        files = complete_array_files(store, finished, recipe.features, inputs, plan.old)
         return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
     name = shard_name(plan.number)
     path = store / name
@@ -100,21 +118,21 @@ def make_shard(
     arrays: dict[str, FileEntry] = {}
     for position, feature in enumerate(recipe.features):
         values = [example.features[position] for example in examples]
-        arrays.update(write_array_files(store, _rows_of(header, examples), feature, values))
+        arrays.update(write_array_files(store, _rows_of(plan, header, examples), feature, values))
     entry = FileEntry(name, digest.size, header.rows, digest.sha256)
     return MadeShard(
         StoredShard(entry, replace(header, mel_statistics={})), is_new=True, arrays=arrays, compiling=compiling
     )
 
 
-def _rows_of(header: ShardHeader, examples: Sequence[Example]) -> ShardRows:
+def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) -> ShardRows:
     lengths = {
         layout.axis: [len(example.arrays[name]) for example in examples]
         for name, layout in ARRAYS.items()
         if name in header.arrays
     }
     ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
-    return ShardRows(header.number, header.key, ids, speakers, lengths)
+    return ShardRows(plan.number, header.key, ids, speakers, lengths, plan.is_numbered)
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -152,38 +170,52 @@ def _make_examples(
 ) -> tuple[ShardHeader, list[Example]]:
     examples: list[Example] = []
     failures: list[Failure] = []
-    remarks = Remarks()
+    of_rows: list[Remarks] = []
+    row_remarks: dict[str, Any] = {}
+    kept = KeptRows(plan.old_rows, recipe) if plan.old_rows else None
     statistics: dict[str, MelStatistics] = {}
     for number, row in enumerate(plan.rows):
         report(number)
-        made = row if isinstance(row, Failure) else _make_example(row, recipe, remarks, beside_others)
+        remarks = Remarks()
+        made = row if isinstance(row, Failure) else _make_example(number, row, kept, recipe, remarks, beside_others)
+        of_rows.append(remarks)
         if isinstance(made, Failure):
             failures.append(made)
             continue
         speaker = made.row["speaker"]
         earlier = statistics.get(speaker)
         statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
+        if counts := remarks.counts():
+            row_remarks[str(len(examples))] = counts
         examples.append(made)
     header = ShardHeader(
-        number=plan.number,
+        number=plan.number if plan.is_numbered else None,
+        version=version_text(LAST_NUMBERED if plan.is_numbered else VERSION),
         key=recipe.key(plan),
         rows=len(examples),
         seconds=float(sum(example.row["seconds"] for example in examples)),
         mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
         failures=tuple(asdict(failure) for failure in failures),
-        remarks=remarks.as_dict(),
+        remarks=Remarks.merged(remarks.as_dict() for remarks in of_rows).as_dict(),
+        row_remarks={} if plan.is_numbered else row_remarks,
         **recipe.settings,
     )
     return header, examples
 
 
 def _make_example(
-    row: PlannedUtterance, recipe: ShardRecipe, remarks: Remarks, beside_others: bool
+    number: int,
+    row: PlannedUtterance,
+    kept: KeptRows | None,
+    recipe: ShardRecipe,
+    remarks: Remarks,
+    beside_others: bool,
 ) -> Example | Failure:
     utterance = row.utterance
     row.check_unchanged(recipe.root)
     try:
-        example = make_example(utterance, recipe, remarks)
+        example = kept.example(number, row, remarks) if kept else None
+        example = example or replace(make_example(utterance, recipe, remarks), key=row.key)
     except UtteranceError as error:
         # An audio error names the recording, but a text error does not name the place of the text.
         reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
@@ -209,6 +241,9 @@ def _write(columns: Mapping[str, str], header: ShardHeader, examples: list[Examp
             )
             for name, spec in header.arrays.items()
         }
+        if not header.is_numbered:
+            keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
+            write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
         _write_columns(file.create_group("columns"), columns, examples, starts)
 
 

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import StoreError, WriteError
+from tts_prep.errors import CorruptStoreError, StoreError, WriteError
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.replacement import remove_folder, replace_store, replacement_folder
-from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS
-from tts_prep.format.records.corrections import Correction
+from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
-from tts_prep.format.records.store_plan import plan_sha256, write_plan
+from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
+from tts_prep.preprocess.configuration.records import COUNTED, Configuration
 from tts_prep.preprocess.runs.folder import (
     PURPOSE,
     locked_folder,
@@ -35,6 +35,8 @@ from tts_prep.preprocess.runs.folder import (
     take_over_file,
     tidied,
 )
+from tts_prep.preprocess.runs.plan import OldShard
+from tts_prep.preprocess.runs.planned_store import PlannedStore
 from tts_prep.preprocess.runs.resuming import (
     check_corrections,
     check_other_parts,
@@ -121,15 +123,45 @@ class StoreTransaction:
         """The old store, if files are taken over from it."""
         return self.store if self.change.takes_over and self.folder != self.store.absolute() else None
 
-    def up_to_date(
-        self, settings: Mapping[str, Any], keys: Sequence[str], corrections: Sequence[Correction] = ()
-    ) -> Manifest | None:
+    def continued(self, config: Configuration) -> Configuration:
+        """Return a configuration with which the shards of the store end where they do; those of another must not.
+
+        Shards of format 1.2 and earlier are counted from the first row. A store grows as it was made.
+        """
+        found = None if self.change is Change.OVERWRITE else self._settings
+        if found is None:
+            return config
+        ends = found["configuration"].get("store", {}).get("shard_ends", COUNTED)
+        return replace(config, store=replace(config.store, shard_ends=ends))
+
+    @property
+    def _settings(self) -> Mapping[str, Any] | None:
+        """The settings of the store as it is; None if there is none yet."""
+        return vars(read_manifest(self.store)) if self.is_complete else unfinished_settings(self.store)
+
+    def old_shards(self, keys: Sequence[str], broken: Collection[str]) -> Mapping[str, OldShard]:
+        """Return the shards of the old store by key.
+
+        Args:
+            keys: the keys of the planned shards, which a store that is repaired has too.
+            broken: files that must not be taken over.
+        """
+        plan, source = None, self.source
+        if source is None:
+            return {}
+        if self.change is not Change.REPAIR:
+            with contextlib.suppress(CorruptStoreError):
+                plan = read_plan(self.store)
+        return {
+            key: OldShard(source, number, shard_name(number) in broken)
+            for number, key in enumerate(plan.shards if plan else keys)
+        }
+
+    def up_to_date(self, planned: PlannedStore) -> Manifest | None:
         """Return the manifest of the store if it is complete and has the planned shards, else None.
 
         Args:
-            settings: ``configuration`` and ``software`` of this run.
-            keys: the keys of the planned shards.
-            corrections: what the planned rows have otherwise than the corpus.
+            planned: the store as it is to be.
 
         Raises:
             StoreError: the store has other settings, rows or corrections, and is not to be replaced.
@@ -138,21 +170,27 @@ class StoreTransaction:
             return None
         manifest = read_manifest(self.store) if self.is_complete else None
         # With the same keys, only the list of corrections can differ, which an update replaces.
-        is_same = self.change is not Change.UPDATE or has_corrections(self.store, corrections)
-        if manifest and manifest.plan == plan_sha256(keys) and is_same:
+        is_same = self.change is not Change.UPDATE or has_corrections(self.store, planned.corrections)
+        if manifest and is_same and self._has_rows_of(manifest, planned):
             if self.change is Change.PART:
                 raise StoreError(f"{self.store}: already complete; there is no part to make")
             return manifest
-        found = vars(manifest) if manifest else unfinished_settings(self.store)
+        found = self._settings
         if found and self.change is not Change.UPDATE:
-            check_settings(self.store, found, settings, "give another path, or --overwrite to replace it")
-            check_corrections(self.store, corrections)
+            check_settings(
+                self.store, found, planned.recipe.settings, "give another path, or --overwrite to replace it"
+            )
+            check_corrections(self.store, planned.corrections)
             if manifest:
                 raise StoreError(
                     f"{self.store}: complete, but the corpus has changed since it was made; give another path, or "
                     "--update or --overwrite to replace it"
                 )
         return None
+
+    def _has_rows_of(self, manifest: Manifest, planned: PlannedStore) -> bool:
+        is_same = manifest.plan == plan_sha256(planned.keys)
+        return is_same and planned.has_places_of(self.store, manifest.failures.rows)
 
     @contextmanager
     def build(self, purpose: object = None, configuration: Mapping[str, Any] | None = None) -> Iterator[Path]:
@@ -271,12 +309,21 @@ def _purpose(folder: Path) -> str | None:
 def _holds_work(folder: Path, store: Path) -> bool:
     """Return whether an unfinished replacement has a shard or an array file that was not taken over."""
     with contextlib.suppress(OSError):
-        for path in (*(path for _, path in shard_files(folder)), *array_files(folder)):
-            old = store / path.relative_to(folder)
-            # Where there are no hard links, files were copied.
-            if not old.is_file() or not (old.samefile(path) or filecmp.cmp(old, path, shallow=False)):
-                return True
+        old: dict[int, list[Path]] = {}
+        for path in _data_files(store):
+            old.setdefault(path.stat().st_size, []).append(path)
+        # Where there are no hard links, files were copied.
+        return any(
+            not any(same.samefile(path) or filecmp.cmp(same, path, shallow=False) for same in beside)
+            for path in _data_files(folder)
+            for beside in [old.get(path.stat().st_size, ())]
+        )
     return False
+
+
+def _data_files(store: Path) -> Iterator[Path]:
+    yield from (path for _, path in shard_files(store))
+    yield from array_files(store)
 
 
 def _refuse_links(store: Path) -> None:

@@ -1,0 +1,188 @@
+"""Keep the values of those rows of a changed shard whose inputs have not changed.
+
+A shard has the key of each of its rows. In an update, a row with the same key and the same settings has the same
+values, so that only the other rows of a changed shard are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from tts_prep.errors import CorruptStoreError
+from tts_prep.format.contents.shard import inspect_shard
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.datasets import Array, map_file
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import ARRAYS, ROW_KEYS, shard_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.mel import bin_moments
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.runs.array_files import computed
+from tts_prep.preprocess.runs.examples import Example
+from tts_prep.preprocess.runs.feature_inputs import StoredRows, read_again, stored_values
+from tts_prep.preprocess.runs.plan import OldRow, OldRows, OldShard, PlannedUtterance, ShardPlan
+from tts_prep.preprocess.runs.planned_store import PlannedStore
+from tts_prep.preprocess.runs.recipe import ShardRecipe
+
+
+def find_old_rows(
+    source: Path, manifest: Manifest, planned: PlannedStore, old: Mapping[str, OldShard]
+) -> dict[int, OldRows]:
+    """Return where rows of changed shards are in the old store, by the number of the planned shard.
+
+    Args:
+        source, manifest: the old store and its manifest.
+        old: the shards of the old store by key.
+    """
+    recipe = planned.recipe
+    if any(getattr(manifest, name) != recipe.settings[name] for name in ("configuration", "software")):
+        return {}
+    # The statistics of a mel need the values before they are stored at half precision.
+    if recipe.arrays["mel"]["dtype"] != "float32":
+        return {}
+    kept = {planned_key for planned_key in planned.keys if planned_key in old}
+    places: dict[bytes, OldRow] = {}
+    for key, shard in old.items():
+        if key not in kept:
+            for position, row_key in enumerate(_row_keys(source / shard_name(shard.number))):
+                places[row_key] = OldRow(shard.number, position)
+    if not places:
+        return {}
+    changed = (plan for plan, key in zip(planned.shards, planned.keys, strict=True) if key not in kept)
+    return {plan.number: OldRows(source, _places_of(plan, places)) for plan in changed}
+
+
+def _places_of(plan: ShardPlan, places: Mapping[bytes, OldRow]) -> tuple[OldRow | None, ...]:
+    return tuple(places.get(row.key) if isinstance(row, PlannedUtterance) else None for row in plan.rows)
+
+
+def _row_keys(path: Path) -> list[bytes]:
+    """Return the keys of the rows of a shard; none if it has none or is broken."""
+    try:
+        locations = read_locations(path)
+        keys = map_file(path).dataset(locations[ROW_KEYS]) if ROW_KEYS in locations else ()
+    except CorruptStoreError:
+        return []
+    return [key.tobytes() for key in keys]
+
+
+class KeptRows:
+    """The rows of a changed shard whose values the old store has.
+
+    Args:
+        old: where they are.
+        recipe: how the new shard is made.
+    """
+
+    def __init__(self, old: OldRows, recipe: ShardRecipe) -> None:
+        self._old, self._recipe = old, recipe
+        self._shards: dict[int, _OldShard | None] = {}
+
+    def example(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
+        """Return an utterance as the old store has it; None if it has to be made.
+
+        Args:
+            number: the number of the row in the new shard.
+            remarks: the remarks on the row are added to it.
+
+        Raises:
+            UtteranceError: a feature that the old store does not have cannot be computed.
+        """
+        place = self._old.places[number]
+        shard = self._shard(place.shard) if place else None
+        if place is None or shard is None or shard.keys[place.position] != row.key:
+            return None
+        for kind, symbols in shard.stored.header.row_remarks.get(str(place.position), {}).items():
+            for symbol, count in symbols.items():
+                remarks.add(kind, symbol, row.utterance.id, count)
+        return shard.example(place.position, row, self._recipe)
+
+    def _shard(self, number: int) -> _OldShard | None:
+        if number not in self._shards:
+            try:
+                shard = _OldShard(self._old.store, number)
+                self._shards[number] = shard if shard.is_made_by(self._recipe) else None
+            except CorruptStoreError:
+                # Its rows are made again.
+                self._shards[number] = None
+        return self._shards[number]
+
+
+class _OldShard:
+    """A shard of the old store, and the array files of its rows.
+
+    Raises:
+        CorruptStoreError: the shard is broken.
+    """
+
+    def __init__(self, store: Path, number: int) -> None:
+        path = stored_file(store, shard_name(number))
+        self.stored = StoredRows(path, inspect_shard(path, number, read_locations))
+        self.keys = self.stored.row_keys
+        self._store, self._number = store, number
+        self._arrays = {name: self.stored.array(name, spec["axis"]) for name, spec in self.stored.header.arrays.items()}
+        self._phoneme_texts = self.stored.texts("phoneme_text")
+        self._values: dict[str, Sequence[Array] | None] = {}
+
+    def is_made_by(self, recipe: ShardRecipe) -> bool:
+        """Return whether the shard was made with the settings of a recipe."""
+        header = vars(self.stored.header)
+        return all(header[name] == value for name, value in recipe.settings.items())
+
+    def example(self, position: int, row: PlannedUtterance, recipe: ShardRecipe) -> Example:
+        """Return one of its utterances."""
+        utterance, cleaning = row.utterance, recipe.config.cleaning
+        arrays = {name: values[position] for name, values in self._arrays.items()}
+        mel = np.ascontiguousarray(arrays["mel"])
+        names = ("seconds", *cleaning.columns)
+        columns = {
+            "id": utterance.id,
+            "text": utterance.text,
+            "speaker": utterance.speaker,
+            "phoneme_text": self._phoneme_texts[position],
+            **utterance.meta,
+            **{name: float(self.stored.numbers(name)[position]) for name in names},
+        }
+        source = FeatureInput(
+            id=utterance.id,
+            speaker=utterance.speaker,
+            text=utterance.text,
+            phoneme_text=self._phoneme_texts[position],
+            phonemes=np.asarray(arrays["phonemes"]),
+            n_frames=len(mel),
+            extractor=recipe.extractor,
+            read=partial(read_again, recipe, utterance, len(mel)),
+            known={"mel": mel},
+            cut=self.stored.cuts(recipe.config.mel.sample_rate)[position] if cleaning.trims else None,
+        )
+        lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
+        values = tuple(
+            self._stored_values(feature, source, position) or computed(feature, source, lengths)
+            for feature in recipe.features
+        )
+        return Example(arrays, columns, MelStatistics(len(mel), *bin_moments(mel)), values, row.key)
+
+    def _stored_values(self, feature: Feature, utterance: FeatureInput, position: int) -> FeatureValues | None:
+        """Return the values of a feature if the old store has them, made in the same way."""
+        restored = getattr(feature, "restored", None)
+        if restored is None or feature.source(utterance.id, utterance.speaker) is not None:
+            return None
+        found = {spec.name: self._array(spec) for spec in feature.specs}
+        arrays = {name: values[position] for name, values in found.items() if values is not None}
+        values: FeatureValues | None = restored(arrays) if len(arrays) == len(found) else None
+        return values
+
+    def _array(self, spec: ArraySpec) -> Sequence[Array] | None:
+        if spec.name not in self._values:
+            try:
+                self._values[spec.name] = stored_values(self._store, spec, self._number, self.stored)
+            except CorruptStoreError:
+                self._values[spec.name] = None
+        return self._values[spec.name]
