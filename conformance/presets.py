@@ -404,6 +404,14 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     yield "vits", "jaywalnut310/vits mel_processing.py, ljs_base.json", vits
 
+    def piper() -> Mel:
+        at = root / "piper1-gpl/src/piper/train/vits"
+        code = take(at / "mel_processing.py", *HIFIGAN, "mel_spectrogram_torch")
+        # The defaults of VitsModel.
+        return lambda x: code.mel_spectrogram_torch(tensor(x), 1024, 80, 22050, 256, 1024, 0.0, None)[0]
+
+    yield "piper", "OHF-Voice/piper1-gpl src/piper/train/vits/mel_processing.py", piper
+
     def espnet() -> Mel:
         at = root / "espnet/espnet2"
         given: dict[str, Any] = {

@@ -27,7 +27,7 @@ import torch
 from phonemizer.backend.espeak.wrapper import EspeakWrapper
 
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.recipes import collate_hifigan
@@ -35,12 +35,12 @@ from tts_prep.recipes import collate_hifigan
 ROWS: list[tuple[str, ...]] = []
 
 
-def make_store(corpus, path, preset, **sizes):
+def make_store(corpus, path, preset, text=TextConfig(), **sizes):
     described = get_preset(preset)
     if not (path / "manifest.json").is_file():
         mel = replace(described.config, **sizes)
         store = StoreConfig(waveform_dtype="float32")
-        configuration = Configuration(mel=mel, reading=described.reading, store=store)
+        configuration = Configuration(mel=mel, reading=described.reading, text=text, store=store)
         prepare(read_ljspeech(corpus), corpus, path, configuration)
     return path
 
@@ -339,6 +339,37 @@ def matcha(sources, corpus, scratch):
     compare("Matcha-TTS", "example y", a[0]["y"], b[0]["y"])
 
 
+def piper(sources, corpus, scratch):
+    from piper.train.vits.dataset import UtteranceCollate, VitsDataModule
+
+    from tts_prep.export import export
+    from tts_prep.recipes import PiperCollate, PiperDataset
+
+    store = make_store(corpus, scratch / "piper", "piper", text=TextConfig(symbols="piper", blanks="between"))
+    export(store, "piper", scratch / "piper-list")
+    module = VitsDataModule(
+        csv_path=scratch / "piper-list" / "metadata.csv",
+        audio_dir=corpus / "wavs",
+        cache_dir=scratch / "piper-cache",
+        config_path=scratch / "piper.json",
+        espeak_voice="en-us",
+        voice_name="voice",
+        dataset_type="phoneme_ids",
+        trim_silence=False,
+        num_workers=0,
+    )
+    module.prepare_data()
+    module.setup("fit")
+    theirs, ours = module.train_dataset.dataset, PiperDataset(store)
+    for size, segment in ((20, 8192), (2, 400_000)):
+        a, b = (
+            collate(False, segment)([side[i] for i in range(size)])
+            for collate, side in ((UtteranceCollate, theirs), (PiperCollate, ours))
+        )
+        for field in vars(a):
+            compare(f"Piper, {segment:,} samples", field, getattr(a, field), getattr(b, field))
+
+
 def f5tts(sources, corpus, scratch):
     from tts_prep.loader import UtteranceDataset
     from tts_prep.recipes import DynamicBatchSampler, F5TTSDataset, collate_f5tts
@@ -367,7 +398,8 @@ def f5tts(sources, corpus, scratch):
 
 
 RECIPES: dict[str, Any] = {
-    "hifigan": hifigan, "bigvgan": bigvgan, "vocos": vocos, "vits": vits, "matcha": matcha, "f5tts": f5tts,
+    "hifigan": hifigan, "bigvgan": bigvgan, "vocos": vocos, "vits": vits, "matcha": matcha, "piper": piper,
+    "f5tts": f5tts,
 }  # fmt: skip
 
 

@@ -131,6 +131,11 @@ BEFORE = {
         "Training: 16-bit WAV of one channel at 22,050 Hz, divided by 32,768; the level is kept. The encoder reads the "
         "linear spectrogram; this is the mel of the loss.",
     ),
+    "piper": (
+        "Training: librosa.load averages the channels and resamples; silence is trimmed by Silero's VAD "
+        "(`--trim-vad 0.2 --trim-margin 0.25`); the level is kept. The encoder reads the linear spectrogram; this is "
+        "the mel of the loss.",
+    ),
     "espnet2-tts": ("Training: the recipe's scripts resample (`--fs`); the level is kept.",),
     "coqui": tuple(line.format(db=45) for line in _COQUI),
     "coqui-ljspeech": tuple(line.format(db=60) for line in _COQUI),

@@ -87,6 +87,7 @@ def cases() -> Iterator[Case]:
         yield Case(f"BigVGAN {preset}", accepted.BIGVGAN, f"bigvgan-{preset}", _sizes(f"bigvgan-{preset}"))
     yield Case("Vocos", accepted.VOCOS, "vocos", {"sample_rate": 24_000})
     yield Case("VITS", accepted.VITS, "vits", {"sample_rate": 22_050})
+    yield Case("Piper", accepted.PIPER, "piper", {"sample_rate": 22_050})
     yield Case("Matcha-TTS", accepted.MATCHA, "matcha", _sizes("matcha"), _unscaled)
     yield Case("F5-TTS", accepted.F5_TTS, "f5-tts", {}, _raised)
     yield Case("StyleTTS2", accepted.STYLETTS2, "styletts2")

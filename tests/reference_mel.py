@@ -131,6 +131,7 @@ RECIPES = {
     "matcha-vctk": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.630575, 2.482914)),
     "matcha-hi-fi-captain": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.38385, 2.541796)),
     "vits": Recipe(22050, 1024, 1024, 256, "hf", None, vits, slaney(80, 0, 11025), E5),
+    "piper": Recipe(22050, 1024, 1024, 256, "hf", None, vits, slaney(80, 0, 11025), E5),
     "espnet2-tts": Recipe(
         22050, 1024, 1024, 256, "center", None, lambda p: np.sqrt(np.maximum(p, 1e-10)), S76, log10_max
     ),

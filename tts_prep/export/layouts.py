@@ -13,6 +13,7 @@ from tts_prep.export.kaldi import export_espnet, export_kaldi
 from tts_prep.export.lhotse import export_lhotse
 from tts_prep.export.nemo import export_nemo
 from tts_prep.export.parquet import export_parquet
+from tts_prep.export.piper import export_piper
 from tts_prep.export.webdataset import export_webdataset
 from tts_prep.loader import UtteranceDataset
 
@@ -23,6 +24,7 @@ LAYOUTS: Final[Mapping[str, Callable[[UtteranceDataset, ExportFolder], None]]] =
     "lhotse": export_lhotse,
     "nemo": export_nemo,
     "parquet": export_parquet,
+    "piper": export_piper,
     "webdataset": export_webdataset,
 }
 
@@ -43,7 +45,7 @@ def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
 
     Args:
         store: the store.
-        layout: ``espnet``, ``fastspeech2``, ``kaldi``, ``lhotse``, ``nemo``, ``parquet`` or ``webdataset``.
+        layout: ``espnet``, ``fastspeech2``, ``kaldi``, ``lhotse``, ``nemo``, ``parquet``, ``piper`` or ``webdataset``.
         folder: a folder that is new or empty.
 
     Raises:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tts_prep.recipes.kaldi_files import export_scp
     from tts_prep.recipes.matcha import TextMelBatchCollate, TextMelDataset
     from tts_prep.recipes.parakeet import LJSpeechCollector, stop_probabilities
+    from tts_prep.recipes.piper import PiperBatch, PiperCollate, PiperDataset, PiperUtterance
     from tts_prep.recipes.speechain import build_iterators, read_config
     from tts_prep.recipes.styletts2 import Collater, FilePathDataset, build_dataloader
     from tts_prep.recipes.vits import (
@@ -40,6 +41,7 @@ _NAMES = {
     "kaldi_files": ("export_scp",),
     "matcha": ("TextMelBatchCollate", "TextMelDataset"),
     "parakeet": ("LJSpeechCollector", "stop_probabilities"),
+    "piper": ("PiperBatch", "PiperCollate", "PiperDataset", "PiperUtterance"),
     "speechain": ("build_iterators", "read_config"),
     "styletts2": ("Collater", "FilePathDataset", "build_dataloader"),
     "vits": (
@@ -62,6 +64,10 @@ __all__ = [
     "FilePathDataset",
     "HiFiGANDataset",
     "LJSpeechCollector",
+    "PiperBatch",
+    "PiperCollate",
+    "PiperDataset",
+    "PiperUtterance",
     "TTSCollate",
     "TextAudioCollate",
     "TextAudioLoader",

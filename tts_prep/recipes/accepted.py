@@ -90,12 +90,13 @@ MATCHA: Final = Recipe(
     "Matcha-TTS", ("matcha",), converted=frozenset({"compression.scale", "compression.offset"}), symbols="vits"
 )
 PARAKEET: Final = Recipe("Parakeet", ("parakeet",))
+PIPER: Final = Recipe("Piper", ("piper",), "waveform", symbols="piper", ids={"blanks": "between", "ends": True})
 STYLETTS2: Final = Recipe("StyleTTS2", ("styletts2",), symbols="styletts2", ids={"blanks": None, "ends": False})
 VITS: Final = Recipe("VITS", ("vits",), "waveform", symbols="vits")
 VOCOS: Final = Recipe("Vocos", ("vocos",), "waveform")
 WAVENET: Final = Recipe("Parakeet's WaveNet", ("parakeet-wavenet",))
 RECIPES: Final = (
-    *(BIGVGAN, F5_TTS, F5_TTS_BIGVGAN, FASTPITCH, FASTSPEECH2, HIFI_GAN, MATCHA, PARAKEET),
+    *(BIGVGAN, F5_TTS, F5_TTS_BIGVGAN, FASTPITCH, FASTSPEECH2, HIFI_GAN, MATCHA, PARAKEET, PIPER),
     *(STYLETTS2, VITS, VOCOS, WAVENET),
 )
 """All recipes."""
@@ -130,11 +131,24 @@ def check_store(
             f"{where}: not made for {recipe.system}: {_listed(audio)}; {recipe.advice(given or {})}, or pass "
             'settings="any" to use it as it is'
         )
-    text = list(_differences_of_ids(recipe, store))
-    if text:
+    check_ids(recipe, store, where, ', or pass settings="any" to use it as it is')
+
+
+def check_ids(recipe: Recipe, store: StoreMetadata, where: object, otherwise: str = "") -> None:
+    """Check that the ids of a store are those of a recipe's system.
+
+    Args:
+        otherwise: the end of the message.
+
+    Raises:
+        ConfigurationError: symbols or their arrangement differ.
+    """
+    different = list(_differences_of_ids(recipe, store))
+    if different:
+        blanks = f" --blanks {recipe.ids['blanks']}" if recipe.ids.get("blanks") else ""
         raise ConfigurationError(
-            f"{where}: not made for {recipe.system}: {_listed(text)}; build the store with --symbols {recipe.symbols}, "
-            'or pass settings="any" to use it as it is'
+            f"{where}: not made for {recipe.system}: {_listed(different)}; build the store with --symbols "
+            f"{recipe.symbols}{blanks}{otherwise}"
         )
 
 

@@ -21,6 +21,7 @@ from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
@@ -71,6 +72,26 @@ def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_len
     return np.ascontiguousarray(np.sqrt(power + _POWER_OFFSET).T, np.float32)
 
 
+def spectrogram_of(dataset: UtteranceDataset, row: int, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
+    """Return the spectrogram of the store if it is equal to that of VITS, else compute it; see `linear_spectrogram`."""
+    stored = dataset.arrays.get("spectrogram")
+    needed = {
+        "framing": "hifigan",
+        "pad_mode": "reflect",
+        "window": "hann",
+        "periodic_window": True,
+        "preemphasis": 0,
+        "n_fft": n_fft,
+        "win_length": win_length,
+        "hop_length": hop_length,
+    }
+    found = dataset.metadata.audio_settings
+    same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
+    if same and all(found.get(name, value) == value for name, value in needed.items()):
+        return np.array(dataset[row].arrays["spectrogram"].T, np.float32, order="C")
+    return linear_spectrogram(dataset[row].audio, n_fft, hop_length, win_length)
+
+
 class _Loader(DatasetMixin):
     """Base class of the datasets with and without speakers.
 
@@ -110,28 +131,8 @@ class _Loader(DatasetMixin):
         utterance = self.utterances[i]
         plain = ids_without_blanks(utterance).astype(np.int64)
         ids = intersperse(plain) if self.add_blank else plain
-        audio = utterance.audio
-        return ids, self._spectrogram(i, audio), audio[np.newaxis]
-
-    def _spectrogram(self, i: int, audio: Float32Array) -> Float32Array:
-        """Return the spectrogram of the store if it is equal to that of VITS, else compute it."""
-        dataset, row = self.utterances.places[i]
-        stored = dataset.arrays.get("spectrogram")
-        recipe = dataset.metadata.audio_settings
-        needed = {
-            "framing": "hifigan",
-            "pad_mode": "reflect",
-            "window": "hann",
-            "periodic_window": True,
-            "preemphasis": 0,
-            "n_fft": self.filter_length,
-            "win_length": self.win_length,
-            "hop_length": self.hop_length,
-        }
-        same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
-        if same and all(recipe.get(name, value) == value for name, value in needed.items()):
-            return np.array(dataset[row].arrays["spectrogram"].T, np.float32, order="C")
-        return linear_spectrogram(audio, self.filter_length, self.hop_length, self.win_length)
+        spectrogram = spectrogram_of(*self.utterances.places[i], self.filter_length, self.hop_length, self.win_length)
+        return ids, spectrogram, utterance.audio[np.newaxis]
 
 
 class TextAudioLoader(_Loader):

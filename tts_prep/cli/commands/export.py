@@ -34,6 +34,7 @@ def export(store: Path, folder: Path, layout: str) -> None:
       lhotse       cuts.jsonl.gz, features/ and wavs/
       nemo         manifest.json, wavs/
       parquet      data/*.parquet for Hugging Face datasets
+      piper        metadata.csv with phoneme ids, wavs/
       webdataset   tar archives with json, mel.npy, phonemes.npy and wav
 
     \b

@@ -257,6 +257,12 @@ _ALL = (
         "VITS: mel_spectrogram_torch of mel_processing.py with configs/ljs_base.json and vctk_base.json",
     ),
     Preset(
+        "piper",
+        replace(_HIFIGAN, power_offset=1e-6, fmax=11025.0),
+        "Piper: mel_spectrogram_torch of src/piper/train/vits/mel_processing.py with its defaults, quality medium",
+        _MEAN,
+    ),
+    Preset(
         "espnet2-tts",
         replace(_PARALLEL_WAVEGAN, power_floor=1e-10),
         "ESPnet2 TTS: LogMelFbank with the defaults of egs2/ljspeech/tts1",

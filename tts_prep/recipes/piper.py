@@ -1,0 +1,147 @@
+"""Piper's dataset and collate function, reading a store instead of wav files and a cache.
+
+In piper1-gpl's ``piper/train/vits/dataset.py``, make the datasets of ``setup`` from `PiperDataset`, and use
+`PiperCollate` as ``UtteranceCollate``. ``tts-prep export STORE FOLDER --to piper`` writes the list and the recordings
+for an unchanged Piper instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
+from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.recipes.accepted import PIPER, Settings, check_store
+from tts_prep.recipes.vits import spectrogram_of
+
+
+@dataclass
+class PiperUtterance:
+    """An example: ``phoneme_ids`` [L] int64, ``spectrogram`` [F, T] and ``audio_norm`` [N] float32, tensors.
+
+    ``speaker_id`` is a tensor [1] int64, or None if the store has one speaker; ``text`` is the text.
+    """
+
+    phoneme_ids: Any
+    spectrogram: Any
+    audio_norm: Any
+    speaker_id: Any = None
+    text: str | None = None
+
+
+@dataclass
+class PiperBatch:
+    """A batch, the longest spectrogram first: tensors with the names of Piper's ``Batch``.
+
+    ``phoneme_ids`` [B, L] int64, ``spectrograms`` [B, F, T] float32, ``audios`` [B, 1, N] float32, the lengths of each
+    [B] int64, and ``speaker_ids`` [B] int64 or None.
+    """
+
+    phoneme_ids: Any
+    phoneme_lengths: Any
+    spectrograms: Any
+    spectrogram_lengths: Any
+    audios: Any
+    audio_lengths: Any
+    speaker_ids: Any = None
+
+
+class PiperDataset(DatasetMixin):
+    """Utterances of a store as Piper's ``VitsDataset`` has them; see `PiperUtterance`.
+
+    Ids have Piper's ``^`` and ``$`` at the ends and its pad between all symbols. Piper phonemizes each sentence of a
+    text by itself, with ``^`` and ``$``; here, they are at the ends of the text.
+
+    Args:
+        store: a store, or a selection of one, built with ``--preset piper --symbols piper --blanks between`` and
+            waveforms.
+        sample_rate: Hz.
+        filter_length, hop_length, win_length: samples.
+        settings: ``"preset"`` requires a store with the waveforms of the preset ``piper`` and with Piper's ids;
+            ``"any"`` accepts every store.
+
+    Attributes:
+        speaker_id_map: speaker → id, in the order of the utterances, as Piper's configuration of a voice has it.
+
+    Raises:
+        ConfigurationError: the store has other settings, or no waveforms.
+    """
+
+    def __init__(
+        self,
+        store: UtteranceDataset | str | Path,
+        sample_rate: int = 22_050,
+        filter_length: int = 1024,
+        hop_length: int = 256,
+        win_length: int = 1024,
+        *,
+        settings: Settings = "preset",
+    ) -> None:
+        self.store = store if isinstance(store, UtteranceDataset) else UtteranceDataset(store)
+        given = {"sample_rate": sample_rate, "fmax": sample_rate / 2}
+        check_store(PIPER, self.store.metadata, self.store.path, given, settings)
+        if not self.store.has_waveform:
+            raise ConfigurationError(f"{self.store.path}: the store has no waveforms; prepare it with --waveform int16")
+        self._sizes = filter_length, hop_length, win_length
+        self.speaker_id_map = {name: code for code, name in enumerate(dict.fromkeys(self.store.speaker))}
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.store,)
+
+    def get_example(self, i: int) -> PiperUtterance:
+        """Return the example at a position."""
+        utterance = self.store[i]
+        speaker = np.array([self.speaker_id_map[utterance.speaker]], np.int64)
+        return PiperUtterance(
+            to_tensors(utterance.phonemes.astype(np.int64)),
+            to_tensors(spectrogram_of(self.store, i, *self._sizes)),
+            to_tensors(utterance.audio),
+            to_tensors(speaker) if len(self.speaker_id_map) > 1 else None,
+            utterance.text,
+        )
+
+
+class PiperCollate:
+    """Pad examples of `PiperDataset` with zeros, as Piper's ``UtteranceCollate``; see `PiperBatch`.
+
+    Args:
+        is_multispeaker: require speaker ids.
+        segment_size: the minimum length of waveforms in samples, to which they are padded.
+    """
+
+    def __init__(self, is_multispeaker: bool, segment_size: int) -> None:
+        self.is_multispeaker = is_multispeaker
+        self.segment_size = segment_size
+
+    def __call__(self, utterances: Sequence[PiperUtterance]) -> PiperBatch:
+        """Return the batch.
+
+        Raises:
+            ConfigurationError: an example has no speaker id, and `is_multispeaker` is True.
+        """
+        rows = sorted(utterances, key=lambda utterance: -utterance.spectrogram.shape[1])
+        has_speakers = all(row.speaker_id is not None for row in rows)
+        if self.is_multispeaker and not has_speakers:
+            raise ConfigurationError("is_multispeaker: the store has one speaker, and no speaker ids")
+        audios, audio_lengths = pad_sequences([row.audio_norm for row in rows], 0, np.float32)
+        missing = self.segment_size - audios.shape[1]
+        if missing > 0:
+            audios = np.pad(audios, ((0, 0), (0, missing)))
+        speakers = np.array([int(row.speaker_id[0]) for row in rows], np.int64) if self.is_multispeaker else None
+        ids, id_lengths = pad_sequences([row.phoneme_ids for row in rows], 0, np.int64)
+        spectrograms, lengths = pad_spectrograms([row.spectrogram for row in rows])
+        arrays = ids, id_lengths, spectrograms, lengths, audios[:, np.newaxis], audio_lengths
+        batch = PiperBatch(*to_tensors(arrays))
+        batch.speaker_ids = None if speakers is None else to_tensors(speakers)
+        return batch
