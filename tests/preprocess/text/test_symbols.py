@@ -210,6 +210,17 @@ def test_auto_collects_the_symbols_of_the_corpus_whatever_the_jobs_and_parts(
     assert (status, "text.symbols" in err) == (1, True)
 
 
+def test_auto_collects_arpabet_as_symbols_not_as_their_letters(capsys, own_corpus: Path, tmp_path: Path) -> None:
+    (own_corpus / "metadata.csv").write_text(
+        "S-0000|HH AH0 L OW1 sp|HH AH0 L OW1 sp\nS-0001|W ER1 L D|W ER1 L D\n", encoding="utf-8"
+    )
+    options = ("--frontend", "phonemes", "--symbols", "auto", "--jobs", 1)
+    assert run(capsys, "ljspeech", own_corpus, tmp_path / "store", *options)[0] == 0
+    dataset = UtteranceDataset(tmp_path / "store")
+    assert set(dataset.symbols[4:]) == {"HH", "AH0", "L", "OW1", "sp", "W", "ER1", "D"}
+    assert [dataset.symbols[number] for number in dataset[0].phonemes] == ["HH", "AH0", "L", "OW1", "sp"]
+
+
 def test_auto_without_a_text_is_refused(capsys, own_corpus: Path, tmp_path: Path) -> None:
     (own_corpus / "metadata.csv").write_text("LJ001-0001|?!|?!\n", encoding="utf-8")
     status, _, err = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--symbols", "auto", "--jobs", 1)

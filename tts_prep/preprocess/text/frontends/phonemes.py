@@ -11,7 +11,7 @@ from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, 
 from tts_prep.preprocess.text.frontends.ipa_marks import NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.scripts import arpabet_phones
 from tts_prep.preprocess.text.symbols import get_table, tables_with
-from tts_prep.preprocess.text.vocab import Vocab
+from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _PREFIX: Final = "@"
@@ -39,6 +39,7 @@ class PhonemesFrontend(VocabFrontend):
     ) -> None:
         super().__init__(Vocab.from_table(get_table("styletts2")), symbols, unknown, punctuation)
         self.spaced = self.vocab.has_long_symbols
+        self._is_collected = isinstance(self.vocab, OpenVocab)
         self._prefixed = any(symbol.startswith(_PREFIX) and len(symbol) > 1 for symbol in self.vocab.symbols)
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
@@ -56,11 +57,17 @@ class PhonemesFrontend(VocabFrontend):
             symbols = list(self._symbols(phonemes))
             phonemes = join_symbols(symbols) if self.spaced else "".join(symbols)
         else:
-            _check_characters(phonemes)
+            if not self._is_collected:
+                _check_characters(phonemes)
             symbols = list(phonemes)
         if NOT_SPOKEN.issuperset(symbols):
             raise TextError(f"nothing to speak in {phonemes[:60]!r}" if phonemes else "the text is empty")
         return separate_punctuation(phonemes) if self.separate and not self.spaced else phonemes
+
+    def split(self, phonemes: str) -> list[str]:
+        """Split phonemes as text into symbols. A table that is collected has ARPAbet's symbols, not their letters."""
+        is_arpabet = self._is_collected and bool(arpabet_phones(phonemes))
+        return split_symbols(phonemes) if is_arpabet else super().split(phonemes)
 
     def _symbols(self, text: str) -> Iterator[str]:
         for number, piece in enumerate(_BRACES.split(text)):
