@@ -19,6 +19,7 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.atomic import replacing
+from tts_prep.format.files.spreadsheets import as_cell, of_cell
 
 KEEP: Final = ("yes", "no", "unsure")
 """The values of the column ``keep``; it is empty for an utterance that is only corrected."""
@@ -28,8 +29,6 @@ MAX_CHARACTERS: Final = 5_000
 
 _MAX_BYTES: Final = 1 << 30
 _COLUMNS: Final = ("id", "keep", "text", "speaker", "note")
-# Apostrophes before a formula are counted too, so that the conversion is one to one.
-_FORMULA = re.compile("'*[=+\\-@\t\r]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UNDONE = 1_000
 """The number of decisions that can be undone."""
@@ -170,7 +169,7 @@ def write_decisions(
     writer.writerow([*_COLUMNS, *other_names])
     for utterance, d in decisions.items():
         more = others.get(utterance, [""] * len(other_names))
-        writer.writerow(map(_harmless, (utterance, d.keep, d.text, d.speaker, d.note, *more)))
+        writer.writerow(map(as_cell, (utterance, d.keep, d.text, d.speaker, d.note, *more)))
     with replacing(path) as partial:
         partial.write_text(text.getvalue(), encoding="utf-8", newline="")
 
@@ -202,10 +201,10 @@ def _read(path: Path) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, t
                 where = f"{path}:{reader.line_num}"
                 if None in row or None in row.values():
                     raise ConfigurationError(f"{where}: expected {len(names)} cells")
-                utterance = _original(row["id"])
+                utterance = of_cell(row["id"])
                 if not utterance or utterance in others:
                     raise ConfigurationError(f"{where}: expected an id that has no other row, found {utterance[:80]!r}")
-                others[utterance] = tuple(_original(row[name]) for name in other_names)
+                others[utterance] = tuple(of_cell(row[name]) for name in other_names)
                 if not (decision := _decision(where, row)).is_empty or other_names:
                     decisions[utterance] = decision
     except UnicodeDecodeError as error:
@@ -219,14 +218,6 @@ def _read(path: Path) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, t
 
 def _decision(where: str, row: Mapping[str, str]) -> Decision:
     try:
-        return Decision(**{field.name: _original(row.get(field.name) or "") for field in fields(Decision)})
+        return Decision(**{field.name: of_cell(row.get(field.name) or "") for field in fields(Decision)})
     except ConfigurationError as error:
         raise ConfigurationError(f"{where}: {error}") from None
-
-
-def _harmless(value: str) -> str:
-    return f"'{value}" if _FORMULA.match(value) else value
-
-
-def _original(value: str) -> str:
-    return value[1:] if value.startswith("'") and _FORMULA.match(value) else value

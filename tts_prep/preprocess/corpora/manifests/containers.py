@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import CorpusError
+from tts_prep.format.files.spreadsheets import of_cell
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.manifests.json_lines import JsonLines, json_objects
 from tts_prep.preprocess.corpora.manifests.lhotse import Lhotse
@@ -110,11 +111,17 @@ def _has(path: Path, key: str) -> bool:
 def table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the place and the values of each row of a table: CSV, TSV, JSON lines, parquet or arrow.
 
+    An apostrophe that keeps a spreadsheet from taking a cell of CSV or TSV for a formula is removed.
+
     Raises:
         CorpusError: the file cannot be read, or a row is damaged.
     """
+    is_csv = any(suffix in (".csv", ".tsv") for suffix in path.suffixes[-2:])
     for _, container in open_containers(find_files([path]), None):
         for found in container.rows():
             if isinstance(found, Failure):
                 raise CorpusError(found.reason)
-            yield found.where, {**found.values, **({"audio": found.audio} if found.audio else {})}
+            values = {**found.values, **({"audio": found.audio} if found.audio else {})}
+            if is_csv:
+                values = {name: of_cell(value) if isinstance(value, str) else value for name, value in values.items()}
+            yield found.where, values
