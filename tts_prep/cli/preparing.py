@@ -247,7 +247,7 @@ def incomplete_text(store: Path, array: IncompleteArray) -> str:
 
     spec, rows = array.spec, count_text(array.rows, "row")
     if array.is_kept:
-        return f"{', '.join(spec.index_columns)}: no values for {rows}, new or changed"
+        return f"{', '.join((*spec.index_columns, *spec.text_columns))}: no values for {rows}, new or changed"
     options = {MEASURES: "--measures", "durations": "--alignments PATH"}
     option = options.get(spec.name, f"--array {spec.name}@{spec.axis}=PATH")
     why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.layout import FIXED_COLUMNS
-from tts_prep.loader.dataset.columns import CategoryValues
+from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.recipes.file_list import read_lines
 
@@ -172,7 +172,7 @@ def _tables(dataset: UtteranceDataset, entries: Sequence[str], speechain: bool) 
 
 def _values(dataset: UtteranceDataset, name: str) -> Iterator[str]:
     values = dataset.column(name)
-    if isinstance(values, CategoryValues):
+    if isinstance(values, CategoryValues | TextValues):
         return (" ".join(value.split()) for value in values)
     return (str(value) for value in values)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import resource
+import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +18,9 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
 from tts_prep.export import LAYOUTS, export
-from tts_prep.loader import UtteranceDataset
+from tts_prep.loader import ChainDataset, UtteranceDataset
 from tts_prep.preprocess import add_columns, remove_columns
+from tts_prep.preprocess.runs import column_table
 from tts_prep.preprocess.runs.column_table import MAX_CATEGORIES, read_column_table
 
 IDS = ["a/one", "two", "three", "four"]
@@ -131,7 +134,9 @@ def test_a_store_is_what_it_was_when_all_that_was_added_is_removed(corpus: Path,
     assert run(capsys, "add", store, "--corpus", corpus, "--feature", "energy", "--jobs", 1)[0] == 0
     with_energy = files(store)
     add_columns(store, {"id": list(UtteranceDataset(store).id), "wer": [0.5] * len(UtteranceDataset(store))})
-    assert run(capsys, "remove", store, "--columns", "wer")[0] == 0
+    add_columns(store, {"id": list(UtteranceDataset(store).id)[:1], "note": [LONG]})
+    assert "1 column of the index" in run(capsys, "info", store)[1]
+    assert run(capsys, "remove", store, "--columns", "wer,note")[0] == 0
     assert files(store) == with_energy
     add_columns(store, {"id": list(UtteranceDataset(store).id)[:1], "wer": [0.5]})
     assert run(capsys, "remove", store, "--array", "energy", "--columns", "wer")[0] == 0
@@ -165,10 +170,10 @@ def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
     status, out, _ = run(capsys, "add", store, "--columns", write_table(tmp_path / "s.csv", table))
     assert status == 0
     assert out.splitlines() == [
+        f"{store}: hypothesis, texts",
         f"{store}: wer, numbers",
         f"{tmp_path / 's.csv'}: 4 rows of no utterance of the store: gone0, gone1, gone2, …",
-        f"{tmp_path / 's.csv'}: not added, too many different texts for categories: hypothesis",
-        f"{tmp_path / 's.csv'}: not added, every store has them: text",
+        f"{tmp_path / 's.csv'}: not added, every store has them: text; --corrections of the corpus command uses text",
     ]
 
 
@@ -270,6 +275,146 @@ def test_a_table_of_100_000_rows_is_read_in_bounded_memory(tmp_path: Path) -> No
     table = read_column_table(path, ids)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)
     assert table.values["wer"][12_345] == 0.12345
-    assert (table.categories["kind"], table.texts) == (("a", "b"), ("said",))
-    # Three columns of 0.8 MB each, and the dictionary of ids with 10.
+    assert (table.categories["kind"], table.texts["said"][12_345]) == (("a", "b"), "said 12345")
+    # Two columns of 0.8 MB each, the dictionary of ids with 10, and texts and places of 6 each.
     assert grown < 40e6
+
+
+LONG = "x" * 201
+NOTES = ["a note, and\nmore", "", LONG, "42"]
+"""A column of texts: one is too long for a category, and another looks like a number."""
+
+
+def test_free_texts_are_columns_like_any_other(store: Path, tmp_path: Path, capsys) -> None:
+    pd = pytest.importorskip("pandas")
+    added = add_columns(store, {"id": IDS, "note": NOTES, "heard": ["b", "a", "d", LONG], "wer": [1, 2, 3, 4]})
+    assert (added.names, added.missing) == (("heard", "note", "wer"), {"heard": 0, "note": 1, "wer": 0})
+    dataset = UtteranceDataset(store, verify=True)
+    assert list(dataset.note) == NOTES
+    assert list(dataset.filter(lambda m: m.note == "42").id) == ["four"]
+    assert list(dataset.filter(lambda m: (m.note != "") & m.heard.isin({"a", "b", "d"})).id) == ["a/one", "three"]
+    assert list(dataset.sort("heard").id) == ["two", "a/one", "three", "four"]
+    assert [u.meta["note"] for u in dataset[[3, 0]]] == ["42", NOTES[0]]
+    frame = dataset.to_pandas()
+    assert (list(frame["note"]), list(frame["heard"])) == (NOTES, ["b", "a", "d", LONG])
+    assert isinstance(frame, pd.DataFrame)
+    assert not [name for name in frame if "external" in name]
+    assert dataset.to_arrow(["note"]).column("note").to_pylist() == NOTES
+    assert run(capsys, "verify", store)[0] == 0
+
+
+def test_texts_are_shown_by_the_report_and_its_table(store: Path, tmp_path: Path, capsys) -> None:
+    add_columns(store, {"id": IDS, "note": NOTES})
+    table = tmp_path / "table.csv"
+    assert run(capsys, "report", store, "-o", tmp_path / "page.html", "--csv", table)[0] == 0
+    with table.open(encoding="utf-8", newline="") as file:
+        found = sorted(row["note"] for row in csv.DictReader(file))
+    assert found == sorted(note.replace("\n", "\\n") for note in NOTES)
+
+
+def test_texts_are_replaced_by_other_kinds_and_removed(store: Path, capsys) -> None:
+    add_columns(store, {"id": IDS, "other": [1, 2, 3, 4]})
+    before = remove_columns(store, ["other"]) and files(store)
+    add_columns(store, {"id": IDS, "note": NOTES, "wer": [1, 2, 3, 4]})
+    with pytest.raises(StoreError, match="has the columns note already; --replace"):
+        add_columns(store, {"id": IDS, "note": [1, 2, 3, 4]})
+    add_columns(store, {"id": IDS, "note": [1, 2, 3, 4], "heard": NOTES, "wer": NOTES}, replace=True)
+    dataset = UtteranceDataset(store, verify=True)
+    assert (dataset.note.tolist(), list(dataset.heard), list(dataset.wer)) == ([1, 2, 3, 4], NOTES, NOTES)
+    remove_columns(store, ["heard", "note"])
+    assert {path.name for path in (store / "arrays").iterdir()} == {"external_texts"}
+    for array in ("external_texts", "external_columns"):
+        with pytest.raises(StoreError, match="no array '"):
+            remove_columns(store, arrays=[array])
+    remove_columns(store, ["wer"])
+    assert files(store) == before
+
+
+def test_an_index_with_texts_is_made_again_from_the_arrays(store: Path, capsys) -> None:
+    add_columns(store, {"id": IDS, "note": NOTES})
+    whole = files(store)
+    (store / "index.h5").unlink()
+    (store / "manifest.json").unlink()
+    assert run(capsys, "reindex", store)[0] == 0
+    assert files(store) == whole
+
+
+@pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
+def test_texts_come_back_from_every_export(store: Path, tmp_path: Path, capsys, layout: str) -> None:
+    add_columns(store, {"id": IDS, "note": ["a note", None, LONG, "42"]})
+    folder = tmp_path / "out"
+    export(store, layout, folder)
+    manifest = {"nemo": folder / "manifest.json", "lhotse": folder / "cuts.jsonl.gz"}.get(layout, folder)
+    status, _, err = run(capsys, "manifest", manifest, tmp_path / "again", "--jobs", 1, "--max-failures", "100%")
+    assert status == 0, err
+    found = {u.id.removeprefix("a/"): u.meta["note"] for u in UtteranceDataset(tmp_path / "again")}
+    assert found == {"one": "a note", "two": "", "three": LONG, "four": "42"}
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS.keys() - {"fastspeech2"}))
+def test_every_export_takes_texts_with_line_breaks(store: Path, tmp_path: Path, layout: str) -> None:
+    add_columns(store, {"id": IDS, "note": NOTES})
+    export(store, layout, tmp_path / "out")
+    if layout == "kaldi":
+        lines = (tmp_path / "out/utt2note").read_text().splitlines()
+        assert lines[0] == "a/one a note, and more"
+        assert len(lines) == 4
+
+
+def test_texts_and_categories_of_several_stores_are_one_column(store: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(store, tmp_path / "other"))
+    add_columns(store, {"id": IDS, "note": NOTES})
+    add_columns(other, {"id": IDS, "note": ["a", "b", "a", None]})
+    chain = ChainDataset(UtteranceDataset(store), UtteranceDataset(other))
+    assert list(chain.column("note")) == [*NOTES, "a", "b", "a", ""]
+
+
+def test_texts_decide_the_kind_of_a_column_wherever_its_numbers_are(tmp_path: Path) -> None:
+    ids = [f"u{i}" for i in range(300)]
+    said = [f"said {i}" for i in range(300)]
+    for place in (0, 150, 299):
+        values = [*said[:place], "1984", *said[place + 1 :]]
+        table = read_column_table(
+            write_table(tmp_path / "s.csv", [{"id": i, "said": v} for i, v in zip(ids, values, strict=True)]), ids
+        )
+        assert table.texts == {"said": values}
+    # One wrong value among many numbers is not what makes a column of texts.
+    numbers = [{"id": name, "wer": number} for number, name in enumerate(ids)]
+    numbers[7]["wer"] = "bad"
+    with pytest.raises(CorpusError, match=r"s.csv:9: column 'wer': found 'bad', but a number in s.csv:2"):
+        read_column_table(write_table(tmp_path / "s.csv", numbers), ids)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("x" * 70_000, "row 1: column 'note': expected at most 65,536 bytes, found 70,000"),
+        ("\ud800", "row 1: column 'note': contains a lone surrogate"),
+        ("a\0b", r"row 1: column 'note': contains the character U\+0000"),
+    ],
+)
+def test_texts_that_a_store_cannot_hold_are_refused(store: Path, value: str, message: str) -> None:
+    before = files(store)
+    with pytest.raises(CorpusError, match=message):
+        add_columns(store, {"id": IDS, "note": ["a", value, "b", "c"]})
+    assert files(store) == before
+
+
+@pytest.mark.parametrize("name", ["external_texts", "external_texts_start", "n_external_texts", "external_columns"])
+def test_columns_cannot_have_the_names_of_their_own_arrays(store: Path, name: str) -> None:
+    for values in (NOTES, [1, 2, 3, 4]):
+        with pytest.raises(ConfigurationError, match=f"column '{name}': the format has a use for this name; rename it"):
+            add_columns(store, {"id": IDS, name: values})
+
+
+def test_a_table_that_changes_while_it_is_read_is_refused(store: Path, tmp_path: Path, monkeypatch) -> None:
+    contents = iter(["id,wer\ntwo,1\n", "id,wer\ntwo,bad\n"])
+    rows = column_table.table_rows
+
+    def changing(path: Path) -> Any:
+        path.write_text(next(contents))
+        return rows(path)
+
+    monkeypatch.setattr(column_table, "table_rows", changing)
+    with pytest.raises(CorpusError, match="s.csv:2: changed while it was read; nothing was added"):
+        add_columns(store, tmp_path / "s.csv")

@@ -274,3 +274,17 @@ def test_updates_after_random_edits_give_the_bytes_of_fresh_builds(tmp_path: Pat
         make(tmp_path / "corpus", tmp_path / "fresh", rows, features=[energy()])
         assert contents(store) == contents(tmp_path / "fresh"), step
         shutil.rmtree(tmp_path / "fresh")
+
+
+def test_free_texts_of_unchanged_rows_are_kept_and_new_rows_have_empty_ones(tmp_path: Path) -> None:
+    store, notes = tmp_path / "store", ["n" * 300, "", "two\nlines", "ä", "e", "f"]
+    make(tmp_path / "corpus", store, ROWS[:6])
+    add_columns(store, {"id": [row.id for row in ROWS[:6]], "note": notes, "heard": notes[::-1]})
+    changed = [ROWS[0], replace(ROWS[1], text="Another text."), *ROWS[2:6], ROWS[6]]
+    result = make(tmp_path / "corpus", store, changed, existing="update")
+    dataset = UtteranceDataset(store, verify=True)
+    assert list(dataset.note) == [notes[0], "", *notes[2:], ""]
+    assert list(dataset.heard) == [notes[5], "", *notes[3::-1], ""]
+    assert [(array.spec.text_columns, array.rows, array.is_kept) for array in result.incomplete] == [
+        (("heard", "note"), 2, True)
+    ]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Add columns of numbers or categories from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
+    help="Add columns of numbers or texts from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
 )
 @click.option("--replace", is_flag=True, help="Replace columns that --columns has added before.")
 @click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
@@ -83,17 +83,19 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
     from tts_prep.preprocess.runs.add_columns import add_columns
 
     added = add_columns(store, file, replace=replace)
-    for name in sorted(added.values):
+    for name in added.names:
         kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
+        kind = "texts" if name in added.texts else kind
         missing = f", missing in {added.missing[name]:,} utterances" if added.missing[name] else ""
         say(f"{store}: {name}, {kind}{missing}")
     ids, n_unknown = added.unknown
     if n_unknown:
         more = ", …" if n_unknown > len(ids) else ""
         say(one_line(f"{file}: {n_unknown:,} rows of no utterance of the store: {', '.join(ids)}{more}"))
-    for names, why in ((added.texts, "too many different texts for categories"), (added.own, "every store has them")):
-        if names:
-            say(one_line(f"{file}: not added, {why}: {', '.join(names)}"))
+    if added.own:
+        corrected = [name for name in ("text", "speaker") if name in added.own]
+        how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""
+        say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
 
 
 def _add_measures(store: Path) -> None:

@@ -102,18 +102,20 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
 
 
 def _is_array(spec: ArraySpec) -> bool:
-    return spec.added and not spec.index_columns
+    return spec.added and not spec.holds_columns
 
 
 def _measures(store: Path, manifest: Manifest) -> dict[str, str]:
     """Return the columns that come from arrays, and the medians of some of them."""
-    found = {name: spec.index_columns for name, spec in manifest.specs.items() if spec.index_columns}
+    specs = manifest.specs.items()
+    found = {name: (*spec.index_columns, *spec.text_columns) for name, spec in specs if spec.holds_columns}
     if not found:
         return {}
     # Most stores have no such columns, and are shown without the time to import the loader.
     import numpy as np
 
     from tts_prep.loader import UtteranceDataset
+    from tts_prep.quantities import count_text
 
     dataset = UtteranceDataset(store)
     rows = {}
@@ -124,7 +126,9 @@ def _measures(store: Path, manifest: Manifest) -> dict[str, str]:
             values = values[np.isfinite(values)]
             if len(values):
                 medians.append(f"{np.median(values):.1f} {unit}")
-        rows[name] = f"{len(columns)} columns of the index" + (f"; medians: {', '.join(medians)}" if medians else "")
+        rows[name] = f"{count_text(len(columns), 'column')} of the index" + (
+            f"; medians: {', '.join(medians)}" if medians else ""
+        )
     return rows
 
 

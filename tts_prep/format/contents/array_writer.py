@@ -48,6 +48,7 @@ def write_array_file(
         lengths: the expected number of rows of each utterance: of frames, phonemes or samples. None with the axes
             ``own`` and ``utterance``.
         counted: for each utterance, a mask [length] of the rows to include in the statistics; None includes all.
+            Columns of the index have no statistics, because values can be missing.
         remarks: remarks, in the form of `tts_prep.format.records.remarks.Remarks.as_dict`.
         is_numbered: the shard contains its number, as before format 1.3, so that the file does too.
 
@@ -63,7 +64,8 @@ def write_array_file(
     for position, (value, speaker) in enumerate(zip(values, speakers, strict=True)):
         try:
             checked = checked_values(spec, value, None if lengths is None else lengths[position])
-            of_utterance = _statistics(spec, checked if counted is None else checked[counted[position]])
+            counted_rows = checked if counted is None else checked[counted[position]]
+            of_utterance = _statistics(spec, checked[:0] if spec.holds_columns else counted_rows)
         except FeatureError as error:
             raise FeatureError(f"utterance {position} of shard {number}: {error}") from error
         earlier = statistics.get(speaker)

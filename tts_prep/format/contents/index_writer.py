@@ -10,6 +10,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.contents.array_file import read_array_header
@@ -19,7 +20,7 @@ from tts_prep.format.hdf5.columns import TextColumn, check_columns, column_datas
 from tts_prep.format.hdf5.datasets import Location, Locations, dataset_at, read_dataset
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.hdf5.writer import create_dataset, create_file, write_dataset, write_number, write_rows
-from tts_prep.format.layout import CATEGORY, INDEX, NUMBER, array_file_name
+from tts_prep.format.layout import CATEGORY, INDEX, NUMBER, TEXT, array_file_name
 from tts_prep.format.statistics import ArrayStatistics, MelStatistics
 
 _COLUMNS = "columns"
@@ -168,6 +169,8 @@ class _AddedArray:
         total, speakers: statistics of all rows, and by speaker.
         index_columns: of the specification.
         categories: the values of the index columns that are categories, by name.
+        text_columns: of the specification.
+        text_bytes: [n_text_columns] int64, the number of bytes of all texts of each.
     """
 
     places: list[Location]
@@ -177,29 +180,51 @@ class _AddedArray:
     speakers: dict[str, ArrayStatistics]
     index_columns: tuple[str, ...]
     categories: Mapping[str, Sequence[str]]
+    text_columns: tuple[str, ...]
+    text_bytes: npt.NDArray[np.int64]
 
     def write_columns(self, group: h5py.Group, store: Path, name: str, rows: Sequence[int]) -> None:
         files = [store / array_file_name(name, number) for number in range(len(rows))]
-        for key, column in self.columns.items():
+        for key, own in self.columns.items():
             target = {"start": f"{name}_start", "length": f"n_{name}"}[key]
             if target in group:
                 raise CorruptStoreError(
                     f"{store}: array '{name}' needs a column '{target}', which the corpus already has"
                 )
-            _write_column(group, target, _Column(NUMBER, {"": column}), files, rows)
-        if self.index_columns:
-            self._write_values(group, store, name, files, rows)
-
-    def _write_values(
-        self, group: h5py.Group, store: Path, name: str, files: Sequence[Path], rows: Sequence[int]
-    ) -> None:
-        """Write each number of the rows as a column."""
-        columns = []
-        for column in self.index_columns:
+            _write_column(group, target, _Column(NUMBER, {"": own}), files, rows)
+        for column in (*self.index_columns, *self.text_columns):
             if column in group:
                 raise CorruptStoreError(
                     f"{store}: array '{name}' needs a column '{column}', which the store already has"
                 )
+        if self.index_columns:
+            self._write_values(group, files, rows)
+        if self.text_columns:
+            self._write_texts(group, files, rows)
+
+    def _write_texts(self, group: h5py.Group, files: Sequence[Path], rows: Sequence[int]) -> None:
+        """Write each text of the rows as a column."""
+        datasets = []
+        for column, n_bytes in zip(self.text_columns, self.text_bytes.tolist(), strict=True):
+            child = group.create_group(column)
+            child.attrs["kind"] = TEXT
+            datasets.append((create_dataset(child, "bytes", (n_bytes,), "u1"), _create_offsets(child, sum(rows))))
+        written = np.zeros(len(datasets), np.int64)
+        start = 0
+        for path, place, n in zip(files, self.places, rows, strict=True):
+            texts = _texts(path, place, n, len(datasets))
+            for number, (data, offsets) in enumerate(datasets):
+                encoded = texts[number :: len(datasets)]
+                ends = written[number] + np.cumsum([0, *map(len, encoded)], dtype="<i8")
+                write_rows(data, int(written[number]), np.frombuffer(b"".join(encoded), np.uint8))
+                write_rows(offsets, start, ends)
+                written[number] = ends[-1]
+            start += n
+
+    def _write_values(self, group: h5py.Group, files: Sequence[Path], rows: Sequence[int]) -> None:
+        """Write each number of the rows as a column."""
+        columns = []
+        for column in self.index_columns:
             if column in self.categories:
                 columns.append(_create_category(group, column, self.categories[column], sum(rows)))
             else:
@@ -242,9 +267,20 @@ def _scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _
             n = int(np.prod(header.spec.row_shape, dtype=np.int64))
             own = {str(key): _ShardDatasets(columns[key].dtype) for key in ("start", "length") if key in columns}
             added = _AddedArray(
-                [], own, n, ArrayStatistics.empty(n), {}, header.spec.index_columns, header.spec.categories
+                places=[],
+                columns=own,
+                n=n,
+                total=ArrayStatistics.empty(n),
+                speakers={},
+                index_columns=header.spec.index_columns,
+                categories=header.spec.categories,
+                text_columns=header.spec.text_columns,
+                text_bytes=np.zeros(len(header.spec.text_columns), np.int64),
             )
         added.places.append(dataset_at(path, locations, name))
+        if n_texts := len(added.text_columns):
+            texts = _texts(path, added.places[-1], header.rows, n_texts)
+            added.text_bytes += [sum(map(len, texts[number::n_texts])) for number in range(n_texts)]
         for key, known in added.columns.items():
             known.add(columns[key])
         for speaker, values in header.statistics.items():
@@ -254,6 +290,22 @@ def _scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> _
             added.total = added.total.merged(statistics)
     assert added is not None
     return added
+
+
+def _texts(path: Path, place: Location, rows: int, n_columns: int) -> list[bytes]:
+    """Return the texts of an array file, those of a row one after another.
+
+    Raises:
+        CorruptStoreError: they are not as many as the rows need.
+    """
+    texts = read_dataset(path, place).tobytes().split(b"\0")
+    if texts.pop() or len(texts) != rows * n_columns:
+        raise CorruptStoreError(f"{path}: expected {n_columns:,} texts for each of {rows:,} rows, found {len(texts):,}")
+    return texts
+
+
+def _create_offsets(group: h5py.Group, rows: int) -> h5py.Dataset:
+    return create_dataset(group, "offsets", (rows + 1,), "<i8")
 
 
 def _create_category(group: h5py.Group, name: str, table: Sequence[str], rows: int) -> h5py.Dataset:
@@ -318,7 +370,7 @@ def _write_column(
     if column.kind == CATEGORY:
         return _write_category(child, column, shards, rows)
     data = create_dataset(child, "bytes", (sum(column.datasets["bytes"].counts),), "u1")
-    offsets = create_dataset(child, "offsets", (sum(rows) + 1,), "<i8")
+    offsets = _create_offsets(child, sum(rows))
     start = n_bytes = 0
     for shard, path in enumerate(shards):
         write_rows(data, n_bytes, read_dataset(path, column.datasets["bytes"].place(shard)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ class ArraySpec:
         software: versions by name of the software that computed them.
         index_columns: of a float64 array [n] with the axis ``utterance``, names of its n numbers, which are columns of
             the index too; none for other arrays.
+        text_columns: of a uint8 array with the axis ``own``, names of n texts, which are columns of the index: the
+            bytes of an utterance are these texts in UTF-8, each followed by a zero byte; none for other arrays.
         extra: for ``mel``, its further keys in the manifest: ``sample_rate``, ``hop_length``, ``silence``, ``offset``.
     """
 
@@ -50,6 +52,7 @@ class ArraySpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
     index_columns: tuple[str, ...] = ()
+    text_columns: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -71,6 +74,11 @@ class ArraySpec:
     def columns(self) -> tuple[str, str] | None:
         """The index columns of start and length; None for the axis ``utterance``."""
         return (f"{self.name}_start", f"n_{self.name}") if self.axis == OWN else AXES[self.axis]
+
+    @property
+    def holds_columns(self) -> bool:
+        """Whether the values are those of columns of the index."""
+        return bool(self.index_columns or self.text_columns)
 
     @property
     def categories(self) -> Mapping[str, tuple[str, ...]]:
@@ -105,6 +113,8 @@ class ArraySpec:
             return f"rows of {self.row_bytes:,} bytes exceed the maximum of {8 * _MAX_ROW:,}"
         if self.index_columns and (fault := self._fault_of_columns()):
             return fault
+        if self.text_columns and (fault := self._fault_of_texts()):
+            return fault
         if self.rate is not None and (self.axis != OWN or not 0 < self.rate <= _MAX_RATE):
             return "only an array with the axis 'own' has a rate, in Hz"
         return None
@@ -112,11 +122,8 @@ class ArraySpec:
     def _fault_of_columns(self) -> str | None:
         if (self.axis, self.dtype, self.row_shape) != (UTTERANCE, "float64", (len(self.index_columns),)):
             return "only a float64 array with the axis 'utterance' has index columns, one for each number of a row"
-        if len(set(self.index_columns)) < len(self.index_columns):
-            return "two of its index columns have the same name"
-        for name in self.index_columns:
-            if not _NAME.fullmatch(name) or name in _RESERVED:
-                return f"cannot have the index column '{name[:64]}'"
+        if fault := _fault_of_names(self.index_columns):
+            return fault
         tables = self.settings.get("categories", {})
         if not isinstance(tables, dict) or not tables.keys() <= {*self.index_columns}:
             return "expected categories for some of its index columns"
@@ -126,6 +133,11 @@ class ArraySpec:
                 return f"expected sorted, different texts as the categories of '{name}'"
         return None
 
+    def _fault_of_texts(self) -> str | None:
+        if (self.axis, self.dtype, self.row_shape) != (OWN, "uint8", ()):
+            return "only a uint8 array with the axis 'own' has columns of texts"
+        return _fault_of_names(self.text_columns)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of the array in manifests and headers."""
         shape = list(self.row_shape)
@@ -134,6 +146,8 @@ class ArraySpec:
             value["rate"] = self.rate
         if self.index_columns:
             value["index_columns"] = list(self.index_columns)
+        if self.text_columns:
+            value["text_columns"] = list(self.text_columns)
         if self.added:
             value.update(settings=dict(self.settings), software=dict(self.software))
         return value
@@ -152,7 +166,8 @@ class ArraySpec:
         if not all(type(n) is int for n in shape):
             raise record.fault("row_shape", "a list of integers")
         rate = None if record.values.get("rate") is None else record.number("rate", 0, _MAX_RATE)
-        known = {"dtype", "row_shape", "axis", "rate", "index_columns", "settings", "software", "statistics", "remarks"}
+        own = {"rate", "index_columns", "text_columns", "settings", "software"}
+        known = {"dtype", "row_shape", "axis", *own, "statistics", "remarks"}
         spec = cls(
             name=name,
             dtype=record.text("dtype"),
@@ -162,11 +177,21 @@ class ArraySpec:
             settings={} if layout else record.mapping("settings"),
             software={} if layout else record.text_mapping("software"),
             index_columns=tuple(record.texts("index_columns")) if "index_columns" in record else (),
+            text_columns=tuple(record.texts("text_columns")) if "text_columns" in record else (),
             extra={key: item for key, item in record.values.items() if key not in known} if layout else {},
         )
         if fault := spec._fault():
             raise CorruptStoreError(f"{record.where}: {fault}")
         return spec
+
+
+def _fault_of_names(names: Sequence[str]) -> str | None:
+    if len(set(names)) < len(names):
+        return "two of its index columns have the same name"
+    for name in names:
+        if not _NAME.fullmatch(name) or name in _RESERVED:
+            return f"cannot have the index column '{name[:64]}'"
+    return None
 
 
 def is_reserved(name: str) -> bool:

@@ -158,7 +158,8 @@ class ChainDataset(DatasetMixin[T_co]):
     def column(self, name: str) -> Any:
         """Return a column, concatenated over all datasets.
 
-        Numbers are returned as one array, texts as an array of objects, categories with a common table.
+        Numbers are returned as one array, texts as an array of objects, categories with a common table. A column of
+        categories in one dataset and of texts in another is one of texts.
 
         Raises:
             ConfigurationError: a dataset has no such column, or the kinds of column differ.
@@ -169,12 +170,13 @@ class ChainDataset(DatasetMixin[T_co]):
                 codes = np.concatenate([column.checked_codes() for column in columns])
                 return CategoryValues(codes.astype(np.int32), columns[0].table)
             return _chain_categories(columns)
-        if any(isinstance(column, CategoryValues) for column in columns):
-            raise ConfigurationError(f"column '{name}' is a category in one dataset but not in another")
+        is_text = [isinstance(column, CategoryValues | TextValues) for column in columns]
+        if any(isinstance(column, CategoryValues) for column in columns) and not all(is_text):
+            raise ConfigurationError(f"column '{name}' is one of texts in one dataset but not in another")
         return np.concatenate(
             [
-                np.array(list(column), object) if isinstance(column, TextValues) else np.asarray(column)
-                for column in columns
+                np.array(list(column), object) if text else np.asarray(column)
+                for column, text in zip(columns, is_text, strict=True)
             ]
         )
 

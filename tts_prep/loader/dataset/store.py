@@ -85,8 +85,11 @@ class Store:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The names of the index columns, sorted."""
-        return tuple(sorted(self.index.columns))
+        """The names of the index columns, sorted, without those that say where texts lie in their array."""
+        of_texts = {
+            column for spec in self.manifest.specs.values() if spec.text_columns for column in spec.columns or ()
+        }
+        return tuple(sorted(self.index.columns.keys() - of_texts))
 
     def column(self, name: str) -> Column:
         """Return all rows of a column.

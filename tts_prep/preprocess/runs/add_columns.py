@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +19,9 @@ from tts_prep.format.contents.index import index_locations
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.replacement import remove_folder
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn, column_datasets, column_of
-from tts_prep.format.hdf5.datasets import map_file
+from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import ADDED_ARRAYS, INDEX, UTTERANCE
+from tts_prep.format.layout import ADDED_ARRAYS, INDEX, OWN, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec, is_reserved
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.runs.add_arrays import is_intact, stored_shards
@@ -28,7 +29,12 @@ from tts_prep.preprocess.runs.column_table import ColumnTable, read_column_table
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 
 EXTERNAL: Final = "external_columns"
-"""The array of all columns that `add_columns` has added."""
+"""The array of all columns of numbers and categories that `add_columns` has added."""
+
+EXTERNAL_TEXTS: Final = "external_texts"
+"""The array of all columns of texts that `add_columns` has added."""
+
+_OWN_NAMES: Final = {EXTERNAL, EXTERNAL_TEXTS, f"{EXTERNAL_TEXTS}_start", f"n_{EXTERNAL_TEXTS}"}
 
 
 def add_index_array(
@@ -62,15 +68,14 @@ def add_index_array(
                 )
             transaction.take_over(manifest)
             shards = stored_shards(folder, manifest)
-            return assemble_store(
-                folder, shards, {**manifest.array_files, **_array_files(folder, array, shards, table)}
-            )
+            files = _array_files(folder, array, shards, lambda rows: list(table[rows]))
+            return assemble_store(folder, shards, {**manifest.array_files, array.name: files})
 
 
 def add_columns(
     store: str | Path, source: str | Path | Mapping[str, Sequence[Any]], *, replace: bool = False
 ) -> ColumnTable:
-    """Add columns of numbers or categories to the index of a complete store; return what was added.
+    """Add columns of numbers, categories or texts to the index of a complete store; return what was added.
 
     They are columns like any other: filters, `check`, reports and exports use them. If interrupted, the store is
     unchanged.
@@ -79,7 +84,7 @@ def add_columns(
         store: the store.
         source: a CSV, TSV, JSON lines, parquet or arrow file, or column name → values. A column ``id`` has the ids of
             utterances, or a column ``audio`` the paths of recordings; an utterance without a row, and an empty value,
-            has NaN, or the category ``""``.
+            has NaN, or an empty text. A column of more than 256 different texts is one of texts, not categories.
         replace: whether columns that were added before are replaced.
 
     Raises:
@@ -92,14 +97,11 @@ def add_columns(
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
         table = read_column_table(source if isinstance(source, Mapping) else Path(source), _ids(store, manifest))
-        if (again := sorted(table.values.keys() & known.values.keys())) and not replace:
+        if (again := sorted({*table.names} & {*known.names})) and not replace:
             raise StoreError(
                 f"{store}: has the columns {', '.join(again)} already; --replace (replace=True) replaces them"
             )
-        # A column that was a category can become one of numbers.
-        categories = {name: known.categories[name] for name in known.categories.keys() - table.values.keys()}
-        joined = ColumnTable({**known.values, **table.values}, {**categories, **table.categories}, {})
-        _rewrite(transaction, manifest, joined, ())
+        _rewrite(transaction, manifest, known.joined(table), ())
         return table
 
 
@@ -113,10 +115,10 @@ def remove_columns(store: str | Path, columns: Sequence[str] = (), arrays: Seque
     with StoreTransaction.begin(store, Change.ADD) as transaction:
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
-        _check_removable("column", columns, known.values, store)
-        _check_removable("array", arrays, [name for name in manifest.array_files if name != EXTERNAL], store)
-        kept = {name: values for name, values in known.values.items() if name not in columns}
-        return _rewrite(transaction, manifest, ColumnTable(kept, known.categories, {}), arrays)
+        _check_removable("column", columns, known.names, store)
+        removable = [name for name in manifest.array_files if name not in (EXTERNAL, EXTERNAL_TEXTS)]
+        _check_removable("array", arrays, removable, store)
+        return _rewrite(transaction, manifest, known.without(columns), arrays)
 
 
 def _check_removable(what: str, names: Sequence[str], known: Collection[str], store: Path) -> None:
@@ -130,37 +132,79 @@ def _rewrite(
     transaction: StoreTransaction, manifest: Manifest, columns: ColumnTable, removed: Sequence[str]
 ) -> Manifest:
     """Write the columns in the place of those that were added before, without the removed arrays."""
-    names = tuple(sorted(columns.values))
-    rows = manifest.index.rows
-    table = np.stack([columns.values[name] for name in names], axis=1) if names else np.empty((rows, 0))
-    tables = {name: list(columns.categories[name]) for name in names if name in columns.categories}
-    digest = hashlib.sha256(np.ascontiguousarray(table, "<f8").tobytes()).hexdigest()
-    settings = {"sha256": digest, **({"categories": tables} if tables else {})}
-    array = ArraySpec(EXTERNAL, "float64", (len(names),), UTTERANCE, settings=settings, index_columns=names)
-    if names:
-        for name in names:
-            if is_reserved(name):
-                raise ConfigurationError(f"column '{name}': the format has a use for this name; rename it")
-        _check_names(transaction.store, manifest, array.checked())
-    files = {name: entries for name, entries in manifest.array_files.items() if name not in (EXTERNAL, *removed)}
-    with transaction.build([manifest.fingerprint, manifest.plan, array.as_dict(), sorted(removed)]) as folder:
+    numbers, texts = _numbers_array(columns), _texts_array(columns)
+    arrays = [array.checked() for array in (numbers, texts) if array.holds_columns]
+    for name in columns.names:
+        if is_reserved(name) or name in _OWN_NAMES:
+            raise ConfigurationError(f"column '{name}': the format has a use for this name; rename it")
+    for array in arrays:
+        _check_names(transaction.store, manifest, array)
+    replaced = {EXTERNAL, EXTERNAL_TEXTS, *removed}
+    files = {name: entries for name, entries in manifest.array_files.items() if name not in replaced}
+    purpose = [manifest.fingerprint, manifest.plan, numbers.as_dict(), texts.as_dict(), sorted(removed)]
+    with transaction.build(purpose) as folder:
         transaction.take_over(manifest)
-        for name in removed if names else (*removed, EXTERNAL):
+        for name in replaced - {array.name for array in arrays}:
             remove_folder(folder / ADDED_ARRAYS / name)
         shards = stored_shards(folder, manifest)
-        return assemble_store(folder, shards, {**files, **_array_files(folder, array, shards, table)})
+        for array in arrays:
+            files[array.name] = tuple(_array_files(folder, array, shards, partial(_values, columns, array)))
+        return assemble_store(folder, shards, files)
+
+
+def _numbers_array(columns: ColumnTable) -> ArraySpec:
+    """Return the array of the columns of numbers and categories, which has no index columns if there are none."""
+    names = tuple(sorted(columns.values))
+    tables = {name: list(columns.categories[name]) for name in names if name in columns.categories}
+    table = np.stack([columns.values[name] for name in names], axis=1) if names else np.empty(0)
+    digest = hashlib.sha256(np.ascontiguousarray(table, "<f8").tobytes()).hexdigest()
+    settings = {"sha256": digest, **({"categories": tables} if tables else {})}
+    return ArraySpec(EXTERNAL, "float64", (len(names),), UTTERANCE, settings=settings, index_columns=names)
+
+
+def _texts_array(columns: ColumnTable) -> ArraySpec:
+    """Return the array of the columns of texts, which has no text columns if there are none."""
+    names = tuple(sorted(columns.texts))
+    digest = hashlib.sha256()
+    for name in names:
+        for text in columns.texts[name]:
+            digest.update(text.encode() + b"\0")
+    return ArraySpec(EXTERNAL_TEXTS, "uint8", (), OWN, settings={"sha256": digest.hexdigest()}, text_columns=names)
+
+
+def _values(columns: ColumnTable, array: ArraySpec, rows: slice) -> list[Array]:
+    """Return the values of some rows, one array each."""
+    if array.text_columns:
+        texts = zip(*(columns.texts[name][rows] for name in array.text_columns), strict=True)
+        return [np.frombuffer("".join(f"{text}\0" for text in row).encode(), np.uint8) for row in texts]
+    return list(np.stack([columns.values[name][rows] for name in array.index_columns], axis=1))
 
 
 def _array_files(
-    folder: Path, array: ArraySpec, shards: Sequence[StoredShard], table: npt.NDArray[np.float64]
-) -> dict[str, list[FileEntry]]:
-    if not array.index_columns:
-        return {}
+    folder: Path, array: ArraySpec, shards: Sequence[StoredShard], values: Callable[[slice], list[Array]]
+) -> list[FileEntry]:
+    """Write the files of an array, whose values are made for the rows of one shard after another."""
     entries, start = [], 0
     for shard in shards:
-        entries.append(_write(folder, array, shard, table[start : start + shard.header.rows]))
-        start += shard.header.rows
-    return {array.name: entries}
+        header, path = shard.header, stored_file(folder, shard.entry.file)
+        rows = slice(start, start + header.rows)
+        speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
+        assert isinstance(speakers, TextColumn)
+        key = array_key(array, header.key)
+        entries.append(
+            write_array_file(
+                folder,
+                array,
+                shard.number,
+                header.key,
+                key,
+                values(rows),
+                speakers=list(speakers),
+                is_numbered=header.is_numbered,
+            )
+        )
+        start = rows.stop
+    return entries
 
 
 def _ids(store: Path, manifest: Manifest) -> list[str]:
@@ -176,44 +220,31 @@ def _external_columns(store: Path, manifest: Manifest) -> ColumnTable:
     """Return the columns that were added before."""
     values: dict[str, npt.NDArray[np.float64]] = {}
     categories: dict[str, tuple[str, ...]] = {}
-    spec = manifest.specs.get(EXTERNAL)
-    for name in spec.index_columns if spec else ():
+    texts: dict[str, Sequence[str]] = {}
+    specs = [manifest.specs[name] for name in (EXTERNAL, EXTERNAL_TEXTS) if name in manifest.specs]
+    for name in (name for spec in specs for name in (*spec.index_columns, *spec.text_columns)):
         column = _index_column(store, manifest, name)
         if isinstance(column, CategoryColumn):
             values[name], categories[name] = np.array(column.codes, np.float64), tuple(column.table)
+        elif isinstance(column, TextColumn):
+            texts[name] = column.take(np.arange(len(column)))
         else:
             values[name] = np.array(column, np.float64)
-    return ColumnTable(values, categories, {})
+    return ColumnTable(values, categories, {}, texts)
 
 
 def _check_names(store: Path, manifest: Manifest, array: ArraySpec) -> None:
-    replaced = manifest.specs[array.name].index_columns if array.name in manifest.specs else ()
-    for name in column_datasets(index_locations(store, manifest)):
-        if name in array.index_columns and name not in replaced:
+    """Check that the store has no columns with names of an array, but those that the array replaces."""
+    external = (EXTERNAL, EXTERNAL_TEXTS)
+    names = external if array.name in external else (array.name,)
+    specs = [manifest.specs[name] for name in names if name in manifest.specs]
+    replaced = {name for spec in specs for name in (*spec.index_columns, *spec.text_columns)}
+    own = column_datasets(index_locations(store, manifest)).keys() - replaced
+    for name in (*array.index_columns, *array.text_columns):
+        if name in own:
             raise StoreError(
-                f"{store}: has a column '{name}' from its corpus, which array '{array.name}' needs; rename it in the "
-                "corpus, and make the store again"
-                if array.name != EXTERNAL
-                else f"{store}: has a column '{name}' of its own; rename the one to be added"
+                f"{store}: has a column '{name}' of its own; rename the one to be added"
+                if array.name in external
+                else f"{store}: has a column '{name}' from its corpus, which array '{array.name}' needs; rename it in "
+                "the corpus, and make the store again"
             )
-
-
-def _write(folder: Path, array: ArraySpec, shard: StoredShard, rows: npt.NDArray[np.float64]) -> FileEntry:
-    path = stored_file(folder, shard.entry.file)
-    header = shard.header
-    speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
-    assert isinstance(speakers, TextColumn)
-    # Missing values (NaN) have no statistics, so no row is counted.
-    uncounted = [np.zeros(1, np.bool_)] * len(rows)
-    key = array_key(array, header.key)
-    return write_array_file(
-        folder,
-        array,
-        shard.number,
-        header.key,
-        key,
-        list(rows),
-        speakers=list(speakers),
-        counted=uncounted,
-        is_numbered=header.is_numbered,
-    )

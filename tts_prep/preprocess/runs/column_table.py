@@ -1,10 +1,10 @@
-"""Columns of numbers and categories from a table, joined with the utterances of a store."""
+"""Columns of numbers, categories and texts from a table, joined with the utterances of a store."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.preprocess.corpora.manifests.containers import table_rows
 
 MAX_CATEGORIES: Final = 256
-"""The maximum number of different values of a category; a column with more is text, which is not added."""
+"""The maximum number of different values of a category; a column with more is one of texts."""
 
 _MAX_CATEGORY: Final = 200
 """The maximum length of a category in characters."""
@@ -27,26 +28,46 @@ _AUDIO: Final = ("audio", "audio_filepath", "file", "file_name", "filename", "pa
 _SHOWN: Final = 3
 
 
+_MAX_TEXT: Final = 1 << 16
+"""The maximum length of a text in bytes of UTF-8."""
+
+
 @dataclass
 class _Column:
-    """One column while its table is read.
+    """What is known of a column once its table was read for the first time.
 
     Attributes:
-        where: the row of the first value.
-        numbers: [n], NaN where missing.
-        is_number: whether the first value is a number.
-        codes: category → its number, in the order of appearance.
-        is_text: whether it has more categories than are possible.
-        number, first_number: the row of the first number in a category, and that number.
+        number: the row of the first number.
+        text, first_text: the row of the first value that is none, and that value.
+        values: the different values that are no numbers, up to one more than a category has.
+        is_long: whether one of them is too long for a category.
     """
 
-    where: str
-    numbers: npt.NDArray[np.float64]
-    is_number: bool
-    codes: dict[str, int] = field(default_factory=dict)
-    is_text: bool = False
     number: str = ""
-    first_number: Any = None
+    text: str = ""
+    first_text: str = ""
+    values: set[str] = field(default_factory=set)
+    is_long: bool = False
+
+    def add(self, where: str, value: Any) -> None:
+        if _number(value) is not None:
+            self.number = self.number or where
+            return
+        text = _plain(value)
+        if not self.text:
+            self.text, self.first_text = where, text
+        self.is_long = self.is_long or len(text) > _MAX_CATEGORY
+        if len(self.values) <= MAX_CATEGORIES:
+            self.values.add(text)
+
+    @property
+    def is_number(self) -> bool:
+        return not self.text
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the texts are too many or too long for categories; then some of them can look like numbers."""
+        return self.is_long or len(self.values) > MAX_CATEGORIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +78,45 @@ class ColumnTable:
         values: name → [n] float64; NaN is a missing number, and of a category the index of its value.
         categories: name → the sorted values of a category, with an empty one if some are missing.
         missing: name → number of utterances without a value.
+        texts: name → [n] texts, of columns with too many different ones for a category; empty if missing.
         unknown: ids or paths of the table that the store does not have, up to three, and their number.
-        texts: columns that are not added, because they have too many different texts.
         own: columns that are not added, because every store has them.
     """
 
     values: Mapping[str, npt.NDArray[np.float64]]
     categories: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, int]
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unknown: tuple[tuple[str, ...], int] = ((), 0)
-    texts: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, sorted."""
+        return tuple(sorted({*self.values, *self.texts}))
+
+    def without(self, names: Collection[str]) -> ColumnTable:
+        """Return the table without some columns."""
+        values = {name: values for name, values in self.values.items() if name not in names}
+        categories = {name: table for name, table in self.categories.items() if name not in names}
+        return ColumnTable(values, categories, {}, {name: self.texts[name] for name in self.texts if name not in names})
+
+    def joined(self, other: ColumnTable) -> ColumnTable:
+        """Return the columns of both tables, with those of the other one in place of those of the same name."""
+        rest = self.without(other.names)
+        return ColumnTable(
+            {**rest.values, **other.values},
+            {**rest.categories, **other.categories},
+            {},
+            {**rest.texts, **other.texts},
+        )
 
 
 def read_column_table(source: Path | Mapping[str, Sequence[Any]], ids: Sequence[str]) -> ColumnTable:
     """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
 
-    Memory depends on the number of utterances and columns only.
+    The table is read twice: once to know the kinds of its columns, and once for their values. Memory depends on the
+    number of utterances and columns, and on the texts that are no categories.
 
     Args:
         source: a CSV, TSV, JSON lines, parquet or arrow file; or column name → values.
@@ -86,7 +129,11 @@ def read_column_table(source: Path | Mapping[str, Sequence[Any]], ids: Sequence[
     reader = _Reader(where, ids)
     for place, values in _rows(source):
         reader.add(place, values)
-    return reader.table()
+    reader.check()
+    table = reader.empty_table()
+    for place, values in _rows(source):
+        reader.fill(table, place, values)
+    return reader.finished(table)
 
 
 def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -97,8 +144,6 @@ def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Map
         for number, row in enumerate(zip(*source.values(), strict=True)):
             yield f"row {number}", dict(zip(source, row, strict=True))
         return
-    from tts_prep.preprocess.corpora.manifests.containers import table_rows
-
     try:
         yield from table_rows(source)
     except CorpusError as error:
@@ -113,33 +158,54 @@ class _Reader:
         self._rows = {id_: row for row, id_ in enumerate(ids)}
         # Where each row was read, for messages about repeated ones; empty if it was not.
         self._places = [""] * len(ids)
+        # In their order.
         self._columns: dict[str, _Column] = {}
         self._names: dict[str, str] = {}
         self._own: dict[str, None] = {}
         self._unknown: list[str] = []
         self._n_unknown = 0
+        self._codes: dict[str, dict[str, int]] = {}
 
     def add(self, where: str, values: Mapping[str, Any]) -> None:
-        """Add a row of the table."""
+        """Add a row of the table, when it is read for the first time."""
+        key, row = self._join(where, values)
+        if row is None:
+            self._n_unknown += 1
+            if len(self._unknown) < _SHOWN:
+                self._unknown.append(_plain(values[key]))
+            return
+        if self._places[row]:
+            name = _plain(values[key])
+            raise CorpusError(
+                one_line(f"{where}: '{name}' is repeated, first in {self._places[row]}; nothing was added")
+            )
+        self._places[row] = where
+        for name, value in values.items():
+            if name == key:
+                continue
+            column = self._named(where, name)
+            if column in FIXED_COLUMNS:
+                self._own[name] = None
+            elif not _is_missing(value):
+                _check_value(where, name, value)
+                self._columns.setdefault(column, _Column()).add(where, value)
+
+    def _join(self, where: str, values: Mapping[str, Any]) -> tuple[str, int | None]:
+        """Return the column by which a row is joined, and the row of the store."""
         key = "id" if "id" in values else next((name for name in _AUDIO if name in values), None)
         if key is None:
             found = ", ".join(values)
             raise CorpusError(one_line(f"{where}: expected a column 'id', or 'audio' with paths, found {found}"))
         name = _plain(values[key])
-        row = self._rows.get(name) if key == "id" else self._row_of_path(name)
-        if row is None:
-            self._n_unknown += 1
-            if len(self._unknown) < _SHOWN:
-                self._unknown.append(name)
-            return
-        if self._places[row]:
-            raise CorpusError(
-                one_line(f"{where}: '{name}' is repeated, first in {self._places[row]}; nothing was added")
-            )
-        self._places[row] = where
-        for column, value in values.items():
-            if column != key:
-                self._put(where, column, row, value)
+        return key, self._rows.get(name) if key == "id" else self._row_of_path(name)
+
+    def _named(self, where: str, name: str) -> str:
+        column = self._names.get(name)
+        if column is None:
+            column = self._names[name] = column_name(name)
+            if [*self._names.values()].count(column) > 1:
+                raise CorpusError(f"{where}: two columns are both named '{column}'; rename one of them")
+        return column
 
     def _row_of_path(self, path: str) -> int | None:
         """Return the row of a recording: its path without suffix, or the end of it, is an id."""
@@ -148,68 +214,96 @@ class _Reader:
         candidates = [*names, *(str(PurePosixPath(name).with_suffix("")) for name in names if name.strip("./"))]
         return next((self._rows[name] for name in candidates if name in self._rows), None)
 
-    def _put(self, where: str, name: str, row: int, value: Any) -> None:
-        column = self._names.get(name)
-        if column is None:
-            column = self._names[name] = column_name(name)
-            if [*self._names.values()].count(column) > 1:
-                raise CorpusError(f"{where}: two columns are both named '{column}'; rename one of them")
-        if column in FIXED_COLUMNS:
-            self._own[name] = None
-            return
-        if _is_missing(value):
-            return
-        number = _number(value)
-        known = self._columns.get(column)
-        if known is None:
-            values = np.full(len(self._places), np.nan)
-            known = self._columns[column] = _Column(where, values, number is not None)
-        if known.is_number and number is None:
-            raise _mixed(name, where, known.where, value)
-        if not known.is_number and number is not None and not known.number:
-            known.number, known.first_number = where, value
-        known.numbers[row] = number if number is not None and known.is_number else self._code(known, _plain(value))
+    def check(self) -> None:
+        """Check that the table can be joined, and has columns of one kind each.
 
-    def _code(self, column: _Column, text: str) -> int:
-        if (len(column.codes) >= MAX_CATEGORIES and text not in column.codes) or len(text) > _MAX_CATEGORY:
-            column.is_text = True
-        return 0 if column.is_text else column.codes.setdefault(text, len(column.codes))
-
-    def table(self) -> ColumnTable:
-        """Return what was read."""
+        Raises:
+            CorpusError: it cannot, or has not.
+        """
         if not any(self._places):
             example = f"such as '{self._unknown[0]}'" if self._unknown else "because it has no rows"
             ids = f"; the store has ids such as '{next(iter(self._rows))}'" if self._rows else ""
             raise CorpusError(one_line(f"{self._where}: names no utterance of the store, {example}{ids}"))
-        values, categories, missing = {}, {}, {}
+        if not self._columns:
+            raise CorpusError(f"{self._where}: no column to add, expected one of numbers or texts beside the ids")
         for name, column in self._columns.items():
-            if column.is_text:
+            if column.number and column.text and not column.is_text:
+                raise _mixed(name, column)
+
+    def empty_table(self) -> ColumnTable:
+        """Return the table before its values are read."""
+        n = len(self._places)
+        columns = self._columns.items()
+        categories = {
+            name: tuple(sorted(column.values))
+            for name, column in columns
+            if not column.is_number and not column.is_text
+        }
+        self._codes = {name: {text: code for code, text in enumerate(texts)} for name, texts in categories.items()}
+        return ColumnTable(
+            {name: np.full(n, np.nan) for name, column in columns if not column.is_text},
+            categories,
+            {},
+            {name: [""] * n for name, column in columns if column.is_text},
+        )
+
+    def fill(self, table: ColumnTable, where: str, values: Mapping[str, Any]) -> None:
+        """Put the values of a row into the table, when it is read for the second time.
+
+        Raises:
+            CorpusError: the row is not as it was.
+        """
+        key, row = self._join(where, values)
+        for name, value in values.items() if row is not None else ():
+            column = self._names.get(name, "")
+            if name == key or name in self._own or _is_missing(value):
                 continue
-            if column.number:
-                raise _mixed(name, column.where, column.number, next(iter(column.codes)))
-            absent = np.isnan(column.numbers)
+            assert row is not None
+            codes = self._codes.get(column)
+            number = codes.get(_plain(value)) if codes is not None else _number(value)
+            if column in table.texts:
+                table.texts[column][row] = _plain(value)  # type: ignore[index]
+            elif column in table.values and number is not None:
+                table.values[column][row] = number
+            else:
+                raise CorpusError(f"{where}: changed while it was read; nothing was added")
+
+    def finished(self, table: ColumnTable) -> ColumnTable:
+        """Return the table with what is missing in it."""
+        missing = {name: texts.count("") for name, texts in table.texts.items()}
+        categories = dict(table.categories)
+        for name, values in table.values.items():
+            absent = np.isnan(values)
             missing[name] = int(absent.sum())
-            if column.is_number:
-                values[name] = column.numbers
-                continue
-            table = sorted({*column.codes, *([""] if missing[name] else [])})
-            order = np.array([table.index(text) for text in column.codes], np.float64)
-            # NaN has no integer, so it is replaced before.
-            codes = order[np.where(absent, 0, column.numbers).astype(np.int64)]
-            values[name] = np.where(absent, 0.0, codes)
-            categories[name] = tuple(table)
-        texts = tuple(name for name, column in self._columns.items() if column.is_text)
-        if not values:
-            raise CorpusError(f"{self._where}: no column to add, expected one of numbers or categories beside the ids")
+            if name in categories and missing[name]:
+                # An empty text comes before all others.
+                categories[name] = ("", *categories[name])
+                values[:] = np.where(absent, 0, values + 1)
         unknown = (tuple(self._unknown), self._n_unknown)
-        return ColumnTable(values, categories, missing, unknown, texts, tuple(self._own))
+        return ColumnTable(table.values, categories, missing, table.texts, unknown, tuple(self._own))
 
 
-def _mixed(name: str, where: str, number: str, text: Any) -> CorpusError:
-    message = (
-        f"{where}: column '{name}': found {_plain(text)!r}, but a number in {number}; expected numbers or texts only"
+def _check_value(where: str, name: str, value: Any) -> None:
+    text = _plain(value)
+    try:
+        length = len(text.encode())
+    except UnicodeEncodeError:
+        raise _refused(where, name, "contains a lone surrogate, which is no character") from None
+    if length > _MAX_TEXT:
+        raise _refused(where, name, f"expected at most {_MAX_TEXT:,} bytes, found {length:,}")
+    if "\0" in text:
+        raise _refused(where, name, "contains the character U+0000")
+
+
+def _refused(where: str, name: str, why: str) -> CorpusError:
+    return CorpusError(one_line(f"{where}: column '{name}': {why}; nothing was added"))
+
+
+def _mixed(name: str, column: _Column) -> CorpusError:
+    message = f"{column.text}: column '{name}': found {column.first_text!r}, but a number in {column.number}"
+    return CorpusError(
+        one_line(f"{message}; expected numbers or texts only, and nothing for a missing value; nothing was added")
     )
-    return CorpusError(one_line(f"{message}, and nothing for a missing value; nothing was added"))
 
 
 def column_name(text: str) -> str:

@@ -84,8 +84,8 @@ def recorded_features(manifest: Manifest, config: MelConfig, given: Collection[s
 
 
 def _may_be_missing(spec: ArraySpec) -> bool:
-    """Return whether rows of an array may have no values: NaN in columns of the index, or the empty category."""
-    return bool(spec.index_columns) and all(table[0] == "" for table in spec.categories.values())
+    """Return whether rows of an array may have no values: NaN in columns of the index, or empty texts."""
+    return spec.holds_columns and all(table[0] == "" for table in spec.categories.values())
 
 
 def keep_arrays(
@@ -208,6 +208,8 @@ class _KeptArray:
             return replace(entry, file=file)
         # The first category is the empty one.
         missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
+        if spec.text_columns:
+            missing = np.zeros(len(spec.text_columns), np.uint8)
         values = [missing if found is None else found for found in self._of(shard.number)]
         rows = _Rows.read(self._folder, shard.number).stored.rows
         return write_array_file(
@@ -219,8 +221,6 @@ class _KeptArray:
             values,
             speakers=rows.speakers,
             lengths=rows.expected_lengths(spec.axis),
-            # As in `add_columns`: columns have no statistics, because values may be missing.
-            counted=[np.zeros(1, np.bool_)] * len(values) if spec.index_columns else None,
             is_numbered=header.is_numbered,
         )
 
