@@ -57,8 +57,8 @@ ABOVE = {
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks"},
     "review": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks", "report"},
     "recipes": {"errors", "format", "preprocess", "loader"},
-    "export": {"errors", "format", "loader", "recipes"},
-    "demo": {"errors", "format", "preprocess"},
+    "export": {"errors", "acoustics", "format", "loader", "recipes"},
+    "demo": {"errors", "format", "preprocess", "export"},
     "cli": {
         *("errors", "quantities", "compiler", "pictures", "format", "preprocess"),
         *("loader", "checks", "report", "review", "recipes", "export", "demo"),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import soundfile
 
 from tts_prep.errors import CorpusError
+from tts_prep.export.alignments import LabelledTime, textgrid
 from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.text.frontends.speech import speak_with_phones
 
@@ -80,17 +81,12 @@ def _record(text: str, number: int) -> tuple[bytes, bytes]:
 
 
 def _textgrid(phones: list[tuple[float, str]], end: float) -> str:
-    """Return phones as a TextGrid in Praat's short text format, with one tier ``phones``."""
+    """Return phones as a TextGrid with one tier ``phones``."""
     bounds = [*phones, (end, "")]
     # Every recording starts with a pause. Empty intervals are dropped.
-    intervals = [(0.0, bounds[0][0], "")]
-    intervals += [(start, stop, name) for (start, name), (stop, _) in itertools.pairwise(bounds)]
-    intervals = [interval for interval in intervals if interval[0] < interval[1]]
-    lines = ['File type = "ooTextFile short"', '"TextGrid"', "", "0", f"{end:.9f}", "<exists>", "1"]
-    lines += ['"IntervalTier"', '"phones"', "0", f"{end:.9f}", f"{len(intervals)}"]
-    for start, stop, name in intervals:
-        lines += [f"{start:.9f}", f"{stop:.9f}", '"' + name.replace('"', '""') + '"']
-    return "\n".join(lines) + "\n"
+    times = [LabelledTime(0.0, bounds[0][0], "")]
+    times += [LabelledTime(start, stop, name) for (start, name), (stop, _) in itertools.pairwise(bounds)]
+    return textgrid({"phones": [time for time in times if time.start < time.end]}, end)
 
 
 def _write_if_different(path: Path, content: bytes) -> None:

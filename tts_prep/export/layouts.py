@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.export.alignments import export_ctm, export_textgrids
 from tts_prep.export.fastspeech2 import export_fastspeech2
 from tts_prep.export.folder import ExportFolder, exporting
 from tts_prep.export.kaldi import export_espnet, export_kaldi
@@ -18,6 +19,7 @@ from tts_prep.export.webdataset import export_webdataset
 from tts_prep.loader import UtteranceDataset
 
 LAYOUTS: Final[Mapping[str, Callable[[UtteranceDataset, ExportFolder], None]]] = {
+    "ctm": export_ctm,
     "espnet": export_espnet,
     "fastspeech2": export_fastspeech2,
     "kaldi": export_kaldi,
@@ -25,6 +27,7 @@ LAYOUTS: Final[Mapping[str, Callable[[UtteranceDataset, ExportFolder], None]]] =
     "nemo": export_nemo,
     "parquet": export_parquet,
     "piper": export_piper,
+    "textgrid": export_textgrids,
     "webdataset": export_webdataset,
 }
 
@@ -33,6 +36,7 @@ _READ_BY: Final = {
     **dict.fromkeys(("hf", "huggingface", "hugging-face", "datasets", "arrow"), _HUGGING_FACE),
     **dict.fromkeys(("wds", "tar", "tars"), ("webdataset", "WebDataset")),
     **dict.fromkeys(("fs2", "ming024"), ("fastspeech2", "ming024's FastSpeech2")),
+    **dict.fromkeys(("praat", "mfa", "textgrids"), ("textgrid", "Praat")),
     **dict.fromkeys(("json", "jsonl", "manifest"), ("nemo", "NeMo")),
 }
 """Other words for a layout: the layout, and the program that reads it."""
@@ -45,7 +49,7 @@ def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
 
     Args:
         store: the store.
-        layout: ``espnet``, ``fastspeech2``, ``kaldi``, ``lhotse``, ``nemo``, ``parquet``, ``piper`` or ``webdataset``.
+        layout: one of `LAYOUTS`, such as ``lhotse``.
         folder: a folder that is new or empty.
 
     Raises:

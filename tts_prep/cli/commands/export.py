@@ -28,6 +28,7 @@ def export(store: Path, folder: Path, layout: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.
 
     \b
+      ctm          phones.ctm and words.ctm, from durations
       espnet       wav.scp, text, phn_text, utt2spk, spk2utt, wavs/
       fastspeech2  ming024's mel/, pitch/, energy/, duration/, train.txt, val.txt
       kaldi        feats.ark, feats.scp, wav.scp, text, utt2spk, spk2utt, wavs/ of 16 bits
@@ -35,6 +36,7 @@ def export(store: Path, folder: Path, layout: str) -> None:
       nemo         manifest.json, wavs/
       parquet      data/*.parquet for Hugging Face datasets
       piper        metadata.csv with phoneme ids, wavs/
+      textgrid     a TextGrid for each utterance, from durations
       webdataset   tar archives with json, mel.npy, phonemes.npy and wav
 
     \b
