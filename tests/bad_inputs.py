@@ -392,7 +392,7 @@ def _views() -> Iterator[Case]:
     yield Case("a picture of another kind", "plot STORE LJ000-é --output FILE.gif")
     yield Case("too few pixels", "plot STORE LJ000-é --dpi 5")
     yield Case("no layout", "export STORE OUT")
-    yield Case("a layout that does not exist", "export STORE OUT --to kaldi")
+    yield Case("a layout that does not exist", "export STORE OUT --to zip")
     yield Case("a folder with other files", "export STORE CORPUS --to nemo")
     yield Case("a layout with recordings, of a store without", "export STORE OUT --to nemo")
     yield Case("a folder below a file", "export STORE CORPUS/metadata.csv/OUT --to lhotse")

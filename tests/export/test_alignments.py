@@ -70,9 +70,7 @@ def test_an_exported_textgrid_gives_the_same_durations_where_every_symbol_has_a_
     first = run(capsys, "filelist", corpus / "list.txt", tmp_path / "one", *options, "--alignments", corpus)
     assert first[0] == 0, first[2]
     export(tmp_path / "one", "textgrid", tmp_path / "out")
-    second = run(
-        capsys, "filelist", corpus / "list.txt", tmp_path / "two", *options, "--alignments", tmp_path / "out"
-    )
+    second = run(capsys, "filelist", corpus / "list.txt", tmp_path / "two", *options, "--alignments", tmp_path / "out")
     assert second[0] == 0, second[2]
     assert UtteranceDataset(tmp_path / "two")[0].arrays["durations"].tolist() == frames
 
