@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from commands import run
-from corpora import record
+from corpora import record, write_text
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.language_codes import espeak_lacks
-from tts_prep.preprocess.text.scripts import language_of_texts
+from tts_prep.preprocess.text.scripts import language_of_texts, likely_language
 
 # Ordinary sentences, written for this test.
 SPANISH = (
@@ -116,6 +116,36 @@ def test_a_run_says_once_what_phones_lack(capsys, tmp_path: Path) -> None:
     lines = run(capsys, "languages")[1].splitlines()
     assert "he                    Hebrew (no vowels, which the script does not write)" in lines
     assert "de                    German" in lines
+
+
+@pytest.mark.parametrize("frontend", ["espeak", "arpabet", "characters"])
+def test_single_rows_in_another_language_are_counted_and_named(capsys, tmp_path: Path, frontend: str) -> None:
+    english = ["The ship sailed from the old port in the morning, and it was not the first."] * 20
+    others = {
+        "es": "El perro está en la casa con los niños, pero no para mí.",
+        "pl": "To nie jest tak, jak się wydaje.",
+        "de": "Der Hund ist nicht im Haus.",
+        "zh": "ni3 hao3 ma5, wo3 hen3 hao3.",
+    }
+    corpus = tmp_path / "corpus"
+    rows = [*english, *others.values()]
+    for number in range(len(rows)):
+        record(corpus / f"wavs/r{number}.wav")
+    write_text(corpus / "metadata.csv", "".join(f"r{number}|{text}\n" for number, text in enumerate(rows)))
+    options = ("--frontend", frontend, "--unknown", "drop", "--jobs", 1)
+    status, out, _ = run(capsys, "ljspeech", corpus, tmp_path / "store", *options)
+    line = next(line for line in out.splitlines() if line.startswith("texts that seem to be in another language"))
+    assert (status, line.partition(":")[2].startswith(" 4, 4 different: ")) == (0, True)
+    for number, language in enumerate(others, len(english)):
+        assert f"'{language}' × 1 (first in r{number})" in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Channel two page three line four.", "Men two, women three.", "From one to five.", "I ran 5 and she ran 4."],
+)
+def test_numbers_behind_english_words_are_no_tones(text: str) -> None:
+    assert likely_language(text, "en-us") is None
 
 
 def test_a_language_in_the_settings_or_rows_is_a_confirmation(capsys, tmp_path: Path) -> None:

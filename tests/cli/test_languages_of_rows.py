@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,40 @@ def test_an_export_has_the_language_of_each_row_or_of_the_store(
     assert run(capsys, "export", tmp_path / "store", tmp_path / "cuts", "--to", "lhotse")[0] == 0
     cut = json.loads(gzip.decompress((tmp_path / "cuts/cuts.jsonl.gz").read_bytes()))
     assert cut["supervisions"][0]["language"] == "de"
+
+
+@pytest.mark.parametrize("layout", ["nemo", "webdataset", "parquet", "espnet", "lhotse"])
+def test_every_export_has_the_languages_of_rows_and_info_and_report_count_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, layout: str
+) -> None:
+    texts = {"de": "Das ist nicht der Hund.", "pl": "To nie jest mój pies."}
+    lines = "path\tsentence\tlocale\n"
+    for number, (language, text) in enumerate(texts.items()):
+        record(tmp_path / f"clips/{number}.wav")
+        lines += f"{number}.wav\t{text}\t{language}\n"
+    write_text(tmp_path / "train.tsv", lines)
+    store, out = tmp_path / "store", tmp_path / "out"
+    assert run(capsys, "manifest", tmp_path / "train.tsv", store, "--jobs", 1, "--waveform", "int16")[0] == 0
+    if layout == "nemo":
+        assert "languages   de × 1, pl × 1\n" in run(capsys, "info", store)[1]
+        run(capsys, "report", store, "-o", tmp_path / "page.html")
+        assert "de × 1, pl × 1" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    if layout == "parquet":
+        pytest.importorskip("pyarrow")
+    assert run(capsys, "export", store, out, "--to", layout)[0] == 0
+    if layout == "nemo":
+        found = [json.loads(line)["language"] for line in (out / "manifest.json").read_text("utf-8").splitlines()]
+    elif layout == "espnet":
+        found = [line.split()[1] for line in (out / "utt2lang").read_text("utf-8").splitlines()]
+    elif layout == "lhotse":
+        cuts = gzip.decompress((out / "cuts.jsonl.gz").read_bytes()).decode().splitlines()
+        found = [json.loads(cut)["supervisions"][0]["language"] for cut in cuts]
+    elif layout == "webdataset":
+        with tarfile.open(out / "000000.tar") as tar:
+            names = [name for name in tar.getnames() if name.endswith(".json")]
+            found = [json.load(tar.extractfile(name))["language"] for name in names]  # type: ignore[arg-type]
+    else:
+        from pyarrow import parquet
+
+        found = parquet.read_table(out / "data/train-00000.parquet")["language"].to_pylist()
+    assert found == list(texts)

@@ -19,7 +19,7 @@ _FORBIDDEN = re.compile(r"(?<!\w)(?:<s>|</s>|#0)(?!\w)", re.ASCII)
 
 
 def export_espnet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
-    """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt`` and ``wavs/``.
+    """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt``, ``utt2lang`` and ``wavs/``.
 
     ``phn_text`` has the phonemes, ``utt2num_samples`` the lengths of recordings. See `_DataFolder` for the ids.
 
@@ -41,8 +41,8 @@ def export_kaldi(dataset: UtteranceDataset, folder: ExportFolder) -> None:
 
     ``feats.ark`` has the mels, float32 matrices, and ``feats.scp`` their places; ``wav.scp`` and ``wavs/`` recordings
     of 16 bits, if the store has waveforms. Tables are ``text``, ``phn_text``, ``utt2spk``, ``spk2utt``,
-    ``utt2num_frames`` and ``utt2dur``. Texts lose characters that do not print, and the words ``<s>``, ``</s>`` and
-    ``#0``, which Kaldi refuses. See `_DataFolder` for the ids.
+    ``utt2lang``, ``utt2num_frames`` and ``utt2dur``. Texts lose characters that do not print, and the words ``<s>``,
+    ``</s>`` and ``#0``, which Kaldi refuses. See `_DataFolder` for the ids.
     """
     data = _DataFolder(dataset, folder)
     place = folder.place / "feats.ark"
@@ -82,6 +82,8 @@ class _DataFolder:
         while name in self.tables["utt2spk"]:
             name = f"{speaker}-{name}"
         self.tables["utt2spk"][name] = speaker
+        if row.language:
+            self.tables["utt2lang"][name] = row.language
         # Kaldi's scripts reject lines without text. A store without texts has no such file.
         for file, value in (("text", text), ("phn_text", row.utterance.phoneme_text)):
             if value.strip():

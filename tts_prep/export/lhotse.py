@@ -11,7 +11,6 @@ import numpy as np
 
 from tts_prep.export.folder import ExportFolder
 from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
-from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import Utterance, UtteranceDataset
 
 _FIELDS = ("gender", "language")
@@ -26,30 +25,20 @@ def export_lhotse(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     The symbols of an utterance are ``tokens`` of its cut. Mels are unchanged. lhotse requires the duration of features
     to be a multiple of the frame shift, so the duration of a cut is the minimum of the durations of recording and mel.
     """
-    language = _language(dataset)
     with gzip.GzipFile(folder.file("cuts.jsonl.gz"), "wb", mtime=0) as file:
         for row in export_rows(dataset, ("phonemes",)):
-            cut = _cut(row, dataset, folder, language)
+            cut = _cut(row, dataset, folder)
             file.write((json.dumps(cut, ensure_ascii=False) + "\n").encode())
 
 
-def _language(dataset: UtteranceDataset) -> str:
-    """Return the language of texts without a language of their own; empty if texts are not spoken."""
-    text = read_manifest(dataset.path).configuration.get("text")
-    if not isinstance(text, dict) or text.get("frontend") == "none":
-        return ""
-    language = text.get("language")
-    return language if isinstance(language, str) else ""
-
-
-def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder, default_language: str) -> dict[str, Any]:
+def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dict[str, Any]:
     utterance, rate = row.utterance, dataset.sample_rate
     features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
     features_seconds = len(utterance.mel) * dataset.hop_length / rate
     columns = row.meta
     fields = {name: columns.pop(name) for name in _FIELDS if isinstance(columns.get(name), str)}
-    if language := fields.get("language") or default_language:
-        fields["language"] = language
+    if row.language:
+        fields["language"] = row.language
     seconds = features_seconds if utterance.waveform is None else len(utterance.waveform) / rate
     duration = min(seconds, features_seconds)
     cut: dict[str, Any] = {

@@ -31,6 +31,7 @@ def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
         value = {
             **row.meta,
+            **({"language": row.language} if row.language else {}),
             "id": utterance.id,
             "audio_filepath": f"wavs/{row.name}.wav",
             "duration": len(utterance.waveform) / dataset.sample_rate,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tts_prep.errors import MissingPackageError
 from tts_prep.export.folder import ExportFolder
-from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, wav_bytes
+from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _ROWS = 100
@@ -21,8 +21,8 @@ def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``data/train-00000.parquet`` and so on.
 
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
-    float32, one per frame), the additional columns of the corpus and, if the store has waveforms, ``audio``, a struct
-    of ``bytes`` (WAV) and ``path``, which ``dataset.cast_column("audio", Audio())`` decodes.
+    float32, one per frame), the additional columns of the corpus, ``language`` and, if the store has waveforms,
+    ``audio``, a struct of ``bytes`` (WAV) and ``path``, which ``dataset.cast_column("audio", Audio())`` decodes.
 
     Raises:
         MissingPackageError: pyarrow is not installed.
@@ -57,6 +57,8 @@ def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
     meta = dataset[0].meta
     for column, name in corpus_columns(dataset, _ARRAYS).items():
         fields.append((name, pa.float64() if isinstance(meta[column], float) else pa.string()))
+    if "language" not in meta and language_of_texts(dataset):
+        fields.append(("language", pa.string()))
     fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]
     if dataset.metadata.has_waveform:
         fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))
@@ -71,6 +73,7 @@ def _values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
         "phoneme_text": utterance.phoneme_text,
         "speaker": utterance.speaker,
         **row.meta,
+        **({"language": row.language} if row.language else {}),
         "phonemes": utterance.phonemes,
         "mel": list(utterance.mel),
     }

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import Utterance, UtteranceDataset
 
 _UNSAFE = re.compile(r"[^\w.-]")
@@ -27,11 +28,13 @@ class ExportRow:
         name: the unique stem of its files: letters, digits, ``_``, ``-`` and ``.``.
         utterance: the utterance.
         columns: the names of the additional columns in the export; see `corpus_columns`.
+        language: the code of the language of its text; empty if it is unknown, or texts are not spoken.
     """
 
     name: str
     utterance: Utterance
     columns: Mapping[str, str]
+    language: str = ""
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -60,8 +63,18 @@ def export_rows(
     """
     names = unique_names(dataset.id, dots=dots, max_bytes=max_bytes)
     columns = corpus_columns(dataset, written)
+    default = language_of_texts(dataset)
     for name, utterance in zip(names, dataset, strict=True):
-        yield ExportRow(name, utterance, columns)
+        yield ExportRow(name, utterance, columns, str(utterance.meta.get("language") or default))
+
+
+def language_of_texts(dataset: UtteranceDataset) -> str:
+    """Return the language of texts without a language of their own; empty if texts are not spoken."""
+    text = read_manifest(dataset.path).configuration.get("text")
+    if not isinstance(text, dict) or text.get("frontend") == "none":
+        return ""
+    language = text.get("language")
+    return language if isinstance(language, str) else ""
 
 
 def corpus_columns(dataset: UtteranceDataset, written: Collection[str]) -> dict[str, str]:

@@ -41,6 +41,7 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
     utterance = row.utterance
     value = {
         **row.meta,
+        **({"language": row.language} if row.language else {}),
         "id": utterance.id,
         "text": utterance.text,
         "phoneme_text": utterance.phoneme_text,

@@ -15,7 +15,7 @@ from tts_prep.pictures.spectrogram import draw_spectrogram
 from tts_prep.quantities import number_text
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.groups import Group, reason_text
-from tts_prep.report.settings import recipe_text
+from tts_prep.report.settings import default_language
 from tts_prep.report.summary import Summary
 
 MAX_SOUND_BYTES = 12_000_000
@@ -68,7 +68,7 @@ class Cards:
         self._left = max_sound_bytes
         self._columns = {column.key: column for column in summary.columns}
         self._pitch_range = _pitch_range(self._columns.get("pitch"))
-        self._language = dict(recipe_text(summary.manifest)).get("language", "")
+        self._language = default_language(summary.manifest)
         self._shown: set[int] = set()
         self.n_without_sound = 0
 

@@ -43,7 +43,7 @@ def comparison_html(comparison: Comparison) -> str:
             version=__version__,
             style=page_style(),
             sections=[(title.lower(), title) for title in titles],
-            recipes=[recipe_text(summary.manifest) for summary in (first, second)],
+            recipes=[recipe_text(summary.manifest, summary.dataset) for summary in (first, second)],
             totals=list(zip(_totals(first), _totals(second), strict=True)),
             max_ids=_MAX_IDS,
             histograms=list(_histograms(comparison, names)),

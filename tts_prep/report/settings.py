@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tts_prep.format.records.manifest import Manifest
+from tts_prep.loader import UtteranceDataset
 
 _MAX_ITEMS = 12
 
 
-def recipe_text(manifest: Manifest) -> list[tuple[str, str]]:
-    """Return corpus, preset, mel, frontend and language as pairs (name, text), without missing values."""
+def recipe_text(manifest: Manifest, dataset: UtteranceDataset) -> list[tuple[str, str]]:
+    """Return corpus, preset, mel, frontend and languages as pairs (name, text), without missing values."""
     configuration = manifest.configuration
     corpus, audio, text = (_mapping(configuration.get(name)) for name in ("corpus", "audio", "text"))
     mel = "{n_mels} bins, {sample_rate:,} Hz, n_fft {n_fft:,}, hop {hop_length:,}, {fmin:,g}–{fmax:,g} Hz"
@@ -19,14 +21,30 @@ def recipe_text(manifest: Manifest) -> list[tuple[str, str]]:
         recipe = mel.format(**audio)
     except (KeyError, ValueError, TypeError):
         recipe = ""
+    languages = languages_text(manifest, dataset)
     settings = (
         ("corpus", corpus.get("reader")),
         ("preset", configuration.get("preset")),
         ("mel", recipe),
         ("frontend", text.get("frontend")),
-        ("language", text.get("language")),
+        ("languages", languages) if languages else ("language", text.get("language")),
     )
     return [(name, str(value)) for name, value in settings if value]
+
+
+def default_language(manifest: Manifest) -> str:
+    """Return the language of the texts that have none of their own."""
+    language = _mapping(manifest.configuration.get("text")).get("language")
+    return language if isinstance(language, str) else ""
+
+
+def languages_text(manifest: Manifest, dataset: UtteranceDataset) -> str:
+    """Return the languages of the rows of a store with their numbers, most frequent first; empty without a column."""
+    if "language" not in dataset.columns:
+        return ""
+    default = default_language(manifest)
+    counts = Counter(str(code) or default for code in dataset.columns["language"])
+    return ", ".join(f"{code} × {count:,}" for code, count in sorted(counts.items(), key=lambda item: (-item[1], item)))
 
 
 def setting_tables(manifest: Manifest) -> list[tuple[str, dict[str, str]]]:

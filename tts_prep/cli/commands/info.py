@@ -86,6 +86,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         f"framing {audio.text('framing')}",
         "phonemes": f"{totals.integer('phonemes'):,}; frontend {text.text('frontend')}, "
         f"language {text.text('language')}, {len(vocabulary.texts('symbols'))} symbols",
+        **_languages(store, manifest),
         "waveform": f"stored, {specs['waveform'].dtype}" if "waveform" in specs else "not stored",
         **{
             name: _array_text(spec, Record(f"{where}: array '{name}'", manifest.arrays[name]).record("statistics"))
@@ -99,6 +100,19 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }
+
+
+def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the languages of the rows, if the corpus has any."""
+    from tts_prep.format.layout import INDEX
+
+    if not any(name.startswith("columns/language") for name in manifest.datasets.get(INDEX, {})):
+        return {}
+    # Imported late, as in `_measures`.
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.report.settings import languages_text
+
+    return {"languages": languages_text(manifest, UtteranceDataset(store))}
 
 
 def _is_array(spec: ArraySpec) -> bool:

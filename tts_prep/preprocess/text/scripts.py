@@ -89,9 +89,12 @@ def foreign_letters(text: str, language: str) -> Iterator[str]:
 def likely_language(text: str, language: str) -> str | None:
     """Return the language whose common words are in a text, if the text has few common words of its own language.
 
-    Only ten languages with Latin script are known; None for other languages.
+    Only ten languages with Latin script are known; None for other languages. Pinyin with tones, also with numbers
+    already read, is ``zh``.
     """
     own = subtags(language)[0]
+    if own not in ("zh", "cmn") and _is_pinyin(text):
+        return "zh"
     if own not in _COMMON_LANGUAGES:
         return None
     found = Counter(filter(None, map(_COMMON.get, _WORD.findall(text.lower()))))
@@ -99,6 +102,27 @@ def likely_language(text: str, language: str) -> str | None:
         return None
     best, count = found.most_common(1)[0]
     return best if best != own and count >= _ENOUGH and count > 2 * found[own] else None
+
+
+_TONED: Final = re.compile(
+    r"\b(?:[zcs]h?|[bpmfdtnlgkhjqxryw])?(?:i?a(?:i|o|ng?)?|i?ou?|i?e(?:i|ng?|r)?|i(?:u|ng?)?|u(?:ai?|o|i|e|ang?|ng?)?|ü[ae]?n?"
+    r"|i?ong|uan?)(?:[1-5]| (?:one|two|three|four|five))\b"
+)
+
+
+_TONE: Final = re.compile(r"[a-zü](?:[1-5]| (?:one|two|three|four|five))\b")
+
+
+def _is_pinyin(text: str) -> bool:
+    """Return whether most words of a text are syllables of Mandarin with a tone: ``ni3 hao3``, ``ni three``."""
+    if not _TONE.search(text):
+        return False
+    toned: list[str] = _TONED.findall(text.lower())
+    if len(toned) < _ENOUGH:
+        return False
+    words = _WORD.findall(text)
+    tones = sum(syllable[-1].isalpha() for syllable in toned)
+    return 2 * len(toned) > len(words) - tones
 
 
 # "ni3 hao3": at least half of the words of a text.

@@ -15,12 +15,14 @@ from tts_prep.preprocess.text.english.heteronyms import VERSION as HETERONYMS_VE
 from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import (
     GUESSED_WORDS,
+    LIKELY_LANGUAGE,
     SPACE,
     UNSPOKEN_CHARACTERS,
     Symbols,
     VocabFrontend,
     join_symbols,
 )
+from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.tables import word_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
@@ -151,8 +153,10 @@ class ArpabetFrontend(VocabFrontend):
         return phones
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, words that are not in the dictionary, and marks that are not spoken."""
+        """Yield unknown symbols, words that are not in the dictionary, marks that are not spoken, and foreign texts."""
         yield from super().remarks(text, phonemes, language)
+        if likely := likely_language(text, "en"):
+            yield LIKELY_LANGUAGE, likely
         for kind, token in _tokens(text):
             if kind == "word" and self._known(token) is None:
                 yield GUESSED_WORDS, token.lower()

@@ -8,7 +8,8 @@ from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
-from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, Symbols, VocabFrontend
+from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, UNSPOKEN_CHARACTERS, Symbols, VocabFrontend
+from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
@@ -70,8 +71,10 @@ class CharactersFrontend(VocabFrontend):
         return plain if self._keeps_case else plain.lower()
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, and marks of the text without a similar one in the table."""
+        """Yield unknown symbols, marks of the text without a similar one in the table, and foreign texts."""
         yield from super().remarks(text, phonemes, language)
+        if likely := likely_language(text, language or self.language):
+            yield LIKELY_LANGUAGE, likely
         if not _NOT_SPOKEN.isdisjoint(text):
             for character in plain_marks(without_controls(text)):
                 if character in _NOT_SPOKEN and character not in self.vocab:
