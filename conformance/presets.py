@@ -567,6 +567,79 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         found = functools.partial(speechbrain, model, recipe)
         yield preset, f"speechbrain/speechbrain lobes/models/{model}.py, recipes/LJSpeech/TTS/{recipe}", found
 
+    def index_tts_2() -> Mel:
+        names = ("mel_spectrogram", "mel_basis", "hann_window", "spectral_normalize_torch")
+        path = root / "index-tts/indextts/s2mel/modules/audio.py"
+        code = take(path, *names, "dynamic_range_compression_torch")
+        # preprocess_params of the checkpoint's config.yaml: fmax is the text None.
+        return lambda x: code.mel_spectrogram(tensor(x), 1024, 80, 22050, 256, 1024, 0, None)[0]
+
+    yield "index-tts-2", "index-tts/index-tts indextts/s2mel/modules/audio.py", index_tts_2
+
+    def melotts() -> Mel:
+        d = json.loads((root / "MeloTTS/melo/configs/config.json").read_text())["data"]
+        code = take(root / "MeloTTS/melo/mel_processing.py", *HIFIGAN, "mel_spectrogram_torch")
+        keys = ("filter_length", "n_mel_channels", "sampling_rate", "hop_length", "win_length", "mel_fmin", "mel_fmax")
+        return lambda x: code.mel_spectrogram_torch(tensor(x), *(d[key] for key in keys))[0]
+
+    yield "melotts", "myshell-ai/MeloTTS melo/mel_processing.py, config.json", melotts
+
+    def vevo() -> Mel:
+        text = (root / "Amphion/models/vc/vevo/config/Vq8192ToMels.json").read_text()
+        d = {key: float(value) for key, value in re.findall(r'"(\w+)": (-?[\d.]+),', text)}
+        names = ("MelSpectrogram", "spectral_normalize_torch", "dynamic_range_compression_torch")
+        code = take(root / "Amphion/models/codec/melvqgan/melspec.py", *names)
+        sizes = ("n_fft", "num_mels", "sample_rate", "hop_size", "win_size", "fmin", "fmax")
+        features = code.MelSpectrogram(*(int(d[key]) for key in sizes))
+        # extract_mel_feature of vevo_utils.py.
+        return lambda x: (features(tensor(x))[0] - d["mel_mean"]) / math.sqrt(d["mel_var"])
+
+    yield "vevo", "open-mmlab/Amphion models/codec/melvqgan/melspec.py, Vq8192ToMels.json", vevo
+
+    def tortoise() -> Mel:
+        path = root / "tortoise-tts/tortoise/models/arch_util.py"
+        code = take(path, "TorchMelSpectrogram", "DEFAULT_MEL_NORM_FILE", torchaudio=torchaudio())
+        features = code.TorchMelSpectrogram()
+        return lambda x: features(tensor(x))[0]
+
+    yield "tortoise", "neonbjb/tortoise-tts tortoise/models/arch_util.py, mel_norms.pth", tortoise
+
+    def tortoise_diffusion() -> Mel:
+        at = root / "tortoise-tts/tortoise/utils"
+        names = ("TACOTRON_MEL_MAX", "TACOTRON_MEL_MIN", "normalize_tacotron_mel", "dynamic_range_compression")
+        code = take(at / "audio.py", *names)
+        # TacotronSTFT.mel_spectrogram with the magnitudes of torch's transform: its own STFT is that as a convolution.
+        bank = torch.from_numpy(mel_filters(sr=24000, n_fft=1024, n_mels=100, fmin=0, fmax=12000, dtype=np.float64))
+        window = torch.hann_window(1024)
+
+        def features(x: np.ndarray) -> torch.Tensor:
+            spectrum = torch.stft(tensor(x)[0], 1024, 256, 1024, window, return_complex=True).abs()
+            return code.normalize_tacotron_mel(code.dynamic_range_compression(bank @ spectrum))
+
+        return features
+
+    yield "tortoise-diffusion", "neonbjb/tortoise-tts tortoise/utils/audio.py", tortoise_diffusion
+
+    def zonos() -> Mel:
+        code = take(root / "Zonos/zonos/speaker_cloning.py", "logFbankCal", torchaudio=torchaudio())
+        features = code.logFbankCal()
+        return lambda x: features(tensor(x))[0]
+
+    yield "zonos-speaker", "Zyphra/Zonos zonos/speaker_cloning.py", zonos
+
+    def campplus() -> Mel:
+        windows = {name: name.lower() for name in ("HAMMING", "HANNING", "POVEY", "RECTANGULAR", "BLACKMAN")}
+        given = {"EPSILON": torch.tensor(2.0**-23), "MILLISECONDS_TO_SECONDS": 0.001, "torchaudio": None, **windows}
+        code = take(root / "audio/torchaudio/compliance/kaldi.py", **given)
+
+        def features(x: np.ndarray) -> torch.Tensor:
+            found = code.fbank(tensor(x), num_mel_bins=80, dither=0, sample_frequency=16000)
+            return (found - found.mean(dim=0, keepdim=True)).T
+
+        return features
+
+    yield "campplus", "pytorch/audio torchaudio/compliance/kaldi.py, as in CosyVoice's cli/frontend.py", campplus
+
     def chatterbox() -> Mel:
         names = ("mel_spectrogram", "mel_basis", "hann_window", "logger")
         more = ("spectral_normalize_torch", "dynamic_range_compression_torch")

@@ -165,6 +165,16 @@ BEFORE = {
         "Training: lhotse resamples by torchaudio; the level is kept. The number of frames is that of the "
         "duration, rounded: the last one is dropped if less than half a hop of it is in the recording.",
     ),
+    "index-tts-2": ("Inference: librosa.load averages the channels of the reference and resamples.",),
+    "melotts": (
+        "Training: librosa.load averages the channels and resamples; the level is kept. The encoder reads the linear "
+        "spectrogram; this is the mel of the loss.",
+    ),
+    "vevo": ("Inference: librosa.load averages the channels and resamples; the level is kept.",),
+    "tortoise": ("Inference: the channels are averaged and resampled by torchaudio; clipped to full scale.",),
+    "tortoise-diffusion": ("Inference: the channels are averaged and resampled by torchaudio; clipped to full scale.",),
+    "zonos-speaker": ("Inference: the channels are averaged and resampled by torchaudio; the level is kept.",),
+    "campplus": ("Inference: the channels are averaged and resampled by torchaudio; the level is kept.",),
     "whisper-80": _WHISPER,
     "whisper-128": _WHISPER,
 }
@@ -203,13 +213,16 @@ def presets_page() -> str:
 def compared() -> str:
     """Return the table of differences from the original code."""
     comparison = json.loads(COMPARED.read_text(encoding="utf-8"))
-    later = comparison["later"]
+    others = "; ".join(
+        f"from `{later['from']}` on, of other {later['clips']}, {later['seconds']:g} seconds"
+        for later in comparison["later"]
+    )
     rows = [
         "## Comparison with the original code",
         "",
         f"`conformance/presets.py` compares presets with the original code in float64, on {comparison['clips']} clips",
-        f"of LJ Speech, LibriTTS and AISHELL-3, {comparison['seconds']:g} seconds; from `{later['from']}` on, of other",
-        f"{later['clips']}, {later['seconds']:g} seconds. It shows the maximum and the 99.9th percentile of the",
+        f"of LJ Speech, LibriTTS and AISHELL-3, {comparison['seconds']:g} seconds; {others}.",
+        "It shows the maximum and the 99.9th percentile of the",
         "absolute difference. A store has float32 values, whose rounding error is up to 4.8e-7 for values between 8",
         "and 16.",
         "",

@@ -12,6 +12,8 @@ import librosa
 import numpy as np
 import scipy.signal
 
+from tts_prep.preprocess.audio.presets import PRESETS
+
 
 class Recipe(NamedTuple):
     rate: int
@@ -93,6 +95,55 @@ def gpt_sovits_power(power: np.ndarray) -> np.ndarray:
     return np.sqrt(power + 1e-8)
 
 
+def tortoise(x: np.ndarray) -> np.ndarray:
+    norms = PRESETS["tortoise"].compression.bin_norms
+    assert norms
+    # What mel_norms.pth begins and ends with, and how many values it has.
+    assert (len(norms), norms[0], norms[-1]) == (80, -7.0094604, -9.482238)
+    return np.log(np.maximum(x, 1e-5)) / np.array(norms)[:, None]
+
+
+def tortoise_diffusion(x: np.ndarray) -> np.ndarray:
+    low, high = -11.512925148010254, 2.3143386840820312
+    return 2 * ((np.log(np.maximum(x, 1e-5)) - low) / (high - low)) - 1
+
+
+def zonos(x: np.ndarray) -> np.ndarray:
+    logarithm = np.log(x + 1e-6)
+    return logarithm - logarithm.mean(axis=1, keepdims=True)
+
+
+EPSILON = float(np.finfo(np.float32).eps)
+WINDOWS = {
+    "povey": lambda cosine: (0.5 - 0.5 * cosine) ** 0.85,
+    "hann": lambda cosine: 0.5 - 0.5 * cosine,
+    "hamming": lambda cosine: 0.54 - 0.46 * cosine,
+    "blackman": lambda cosine: 0.42 - 0.5 * cosine + 0.08 * (2 * cosine**2 - 1),
+}
+
+
+def fbank(samples: np.ndarray, window: str = "povey", subtract_mean: bool = True) -> np.ndarray:
+    """Return Kaldi's fbank in float64, frame by frame, from its feature-window.cc and mel-computations.cc."""
+    cosine = np.cos(2 * np.pi * np.arange(400) / 399)
+    edges = [1127 * np.log(1 + hertz / 700) for hertz in (20, 8000)]
+    step = (edges[1] - edges[0]) / 81
+    mels = 1127 * np.log(1 + np.arange(256) * 16000 / 512 / 700)
+    rows = []
+    for start in range(0, len(samples) - 399, 160):
+        frame = samples[start : start + 400].astype(np.float64)
+        frame -= frame.mean()
+        frame = frame - 0.97 * np.concatenate([frame[:1], frame[:-1]])
+        power = np.abs(np.fft.fft(np.concatenate([frame * WINDOWS[window](cosine), np.zeros(112)]))[:256]) ** 2
+        row = []
+        for m in range(80):
+            left, centre, right = (edges[0] + (m + i) * step for i in range(3))
+            rising = np.where(mels <= centre, (mels - left) / (centre - left), (right - mels) / (right - centre))
+            row.append(np.log(max(EPSILON, power @ np.where((mels > left) & (mels < right), rising, 0))))
+        rows.append(row)
+    result = np.array(rows)
+    return result - result.mean(axis=0) if subtract_mean else result
+
+
 E5 = ln_max(1e-5)
 S80, S76 = slaney(80, 0, 8000), slaney(80, 80, 7600)
 RECIPES = {
@@ -170,6 +221,17 @@ RECIPES = {
         for kind, framing, log in (("fastpitch", "center", ln_add), ("hifigan", "hf", E5))
         for suffix, rate, n_fft, fmax in (("", 22050, 1024, 8000), ("-44k", 44100, 2048, 22050))
     },
+    "index-tts-2": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, slaney(80, 0, 11025), E5),
+    "melotts": Recipe(44100, 2048, 2048, 512, "hf", None, vits, slaney(128, 0, 22050), E5),
+    "vevo": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, slaney(128, 0, 12000), standardized(-4.92, np.sqrt(8.14))),
+    "tortoise": Recipe(
+        22050, 1024, 1024, 256, "center", None, power_of, {**htk(80, 0, 8000), "norm": "slaney"}, tortoise
+    ),
+    "tortoise-diffusion": Recipe(
+        24000, 1024, 1024, 256, "center", None, np.sqrt, slaney(100, 0, 12000), tortoise_diffusion
+    ),
+    "zonos-speaker": Recipe(16000, 512, 400, 160, "center", None, power_of, htk(80, 0, 8000), zonos),
+    "campplus": Recipe(16000, 512, 400, 160, "snip", None, power_of, {}, ln_max(EPSILON)),
     **{
         f"whisper-{bins}": Recipe(
             16000, 400, 400, 160, "center", None, power_of, slaney(bins, 0, 8000), whisper, drop_last=True
@@ -203,6 +265,8 @@ def reference_mel(name: str, waveform: np.ndarray) -> np.ndarray:
         waveform: [n_samples] at the recipe's sample rate, in full: its samples are taken as exact.
     """
     recipe = RECIPES[name]
+    if recipe.framing == "snip":
+        return fbank(waveform)
     spectrum = librosa.stft(
         padded(waveform, recipe),
         n_fft=recipe.n_fft,

@@ -7,62 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from corpora import speech_like
+from reference_mel import EPSILON, WINDOWS, fbank
 
 from tts_prep.errors import AudioError, ConfigurationError
-from tts_prep.preprocess.audio import MelConfig, mel_spectrogram
+from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.features.frame_times import first_centre
 
-EPSILON = float(np.finfo(np.float32).eps)
-FBANK = MelConfig(
-    sample_rate=16000,
-    n_fft=512,
-    win_length=400,
-    hop_length=160,
-    framing="snip",
-    window="povey",
-    periodic_window=False,
-    preemphasis=0.97,
-    frame_preemphasis=True,
-    remove_dc=True,
-    power=2,
-    n_mels=80,
-    fmin=20.0,
-    fmax=8000.0,
-    mel_scale="kaldi",
-    mel_norm=None,
-    compression=Compression(floor=EPSILON, subtract_mean=True),
-)
-WINDOWS = {
-    "povey": lambda cosine: (0.5 - 0.5 * cosine) ** 0.85,
-    "hann": lambda cosine: 0.5 - 0.5 * cosine,
-    "hamming": lambda cosine: 0.54 - 0.46 * cosine,
-    "blackman": lambda cosine: 0.42 - 0.5 * cosine + 0.08 * (2 * cosine**2 - 1),
-}
-
-
-def fbank(samples: np.ndarray, window: str = "povey", subtract_mean: bool = True) -> np.ndarray:
-    """Return Kaldi's fbank in float64, frame by frame, from its feature-window.cc and mel-computations.cc."""
-    cosine = np.cos(2 * np.pi * np.arange(400) / 399)
-    edges = [1127 * np.log(1 + hertz / 700) for hertz in (20, 8000)]
-    step = (edges[1] - edges[0]) / 81
-    mels = 1127 * np.log(1 + np.arange(256) * 16000 / 512 / 700)
-    rows = []
-    for start in range(0, len(samples) - 399, 160):
-        frame = samples[start : start + 400].astype(np.float64)
-        frame -= frame.mean()
-        frame = frame - 0.97 * np.concatenate([frame[:1], frame[:-1]])
-        power = np.abs(np.fft.fft(np.concatenate([frame * WINDOWS[window](cosine), np.zeros(112)]))[:256]) ** 2
-        row = []
-        for m in range(80):
-            left, centre, right = (edges[0] + (m + i) * step for i in range(3))
-            rising = np.where(mels <= centre, (mels - left) / (centre - left), (right - mels) / (right - centre))
-            row.append(np.log(max(EPSILON, power @ np.where((mels > left) & (mels < right), rising, 0))))
-        rows.append(row)
-    result = np.array(rows)
-    return result - result.mean(axis=0) if subtract_mean else result
-
+FBANK = PRESETS["campplus"]
 
 SIGNALS = {
     "speech": speech_like(1.1, 1, 16000),

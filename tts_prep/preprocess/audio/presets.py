@@ -94,6 +94,37 @@ _TORTOISE_MEL_NORMS = (
     -9.233387, -9.229236, -9.230441, -9.26798, -9.315551, -9.371553, -9.416545, -9.482238,
 )  # fmt: skip
 
+_TORTOISE_RANGE = 2.3143386840820312 + 11.512925148010254
+_TORTOISE_NORMS = (
+    *(-7.0094604, -6.0832334, -4.643991, -3.3562171, -2.4547813, -2.0096862, -1.6035903, -1.8640903, -2.3727996),
+    *(-2.3455493, -2.5947032, -2.6695044, -2.712865, -2.8554766, -3.0250936, -3.088925, -3.4261477, -3.6758707),
+    *(-4.0779943, -4.462376, -4.7811594, -5.0074525, -5.128354, -5.2716646, -5.40056, -5.499322, -5.5310407),
+    *(-5.5878043, -5.672626, -5.7015767, -5.794292, -5.883075, -5.953696, -5.998858, -6.0305257, -6.053944),
+    *(-6.0747695, -6.116334, -6.148137, -6.247625, -6.31952, -6.4457083, -6.537699, -6.6109824, -6.648107),
+    *(-6.6671314, -6.6539483, -6.6499467, -6.6793838, -6.783321, -6.9306965, -7.081806, -7.189355, -7.2439027),
+    *(-7.316775, -7.3778706, -7.4491, -7.52332, -7.6223617, -7.7473035, -7.8994164, -8.060431, -8.218083),
+    *(-8.399795, -8.555578, -8.716107, -8.848075, -8.95816, -9.037121, -9.086742, -9.1545925, -9.203839, -9.233387),
+    *(-9.229236, -9.230441, -9.26798, -9.315551, -9.371553, -9.416545, -9.482238),
+)
+"""The values of tortoise/data/mel_norms.pth, float32."""
+_KALDI = MelConfig(
+    sample_rate=16000,
+    n_fft=512,
+    win_length=400,
+    hop_length=160,
+    framing="snip",
+    window="povey",
+    periodic_window=False,
+    preemphasis=0.97,
+    frame_preemphasis=True,
+    remove_dc=True,
+    power=2,
+    fmin=20.0,
+    mel_scale="kaldi",
+    mel_norm=None,
+    compression=Compression(floor=2.0**-23, subtract_mean=True),
+)
+
 
 def _matcha(mean: float, std: float) -> MelConfig:
     return replace(_HIFIGAN, compression=Compression(scale=1 / std, offset=-mean / std))
@@ -374,6 +405,78 @@ _ALL = (
         "zipvoice",
         replace(_VOCOS, round_frames=True, compression=Compression(floor=1e-7, scale=0.1)),
         "ZipVoice: VocosFbank of zipvoice/utils/feature.py, times the feat_scale of bin/train_zipvoice.py",
+        _MEAN_BY_TORCHAUDIO,
+    ),
+    Preset(
+        "index-tts-2",
+        replace(_HIFIGAN, fmax=11025.0),
+        "IndexTTS 2: mel_spectrogram of indextts/s2mel/modules/audio.py as in infer_v2.py, of the reference",
+        _MEAN,
+    ),
+    Preset(
+        "melotts",
+        replace(
+            _HIFIGAN,
+            sample_rate=44100,
+            n_fft=2048,
+            win_length=2048,
+            hop_length=512,
+            power_offset=1e-6,
+            n_mels=128,
+            fmax=22050.0,
+        ),
+        "MeloTTS: mel_spectrogram_torch of melo/mel_processing.py with melo/configs/config.json",
+        _MEAN,
+    ),
+    Preset(
+        "vevo",
+        replace(
+            _COSYVOICE2,
+            n_mels=128,
+            fmax=12000.0,
+            compression=Compression(scale=8.14**-0.5, offset=4.92 * 8.14**-0.5),
+        ),
+        "Amphion's Vevo: extract_mel_feature of models/vc/vevo/vevo_utils.py with config/Vq8192ToMels.json",
+        _MEAN,
+    ),
+    Preset(
+        "tortoise",
+        MelConfig(power=2, mel_scale="htk", compression=Compression(bin_norms=_TORTOISE_NORMS)),
+        "Tortoise: TorchMelSpectrogram of tortoise/models/arch_util.py with data/mel_norms.pth, of its autoregressive "
+        "model; XTTS has the same with the mel_stats of its checkpoint as bin_norms",
+        _MEAN,
+    ),
+    Preset(
+        "tortoise-diffusion",
+        MelConfig(
+            sample_rate=24000,
+            n_mels=100,
+            fmax=12000.0,
+            compression=Compression(scale=2 / _TORTOISE_RANGE, offset=2 * 11.512925148010254 / _TORTOISE_RANGE - 1),
+        ),
+        "Tortoise's diffusion: wav_to_univnet_mel of tortoise/utils/audio.py, normalized",
+        _MEAN,
+    ),
+    Preset(
+        "zonos-speaker",
+        MelConfig(
+            sample_rate=16000,
+            n_fft=512,
+            win_length=400,
+            hop_length=160,
+            power=2,
+            mel_scale="htk",
+            mel_norm=None,
+            compression=Compression(floor=1e-6, floor_mode="add", subtract_mean=True),
+        ),
+        "Zonos' speaker encoder: logFbankCal of zonos/speaker_cloning.py",
+        _MEAN_BY_TORCHAUDIO,
+    ),
+    Preset(
+        "campplus",
+        _KALDI,
+        "CAM++, the speaker encoder of CosyVoice, Chatterbox and 3D-Speaker: torchaudio.compliance.kaldi.fbank as in "
+        "cosyvoice/cli/frontend.py",
         _MEAN_BY_TORCHAUDIO,
     ),
     Preset(
