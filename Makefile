@@ -18,14 +18,14 @@ ljspeech: $(PREPARED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-# Takes hours, one of them for epochs: 200 kills, a fault at every write, thousands of fuzzed stores, every text of LJ
+# Takes hours, one of them for epochs: 700 kills, a fault at every write, thousands of fuzzed stores, every text of LJ
 # Speech, a long corpus. docs/reliability.md has the times of the long ones. `make test` has a short form of most.
 soak: $(INSTALLED)
-	KILLS=$(or $(KILLS),200) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
+	KILLS=$(or $(KILLS),200) COMMAND_KILLS=$(or $(COMMAND_KILLS),500) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
 	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
 		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/runs/test_full_disk.py
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/audio/test_fuzzed_recordings.py
-	LISTS=$(or $(LISTS),100000) $(BIN)/python -m pytest -s tests/preprocess/corpora/test_fuzzed_lists.py
+	LISTS=$(or $(LISTS),100000) SETTINGS=$(or $(SETTINGS),20000) $(BIN)/python -m pytest -s tests/preprocess/corpora/test_fuzzed_lists.py
 	EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest tests/cli/test_any_text.py
 
 # What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.

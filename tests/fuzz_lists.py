@@ -271,12 +271,22 @@ def memory() -> int:
     return max(int(own) * 1024, children)
 
 
-def main(seed: int, count: int) -> dict[str, Any]:
-    """Read mutated files; return counts, the maximum time and the memory."""
+Change = Callable[[Path, bytes, list[bytes], np.random.Generator], bytes]
+
+
+def fuzz(
+    seed: int, count: int, files_of: Callable[[Path], list[tuple[Path, bytes, Use]]], change: Change
+) -> dict[str, Any]:
+    """Read mutated files; return counts, the maximum time and the memory.
+
+    Args:
+        files_of: fills a folder, and returns paths of files with their contents and the function that reads each.
+        change: returns changed contents.
+    """
     used: Counter[str] = Counter()
     slowest = 0.0
     with tempfile.TemporaryDirectory() as name:
-        files = originals(Path(name))
+        files = files_of(Path(name))
         others = [data for _, data, _ in files if data]
         for path, data, _ in files:
             path.write_bytes(data)
@@ -285,7 +295,7 @@ def main(seed: int, count: int) -> dict[str, Any]:
             path, data, use = files[int(rng.integers(len(files)))]
             # Archives are kept open by their paths.
             target = path.with_name(f"{number}.{path.name}") if path.suffix in (".npz", ".h5") else path
-            target.write_bytes(changed(path, data, others, rng))
+            target.write_bytes(change(path, data, others, rng))
             faulthandler.dump_traceback_later(120, exit=True)
             start = time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
             try:
@@ -316,4 +326,4 @@ def main(seed: int, count: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]))))
+    print(json.dumps(fuzz(int(sys.argv[1]), int(sys.argv[2]), originals, changed)))

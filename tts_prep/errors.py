@@ -6,9 +6,11 @@ prints messages unchanged, and ``failures.jsonl`` contains them unchanged.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 _MAX_LINE = 1000
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
 
 
 def one_line(text: str, limit: int = _MAX_LINE) -> str:
@@ -63,10 +65,16 @@ class CorpusChangedError(CorpusError):
 class UtteranceError(TtsPrepError):
     """One utterance cannot be used.
 
-    The run records it in ``failures.jsonl`` with the name of the stage, and continues with the other utterances.
+    The run records it in ``failures.jsonl`` with the name of the stage, and continues with the other utterances. The
+    message is one line of bounded length, although it can quote what the utterance's files hold.
     """
 
     stage: ClassVar[str] = "corpus"
+
+    def __init__(self, message: str) -> None:
+        # Without line ends and controls, it is as it is: spaces of other scripts are not escaped.
+        bounded = one_line if _CONTROL.search(message) else _cut
+        super().__init__(bounded(message, 4 * _MAX_LINE))
 
 
 class AudioError(UtteranceError):

@@ -156,3 +156,24 @@ def test_a_file_in_the_way_of_an_export_is_left_as_it_is(store: Path, tmp_path: 
     with pytest.raises(ConfigurationError, match="out: is no folder; use a new folder"):
         export(store, "nemo", tmp_path / "out")
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_link_in_the_place_of_what_an_earlier_export_left_is_not_followed(store: Path, tmp_path: Path) -> None:
+    # As an archive can hold it, which somebody unpacks into the folder of the export.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.txt").write_text("mine")
+    (tmp_path / ".out.export").symlink_to("mine")
+    with pytest.raises(StoreError, match=r"\.out\.export: unexpected link; remove it"):
+        export(store, "nemo", tmp_path / "out")
+    assert contents(tmp_path / "mine") == {"thesis.txt": b"mine"}
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_another_user_is_not_written_to(store: Path, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs to give a folder to another user")
+    (tmp_path / ".out.export").mkdir(mode=0o777)
+    os.chown(tmp_path / ".out.export", 12345, 12345)
+    with pytest.raises(StoreError, match=r"\.out\.export: belongs to another user \(number 12345\); remove it"):
+        export(store, "nemo", tmp_path / "out")
+    assert not any((tmp_path / ".out.export").iterdir())

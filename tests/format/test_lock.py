@@ -190,3 +190,11 @@ def test_a_folder_of_that_name_that_is_a_link_is_not_used(tmp_path: Path, monkey
         Path(tempfile.mkdtemp())
         assert used != own
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_store_that_is_complete_when_its_run_is_interrupted_is_not_locked(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), locked(tmp_path) as lock:
+        lock.begun = True
+        (tmp_path / "manifest.json").touch()
+        raise KeyboardInterrupt
+    assert not (tmp_path / ".lock").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, StoreError, StoreInUseError
 from tts_prep.format.files.atomic import sync
-from tts_prep.format.files.replacement import remove_folder
+from tts_prep.format.files.replacement import check_own_folder, remove_folder
 
 _THREADS = 8
 
@@ -57,7 +57,7 @@ def exporting(place: Path) -> Iterator[ExportFolder]:
     Raises:
         ConfigurationError: the place is not empty, or is no folder.
         StoreInUseError: another export is writing to the place.
-        StoreError: a file cannot be written.
+        StoreError: a file cannot be written, or the folder beside ``place`` is a link or belongs to another user.
     """
     real = Path(os.path.realpath(place))
     try:
@@ -99,6 +99,7 @@ def _partial(real: Path) -> Path:
 @contextmanager
 def _locked(path: Path, place: Path) -> Iterator[None]:
     """Make a folder and hold an operating-system lock on it, which ends with its holder; none on Windows."""
+    check_own_folder(path)
     path.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl

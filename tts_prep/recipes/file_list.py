@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.regular_files import read_regular
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
 from tts_prep.recipes.accepted import Recipe, Settings, check_store
+
+_MAX_BYTES: Final = 1 << 28
 
 
 class ListedUtterances(Sequence[Utterance]):
@@ -107,7 +110,7 @@ def read_lines(path: str | Path, what: str) -> list[str]:
         ConfigurationError: the file cannot be read.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_regular(Path(path), _MAX_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path}: cannot be read as {what} ({error})") from error
     return text.removesuffix("\n").split("\n") if text else []

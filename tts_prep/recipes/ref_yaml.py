@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
+from tts_prep.format.files.regular_files import read_regular
 
 _KEY = re.compile(r"<([^<>]*)>")
 _ELEMENT = re.compile(r"(.*)\[(\d+)\]")
 _MAX_VALUES = 100_000
 _MAX_CHARACTERS = 1 << 20
+_MAX_BYTES = 1 << 18
+"""The maximum length of a file, which PyYAML reads in some seconds."""
 
 
 class _Reference(str):
@@ -93,8 +96,8 @@ def _text_of(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and "\n" in source:
         return "the YAML", source
     try:
-        return str(source), Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return str(source), read_regular(Path(source), _MAX_BYTES).decode("utf-8")
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"{source}: cannot be read ({error})") from error
 
 

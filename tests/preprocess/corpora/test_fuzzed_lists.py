@@ -1,4 +1,4 @@
-"""Mutated lists and imported arrays are read or refused: no other error, no crash, no hang, no excessive memory."""
+"""Mutated lists, arrays, alignments and settings are read or refused: no other error, crash, hang, or much memory."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-COUNT = int(os.environ.get("LISTS", "250"))
+import pytest
+
 SEED = int(os.environ.get("SEED", "1"))
 _CHUNK = 5000
-HARNESS = Path(__file__).parents[2] / "fuzz_lists.py"
+TESTS = Path(__file__).parents[2]
 
 
-def test_mutated_lists_and_arrays_are_read_or_refused() -> None:
+@pytest.mark.parametrize(("harness", "variable", "short"), [("lists", "LISTS", 250), ("settings", "SETTINGS", 400)])
+def test_mutated_files_are_read_or_refused(harness: str, variable: str, short: int) -> None:
+    count = int(os.environ.get(variable, str(short)))
     totals: Counter[str] = Counter()
     # In a process of its own: what crashes it is a failure here, and not the end of all tests.
-    for first in range(0, COUNT, _CHUNK):
-        command = [sys.executable, HARNESS, str(SEED + first), str(min(_CHUNK, COUNT - first))]
+    for first in range(0, count, _CHUNK):
+        command = [sys.executable, TESTS / f"fuzz_{harness}.py", str(SEED + first), str(min(_CHUNK, count - first))]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         assert done.returncode == 0, done.stderr[-3000:]
         result = json.loads(done.stdout)
         totals.update({name: result.get(name, 0) for name in ("read", "refused", "crashed")})
         print(done.stdout, end="")
-    assert sum(totals.values()) == COUNT
+    assert sum(totals.values()) == count
     # The mutations are neither all harmless nor all fatal.
-    assert min(totals["read"], totals["refused"]) > COUNT // 10
+    assert min(totals["read"], totals["refused"]) > count // 10

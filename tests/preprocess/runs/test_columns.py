@@ -422,3 +422,12 @@ def test_a_table_that_changes_while_it_is_read_is_refused(store: Path, tmp_path:
     monkeypatch.setattr(column_table, "table_rows", changing)
     with pytest.raises(CorpusError, match="s.csv:2: changed while it was read; nothing was added"):
         add_columns(store, tmp_path / "s.csv")
+
+
+def test_a_file_outside_of_a_store_is_not_taken_into_the_new_one(store: Path, tmp_path: Path) -> None:
+    shard = store / "shards/00001.h5"
+    shard.rename(tmp_path / "outside.h5")
+    shard.symlink_to(tmp_path / "outside.h5")
+    with pytest.raises(StoreError, match=r"shards/00001\.h5: a link to a file outside of the store"):
+        add_columns(store, {"id": IDS, "wer": [0.5, 1.0, 0.0, 0.25]})
+    assert (tmp_path / "outside.h5").stat().st_nlink == 1

@@ -61,7 +61,8 @@ def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
         finally:
             # If the folder is gone or read-only, a remaining file does not block anyone once it is closed.
             with contextlib.suppress(OSError):
-                if lock.begun or (shared and not (store / MANIFEST).exists()):
+                # A store that was completed just before an interruption is not unfinished.
+                if (lock.begun or shared) and not (store / MANIFEST).exists():
                     file.truncate(0)
                 else:
                     path.unlink(missing_ok=True)

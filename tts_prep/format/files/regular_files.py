@@ -57,10 +57,21 @@ def check_regular(path: Path) -> None:
     _check(os.stat(path), path)  # noqa: PTH116 - Path.stat has no advantage here
 
 
-def read_regular(path: Path) -> bytes:
-    """Return the bytes of a regular file; errors as in `open_regular`."""
+def read_regular(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file.
+
+    Args:
+        most: the maximum length in bytes. A file of any length can take no space on a disk, or in an archive.
+
+    Raises:
+        OSError, ValueError: as in `open_regular`; or the file is longer, which ``strerror`` says.
+    """
     with open_regular(path) as file:
-        return file.read()
+        # Not by its size alone, which can grow meanwhile.
+        data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
+    if data is None or len(data) > most:
+        raise OSError(errno.EFBIG, f"longer than the maximum of {most:,} bytes", str(path))
+    return data
 
 
 def _check(status: os.stat_result, path: Path) -> None:

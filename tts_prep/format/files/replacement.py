@@ -7,9 +7,11 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 import sys
 from pathlib import Path
 
+from tts_prep.errors import StoreError
 from tts_prep.format.files.atomic import sync, writing
 from tts_prep.format.layout import MANIFEST
 
@@ -86,6 +88,25 @@ def remove_folder(folder: Path) -> None:
         folder.unlink()
     else:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_own_folder(path: Path) -> None:
+    """Check that an existing folder, in which the next command will work, is what an earlier command has left.
+
+    Anybody can create such a folder in a place like ``/tmp``, or pack one, or a link, into an archive.
+
+    Raises:
+        StoreError: it is a link, or belongs to somebody else than this user and the owner of the folder around it.
+    """
+    try:
+        status = path.lstat()
+        owners = (os.geteuid(), path.parent.stat().st_uid) if hasattr(os, "geteuid") else (status.st_uid,)
+    except OSError:
+        return  # it does not exist, or its use raises the error
+    if stat.S_ISLNK(status.st_mode):
+        raise StoreError(f"{path}: unexpected link; remove it")
+    if status.st_uid not in owners:
+        raise StoreError(f"{path}: belongs to another user (number {status.st_uid}); remove it, or use another path")
 
 
 def exchange(a: Path, b: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
@@ -34,6 +34,8 @@ _TABLES = {
 """The records of the settings in each table of a file."""
 
 _NONE_IS_A_VALUE = ("frontend",)
+_MAX_BYTES: Final = 1 << 20
+"""The maximum length of a file of settings; those of vocoders have some thousand bytes."""
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
@@ -43,7 +45,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
         ConfigurationError: the file cannot be read or is not TOML.
     """
     try:
-        return tomllib.loads(read_regular(path).decode("utf-8"))
+        return tomllib.loads(read_regular(path, _MAX_BYTES).decode("utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except RecursionError as error:
@@ -63,7 +65,7 @@ def read_vocoder_config(path: Path) -> MelConfig:
         ConfigurationError: the file is not such a configuration.
     """
     try:
-        value = json.loads(read_regular(path).decode("utf-8"))
+        value = json.loads(read_regular(path, _MAX_BYTES).decode("utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:

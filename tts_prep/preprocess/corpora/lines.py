@@ -5,43 +5,62 @@ from __future__ import annotations
 import codecs
 import glob
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
+from typing import Final
 
 from tts_prep.errors import CorpusError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.records.failures import Failure
 
-_MAX_BYTES = 1 << 29
+_MAX_BYTES: Final = 1 << 29
+_MAX_LINE: Final = 1 << 22
+"""The maximum length of a line in bytes."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
     """Yield the lines of a UTF-8 file as pairs (location, line), such as ``("metadata.csv:41", …)``.
 
     Lines end with LF or CRLF only, because texts may contain other line separators of Unicode. A byte order mark and
-    blank lines are skipped. A line that is not UTF-8 is yielded as a failure.
+    blank lines are skipped. A line that is not UTF-8, or longer than 4 MiB, is yielded as a failure.
 
     Raises:
         CorpusError: the file cannot be read, or has no lines.
     """
+    is_empty = True
+    for number, line in enumerate(_lines(path), 1):
+        where = f"{path.name}:{number}"
+        if line is None:
+            yield where, Failure("", where, "corpus", f"{where}: longer than {_MAX_LINE:,} bytes")
+        elif line.strip():
+            try:
+                yield where, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+            except UnicodeDecodeError as error:
+                reason = f"{where}: expected UTF-8, found byte 0x{line[error.start]:02x} at column {error.start + 1}"
+                yield where, Failure("", where, "corpus", reason)
+        else:
+            continue
+        is_empty = False
+    if is_empty:
+        raise CorpusError(f"{path}: no rows, expected one per recording")
+
+
+def _lines(path: Path) -> Iterator[bytes | None]:
+    """Yield the lines of a file with their ends, without a byte order mark; None for one that is too long."""
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise CorpusError(f"{path}: longer than the maximum of {_MAX_BYTES:,} bytes; 'tts-prep manifest' has none")
-        data = read_regular(path)
+        with open_regular(path) as raw, BufferedReader(raw) as file:
+            if file.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
+                file.read(len(codecs.BOM_UTF8))
+            while line := file.readline(_MAX_LINE):
+                is_cut = False
+                while len(line) == _MAX_LINE and not line.endswith(b"\n"):
+                    is_cut, line = True, file.readline(_MAX_LINE)
+                yield None if is_cut else line
     except FileNotFoundError:
         below = sorted(path.parent.glob(f"*/{glob.escape(path.name)}"))
         hint = f"use {below[0].parent}" if below else f"is {path.parent} the root of the corpus?"
         raise CorpusError(f"{path}: no such file; {hint}") from None
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
-    data = data.removeprefix(codecs.BOM_UTF8)
-    if not data.strip():
-        raise CorpusError(f"{path}: no rows, expected one per recording")
-    for number, line in enumerate(data.split(b"\n"), 1):
-        where = f"{path.name}:{number}"
-        if not line.strip():
-            continue
-        try:
-            yield where, line.removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            reason = f"{where}: expected UTF-8, found byte 0x{line[error.start]:02x} at column {error.start + 1}"
-            yield where, Failure("", where, "corpus", reason)

@@ -100,8 +100,7 @@ def read_text(root: Path, file: str, identifier: str) -> TextBeside | Failure:
 def _read_json(root: Path, file: str, identifier: str) -> TextBeside | Failure:
     """Read an object with a text, as in Emilia; other texts and numbers become columns."""
     try:
-        size = (root / file).stat().st_size
-        found: Any = json.loads(read_regular(root / file)) if size <= _MAX_JSON else f"{size:,} bytes"
+        found: Any = json.loads(read_regular(root / file, _MAX_JSON))
     except OSError as error:
         return Failure(identifier, file, "corpus", f"{file}: cannot be read ({error.strerror})")
     except (ValueError, RecursionError) as error:

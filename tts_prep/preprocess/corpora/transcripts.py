@@ -29,6 +29,10 @@ AUDIO_SUFFIXES: Final = (
 """Suffixes of the containers that are read, in lower case."""
 
 
+_MAX_TEXT: Final = 1 << 22
+"""The maximum length of the text of one recording in bytes."""
+
+
 def read_transcript(root: Path, file: str, identifier: str) -> str | Failure:
     """Return the text of a file, with lines joined by spaces, or a failure.
 
@@ -45,7 +49,7 @@ def read_text_file(root: Path, file: str, identifier: str) -> str | Failure:
     """Return the content of a file of one recording, or a failure; for the arguments, see `read_transcript`."""
     where = f"{file}:1"
     try:
-        return read_regular(root / file).decode("utf-8-sig")
+        return read_regular(root / file, _MAX_TEXT).decode("utf-8-sig")
     except FileNotFoundError:
         return Failure(identifier, where, "corpus", f"{file}: no such file; the recording has no text")
     except OSError as error:

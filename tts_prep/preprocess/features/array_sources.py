@@ -21,8 +21,8 @@ from tts_prep.format.hdf5.datasets import Array
 
 _ANSWER = "tts_prep.format.hdf5.foreign:answer"
 _MAX_HEADER: Final = 1 << 16
-_MAX_EXPANDED: Final = 1 << 29
-"""The maximum size in bytes of an array in an archive that is compressed, and of one in an HDF5 file."""
+_MAX_ARRAY: Final = 1 << 29
+"""The maximum size of an array in bytes, which a file that takes no space on a disk can have too."""
 
 
 class ArrayFileError(ValueError):
@@ -72,8 +72,7 @@ class ArchivedArrays:
         info = self._members[name]
         try:
             with self._archive.open(info) as file:
-                # What is compressed can expand a thousandfold.
-                return _parse(file, min(info.file_size, max(_MAX_EXPANDED, info.compress_size)))
+                return _parse(file, info.file_size)
         except (ArrayFileError, MemoryError):
             raise
         except Exception as error:
@@ -100,6 +99,8 @@ def _parse(file: io.RawIOBase | BinaryIO | Any, size: int) -> Array:
     expected, found = math.prod(shape) * dtype.itemsize, size - start.tell()
     if min(shape, default=0) < 0 or len(shape) > 32 or expected > found:
         raise ArrayFileError(f"{dtype} of shape {_shape(shape)} takes {expected:,} bytes, the file has {found:,}")
+    if expected > _MAX_ARRAY:
+        raise ArrayFileError(f"{dtype} of shape {_shape(shape)}: {expected:,} bytes, more than {_MAX_ARRAY:,}")
     values = np.empty(expected, np.uint8)
     rest = memoryview(values)
     head = start.read(expected)

@@ -14,7 +14,7 @@ from typing import Final
 from tts_prep.errors import StoreError
 from tts_prep.format.files.atomic import replacing, sync, writing
 from tts_prep.format.files.lock import Lock, locked
-from tts_prep.format.files.paths import array_folder_files, shard_files, shard_folder_files
+from tts_prep.format.files.paths import array_folder_files, shard_files, shard_folder_files, stored_file
 from tts_prep.format.files.replacement import recover_store, remove_replaced
 from tts_prep.format.layout import (
     ADDED_ARRAYS,
@@ -164,16 +164,17 @@ def take_over_file(source: Path, folder: Path, name: str, new_name: str | None =
         new_name: its path relative to the new store; None if it is the same.
 
     Raises:
+        CorruptStoreError: the file is missing, or is a link to a file outside of the other store.
         WriteError: the file can be neither linked nor copied.
     """
-    path = folder / (new_name or name)
+    path, old = folder / (new_name or name), stored_file(source, name)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         try:
             # Resolve links, because a hard link to a symbolic link could point anywhere.
-            os.link(os.path.realpath(source / name), path)
+            os.link(os.path.realpath(old), path)
             sync(path.parent)
         except OSError:
             with replacing(path) as partial:
-                shutil.copyfile(source / name, partial)
+                shutil.copyfile(old, partial)

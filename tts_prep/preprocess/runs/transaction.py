@@ -22,7 +22,7 @@ from tts_prep.format.files.atomic import writing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
-from tts_prep.format.files.replacement import remove_folder, replace_store, replacement_folder
+from tts_prep.format.files.replacement import check_own_folder, remove_folder, replace_store, replacement_folder
 from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
@@ -282,8 +282,7 @@ class StoreTransaction:
 
 def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
     """Create the folder of a replacement, unless one with this purpose was begun."""
-    if folder.is_symlink():
-        raise StoreError(f"{folder}: unexpected link; remove it")
+    check_own_folder(folder)
     refuse_foreign_files(folder)
     try:
         if (folder / MANIFEST).exists() or _purpose(folder) != purpose:

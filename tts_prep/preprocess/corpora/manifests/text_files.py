@@ -13,6 +13,13 @@ from typing import Final
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 
+_MAX_RATIO: Final = 200
+"""How many times longer a list can be than its file. Lists of recordings shrink to a third or a tenth, what holds one
+byte a million times a thousandfold."""
+
+_ALWAYS: Final = 1 << 26
+"""The bytes that are read of any file."""
+
 MAX_LINE: Final = 1 << 24
 """The maximum length of a line in bytes. The longest rows of common corpora have several hundred thousand."""
 
@@ -23,17 +30,15 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
     A line that is not UTF-8, or longer than 16 MiB, is yielded as a failure.
 
     Raises:
-        CorpusError: the file cannot be read, or gzip's checksum does not match.
+        CorpusError: the file cannot be read, or gzip's checksum does not match,
+            or it expands to more than 200 times its size.
     """
     number = 0
     try:
         with opened_text(path) as file:
-            while line := file.readline(MAX_LINE):
-                number += 1
+            for number, line in enumerate(_lines(file, path), 1):
                 where = f"{path.name}:{number}"
-                if len(line) == MAX_LINE and not line.endswith(b"\n"):
-                    while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-                        pass
+                if line is None:
                     yield where, Failure("", where, "corpus", f"{where}: longer than {MAX_LINE:,} bytes")
                     continue
                 if number == 1:
@@ -48,6 +53,20 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise CorpusError(f"{path}: cannot be read after line {number:,} ({reason})") from error
+
+
+def _lines(file: gzip.GzipFile | BufferedReader, path: Path) -> Iterator[bytes | None]:
+    """Yield the lines of a file with their ends; None for one that is too long."""
+    left = _MAX_RATIO * path.stat().st_size + _ALWAYS
+    while line := file.readline(MAX_LINE):
+        left -= len(line)
+        is_cut = False
+        while len(line) == MAX_LINE and not line.endswith(b"\n") and left >= 0:
+            is_cut, line = True, file.readline(MAX_LINE)
+            left -= len(line)
+        if left < 0:
+            raise CorpusError(f"{path}: expands to more than {_MAX_RATIO} times its size; is it damaged?")
+        yield None if is_cut else line
 
 
 def opened_text(path: Path) -> gzip.GzipFile | BufferedReader:

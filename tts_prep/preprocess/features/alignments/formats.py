@@ -8,8 +8,9 @@ number per phoneme: ``.npy`` files, or text separated by white space or commas.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,11 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, CorpusError, one_line
-from tts_prep.format.files.regular_files import check_regular, read_regular
+from tts_prep.format.files.regular_files import check_regular, open_regular, read_regular
 from tts_prep.preprocess.features.array_sources import read_npy
 
 # Seconds. Aligners write each boundary twice, with five to fifteen digits; smaller differences are rounding.
 TOLERANCE = 1e-4
+
+MAX_SECONDS: Final = 1e9
+"""The maximum time; the samples until then are an integer of 64 bits at any sample rate."""
+
+_MAX_BYTES: Final = 1 << 24
+"""The maximum length of a TextGrid, of which that of an hour of speech has some megabytes, and of durations."""
+
+_MAX_LINE: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -39,12 +48,16 @@ def tile(intervals: Iterable[Interval], begin: float, end: float, where: str) ->
     Raises:
         AlignmentError: a time is negative or not finite, an interval ends before it begins, or intervals overlap.
     """
+    if not (0 <= begin <= MAX_SECONDS and 0 <= end <= MAX_SECONDS):
+        raise AlignmentError(f"{where}: from {begin:g} to {end:g} s; expected times from 0 to {MAX_SECONDS:g}")
     tiled: list[Interval] = []
     last = begin
     for interval in intervals:
         start, stop, label = interval.start, interval.end, interval.label
-        if not (math.isfinite(start) and math.isfinite(stop)) or start < 0:
-            raise AlignmentError(f"{where}: '{label}' from {start:g} to {stop:g} s; expected times >= 0")
+        if not (math.isfinite(start) and math.isfinite(stop)) or start < 0 or stop > MAX_SECONDS:
+            raise AlignmentError(
+                f"{where}: '{label}' from {start:g} to {stop:g} s; expected times from 0 to {MAX_SECONDS:g}"
+            )
         if stop < start:
             raise AlignmentError(f"{where}: '{label}' from {start:g} to {stop:g} s ends before it begins")
         if start < last - TOLERANCE:
@@ -69,11 +82,7 @@ def read_ctm(path: Path) -> dict[str, list[Interval]]:
         CorpusError: the file cannot be read, or a line is malformed.
     """
     by_utterance: dict[str, list[Interval]] = {}
-    try:
-        lines = read_regular(path).decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{path}: cannot be read as a CTM file ({error})") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines_of_ctm(path), 1):
         fields = line.split()
         if not fields or line.startswith(";;"):
             continue
@@ -86,6 +95,18 @@ def read_ctm(path: Path) -> dict[str, list[Interval]]:
             ) from None
         by_utterance.setdefault(uid, []).append(Interval(begin, begin + length, label))
     return {uid: sorted(phones, key=lambda phone: phone.start) for uid, phones in by_utterance.items()}
+
+
+def _lines_of_ctm(path: Path) -> Iterator[str]:
+    try:
+        with open_regular(path) as raw, BufferedReader(raw) as file:
+            while line := file.readline(_MAX_LINE):
+                if len(line) == _MAX_LINE:
+                    raise CorpusError(f"{path}: cannot be read as a CTM file (a line of more than {_MAX_LINE:,} bytes)")
+                # All line ends of Unicode separate lines.
+                yield from line.decode("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path}: cannot be read as a CTM file ({error})") from error
 
 
 _MAX_REASON: Final = 200
@@ -113,11 +134,16 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
         raise AlignmentError(f"{path}: contains a number that is not finite, expected durations in seconds")
     if values.min() < 0:
         raise AlignmentError(f"{path}: the duration {values.min():g} is negative")
+    # In float64, because the sum of integers can wrap around.
+    with np.errstate(over="ignore"):
+        total = values.sum(dtype=np.float64)
+    if total > MAX_SECONDS:
+        raise AlignmentError(f"{path}: the durations sum to {total:g}, more than the maximum of {MAX_SECONDS:g}")
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
 
 def _numbers(path: Path) -> npt.NDArray[Any]:
-    words = read_regular(path).decode("utf-8").strip("[] \r\n\t").replace(",", " ").split()
+    words = read_regular(path, _MAX_BYTES).decode("utf-8").strip("[] \r\n\t").replace(",", " ").split()
     try:
         return np.array([int(word) for word in words], np.int64)
     except ValueError:
@@ -145,11 +171,15 @@ def read_textgrid(path: Path, tier: str | None = None, speaker: str = "") -> tup
 
     try:
         check_regular(path)
+        if (size := path.stat().st_size) > _MAX_BYTES:
+            raise AlignmentError(f"{path}: {size:,} bytes, more than the maximum of {_MAX_BYTES:,} for a TextGrid")
         grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
     except FileNotFoundError:
         raise AlignmentError(f"{path}: no such file, expected the TextGrid of the utterance") from None
     except OSError as error:
         raise AlignmentError(f"{path}: cannot be read ({error.strerror})") from error
+    except AlignmentError:
+        raise
     except PraatioException as error:
         raise AlignmentError(f"{path}: {_first_line(error)}") from error
     except Exception as error:  # praatio does not handle errors of split() and float()
@@ -188,4 +218,4 @@ def _phone_tier(path: Path, names: tuple[str, ...], tier: str | None, speaker: s
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+    return one_line(str(error).strip().partition("\n")[0], _MAX_REASON)

@@ -10,6 +10,9 @@ from typing import Any, Final
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 
+_MAX_BYTES: Final = 1 << 22
+"""The maximum length of a table; that of a voice has some ten thousand bytes."""
+
 
 def read_symbols(path: Path) -> tuple[str, ...]:
     """Read a table with one symbol per line, in the order of ids. A line with a single space is the symbol space.
@@ -24,7 +27,7 @@ def read_symbols(path: Path) -> tuple[str, ...]:
             the JSON has no table.
     """
     try:
-        content = read_regular(path)
+        content = read_regular(path, _MAX_BYTES)
     except OSError as error:
         raise ConfigurationError(f"symbols: {path}: cannot be read ({error.strerror})") from error
     try:
@@ -59,7 +62,10 @@ def _of_voice(content: bytes, name: str) -> tuple[str, ...]:
     """Return the symbols in the configuration of a voice of Piper or Kokoro, in the order of their ids."""
     try:
         value = json.loads(content.decode("utf-8"))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        # Errors of JSON, and integers of thousands of digits.
         raise ConfigurationError(f"symbols: {name}: not JSON ({error})") from error
     tables: Mapping[str, Any] = value if isinstance(value, dict) else {}
     table = tables.get("phoneme_id_map") or tables.get("vocab")
@@ -83,7 +89,8 @@ def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
     pairs = [line.rpartition("\t" if "\t" in line else " ") for line in lines]
     if not all(symbol and number.isascii() and number.isdecimal() for symbol, _, number in pairs):
         return lines
-    symbols = {int(number): symbol for symbol, _, number in pairs}
+    # Python refuses to convert thousands of digits.
+    symbols = {int(number): symbol for symbol, _, number in pairs if len(number) < 12}
     missing = next((number for number in range(len(lines)) if number not in symbols), None)
     if missing is not None:
         raise ConfigurationError(
