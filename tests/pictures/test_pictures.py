@@ -100,10 +100,12 @@ def test_every_second_has_the_same_width_and_everything_lies_at_its_time() -> No
     assert len(points) == 50
     assert points[0][0] == pytest.approx(left + 0.505 * PIXELS_PER_SECOND, abs=0.06)
     # The axis of pitch is on the right; the line rises from 100 to 200 Hz.
-    marks = {int(label.text[:-3]): label.y - 4 for label in drawing.labels if label.anchor == "start"}
+    marks = {int(label.text[:-3]): label.y - 4 for label in drawing.axis}
     (low, y_low), *_, (high, y_high) = sorted(marks.items())
     hertz = [low + (y - y_low) / (y_high - y_low) * (high - low) for _, y in points]
     assert hertz == pytest.approx(np.linspace(100, 200, 50), abs=0.2)
+    # It is beside what scrolls, and wide enough for its labels.
+    assert drawing.axis_width >= max(label.x + 6.5 * len(label.text) for label in drawing.axis)
 
 
 def test_of_a_long_recording_the_first_minute_is_drawn_and_named() -> None:

@@ -604,3 +604,31 @@ def test_print_is_light_in_the_dark(browser: Browser, page: Path) -> None:
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     browser.show(width=1280)
+
+
+def test_as_many_suspects_of_a_reason_as_an_option_says_can_be_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = make_rows([40] * 8)
+    write_store(tmp_path / "store", [replace(row, waveform=rows[0].waveform) for row in rows], waveform=True)
+    # The first has the samples of no earlier one, and is shown as the original of the others.
+    for n, options in ((4, ()), (8, ("--suspects", 8)), (0, ("--suspects", 8, "--max-sound", 0))):
+        output = tmp_path / f"{n}.html"
+        assert run(capsys, "report", tmp_path / "store", "-o", output, "--gallery", 0, *options)[0] == 0
+        text = output.read_text(encoding="utf-8")
+        group = text[text.index('id="suspects-title"') : text.index('id="speakers-title"')]
+        assert sum(tag == "audio" for tag, _ in Page(f"<h2 {group}").elements) >= n
+        assert n or "<audio" not in text
+        if n == 4:
+            assert sum(tag == "article" for tag, _ in Page(f"<h2 {group}").elements) < 8
+
+
+def test_ids_are_links_to_a_review(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_store(tmp_path / "store", [replace(row, id=f'{row.id}"&# x') for row in make_rows([40, 50])])
+    address = "http://127.0.0.1:8000/to-Ken_1/"
+    assert run(capsys, "report", tmp_path / "store", "-o", tmp_path / "r.html", "--review", address)[0] == 0
+    found = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
+    links = {attributes["href"] for tag, attributes in found.elements if tag == "a" and "127" in attributes["href"]}
+    assert links == {f"{address}#id=LJ00{i}-%C3%A9%22%26%23%20x" for i in (0, 1)}
+    for wrong in ("javascript:alert(1)", "http://evil.invalid/x/", "http://127.0.0.1:8000.evil.invalid/x/"):
+        assert run(capsys, "report", tmp_path / "store", "--review", wrong)[0] == 2

@@ -69,6 +69,8 @@ class Drawing:
         name: the accessible name.
         legend: CSS class and name of each series, if there are several.
         scaled: whether the drawing is scaled to the available width. Otherwise it has its size in pixels.
+        axis: the labels of an axis on the right, which stays in sight where the drawing is wider than the page; their
+            positions are relative to the right edge of the drawing.
     """
 
     name: str
@@ -81,3 +83,9 @@ class Drawing:
     labels: tuple[Label, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     scaled: bool = True
+    axis: tuple[Label, ...] = ()
+
+    @property
+    def axis_width(self) -> float:
+        """The width of the axis on the right: 7 pixels per character are enough for digits and units."""
+        return max((label.x + 7 * len(label.text) for label in self.axis), default=0.0)

@@ -18,7 +18,10 @@ PIXELS_PER_SECOND = 150
 MAX_SECONDS = 60.0
 """The maximum duration that is drawn."""
 
-_LEFT, _RIGHT, _TOP, _HEIGHT = 50, 46, 6, 128
+_LEFT, _TOP, _HEIGHT = 50, 6, 128
+_MARGIN = 24
+"""The space on the right for half of the label of the last tick."""
+
 _ROW = 14
 """The height of a line of phone symbols. They alternate between two lines, so that they do not overlap."""
 
@@ -45,10 +48,10 @@ def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None)
         second = half / 2
         lines.append(Line(x(second), axis, x(second), axis + 4, "tick"))
         labels.append(Label(x(second), axis + 16, f"{number_text(second)} s"))
+    pitch_axis: tuple[Label, ...] = ()
     if clip.pitch is not None and (curve := _pitch(clip, x, bottom, pitch_range)):
-        path, marks = curve
+        path, pitch_axis = curve
         paths.append(path)
-        labels.extend(marks)
     part = f", the first {MAX_SECONDS:.0f} s" if end < clip.seconds else ""
     stop = round((end - clip.first_edge) / clip.hop)
     mel = clip.mel[:stop]
@@ -57,13 +60,14 @@ def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None)
     images = (Image(left, _TOP, right - left, _HEIGHT, mel_picture(mel, *clip.mel_range)),) if len(mel) else ()
     return Drawing(
         f"Mel spectrogram of {clip.id}, {number_text(clip.seconds)} s{part}",
-        x.end + _RIGHT,
+        x.end + _MARGIN,
         axis + 20,
         images=images,
         lines=tuple(lines),
         paths=tuple(paths),
         labels=tuple(labels),
         scaled=False,
+        axis=pitch_axis,
     )
 
 
@@ -94,7 +98,7 @@ def _frequencies(clip: Clip, bottom: float) -> Iterator[Label]:
 
 def _pitch(
     clip: Clip, x: Scale, bottom: float, pitch_range: tuple[float, float] | None
-) -> tuple[Path, list[Label]] | None:
+) -> tuple[Path, tuple[Label, ...]] | None:
     assert clip.pitch is not None
     voiced = np.isfinite(clip.pitch)
     if not voiced.any():
@@ -118,5 +122,5 @@ def _pitch(
         if not pen_down:
             parts.append("h.1")
         pen_down = True
-    marks = [Label(x.end + 6, y(tick) + 4, f"{text} Hz", "start") for tick, text in tick_texts(ticks(low, high, 4))]
+    marks = tuple(Label(4, y(tick) + 4, f"{text} Hz", "start") for tick, text in tick_texts(ticks(low, high, 4)))
     return Path("".join(parts), "pitch"), marks

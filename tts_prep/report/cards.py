@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Card:
         drawing: the spectrogram, or None if the utterance has no frames.
         sound: a ``data:`` URI, or an empty string.
         reasons: the reasons for which it is suspect, with the measures.
+        link: the address of its page in a review, or an empty string.
     """
 
     anchor: str
@@ -43,6 +45,7 @@ class Card:
     drawing: Drawing | None
     sound: str
     reasons: tuple[tuple[str, str], ...]
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,9 @@ class CardGroup:
 class Cards:
     """Creates cards, and records the utterances that a page already shows."""
 
-    def __init__(self, summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> None:
+    def __init__(self, summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES, review: str = "") -> None:
         self._summary = summary
+        self._review = review
         self._left = max_sound_bytes
         self._columns = {column.key: column for column in summary.columns}
         self._pitch_range = _pitch_range(self._columns.get("pitch"))
@@ -109,6 +113,7 @@ class Cards:
             draw_spectrogram(clip, self._pitch_range) if clip.mel.size else None,
             self._sound(clip),
             reasons,
+            f"{self._review}#id={quote(clip.id, safe='')}" if self._review else "",
         )
 
     def _sound(self, clip: Clip) -> str:

@@ -16,7 +16,9 @@ from tts_prep.report.columns import NumberColumn
 MAX_IDS = 100
 """The maximum number of ids of a group that are listed without a card."""
 
-_PER_REASON = 3
+PER_REASON = 3
+"""The number of suspects of each reason that are shown by default."""
+
 _PER_END = 3
 
 _ENDS = (
@@ -54,8 +56,12 @@ class Group:
     n_more: int = 0
 
 
-def suspect_groups(suspects: Suspects) -> list[Group]:
-    """Return a group for each reason with suspects: those that exceed its limit the most, and what they duplicate."""
+def suspect_groups(suspects: Suspects, per_reason: int = PER_REASON) -> list[Group]:
+    """Return a group for each reason with suspects: those that exceed its limit the most, and what they duplicate.
+
+    Args:
+        per_reason: the maximum number of suspects of a reason that are shown; the ids of others are listed.
+    """
     groups = []
     for threshold in suspects.thresholds:
         flagged = np.flatnonzero(suspects.flagged[threshold.reason])
@@ -65,12 +71,12 @@ def suspect_groups(suspects: Suspects) -> list[Group]:
         worst = flagged[np.argsort(-values[flagged] if threshold.above else values[flagged], kind="stable")]
         shown: list[tuple[int, str]] = []
         ids = suspects.measures.dataset.id
-        for i in worst[:_PER_REASON].tolist():
+        for i in worst[:per_reason].tolist():
             shown.append((i, reason_text(suspects, threshold, i)))
             original = suspects.partner(threshold.reason, i)
             if original is not None and original not in dict(shown):
                 shown.append((original, f"original of {ids[i]}"))
-        more = worst[_PER_REASON:]
+        more = worst[per_reason:]
         groups.append(
             Group(
                 f"reason-{threshold.reason}",

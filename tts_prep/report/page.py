@@ -18,7 +18,7 @@ from tts_prep.loader.dataset.utterance import mel_axis
 from tts_prep.pictures.templates import make_environment
 from tts_prep.report.cards import MAX_SOUND_BYTES, Cards
 from tts_prep.report.charts import histogram, mel_bins, ranges
-from tts_prep.report.groups import Group, end_groups, limit_text, suspect_groups
+from tts_prep.report.groups import PER_REASON, Group, end_groups, limit_text, suspect_groups
 from tts_prep.report.settings import recipe_text, setting_tables
 from tts_prep.report.speakers import pitch_ranges
 from tts_prep.report.summary import Category, Summary, stages
@@ -36,21 +36,34 @@ _SECTIONS = (
 )
 
 
-def write_report(summary: Summary, path: Path, max_sound_bytes: int = MAX_SOUND_BYTES) -> None:
-    """Write the page atomically. Output is deterministic."""
+def write_report(
+    summary: Summary,
+    path: Path,
+    max_sound_bytes: int = MAX_SOUND_BYTES,
+    *,
+    per_reason: int = PER_REASON,
+    review: str = "",
+) -> None:
+    """Write the page atomically, see `report_html`. Output is deterministic."""
+    page = report_html(summary, max_sound_bytes, per_reason=per_reason, review=review)
     with replacing(path) as partial:
-        partial.write_text(report_html(summary, max_sound_bytes), encoding="utf-8")
+        partial.write_text(page, encoding="utf-8")
 
 
-def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str:
+def report_html(
+    summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES, *, per_reason: int = PER_REASON, review: str = ""
+) -> str:
     """Return the page.
 
     Args:
         max_sound_bytes: the maximum size of all sounds; those of suspects are included first.
+        per_reason: the maximum number of suspects of a reason that are shown.
+        review: the address of the page of ``tts-prep review``, to which ids are links; empty for none.
     """
-    cards = Cards(summary, max_sound_bytes)
+    cards = Cards(summary, max_sound_bytes, review)
     # In the order of the page, because cards and sounds are at the first occurrence.
-    suspects, ends = cards.groups(suspect_groups(summary.suspects)), cards.groups(end_groups(summary.columns))
+    suspects = cards.groups(suspect_groups(summary.suspects, per_reason))
+    ends = cards.groups(end_groups(summary.columns))
     gallery = cards.group(Group("gallery", "Gallery", "", tuple((position, "") for position in summary.gallery)))
     reasons = [
         (threshold, limit_text(threshold), summary.suspects.count(threshold.reason))
@@ -81,6 +94,7 @@ def report_html(summary: Summary, max_sound_bytes: int = MAX_SOUND_BYTES) -> str
             suspects=suspects,
             outliers=ends,
             gallery=gallery,
+            per_reason=per_reason,
             n_without_sound=cards.n_without_sound,
             max_rows=_MAX_ROWS,
             pitch_chart=_pitch_chart(summary),

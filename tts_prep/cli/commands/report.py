@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -9,6 +10,12 @@ import click
 from tts_prep.cli.extras import warn_without_compiler
 from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
+
+
+def _review_address(ctx: click.Context, param: click.Parameter, value: str | None) -> str:  # noqa: ARG001
+    if value and not re.fullmatch(r"http://(127\.0\.0\.1|localhost):[0-9]{1,5}/[\w-]{1,100}/", value):
+        raise click.BadParameter(f"expected the address that 'tts-prep review' has printed, found '{value}'")
+    return value or ""
 
 
 @click.command()
@@ -29,9 +36,21 @@ from tts_prep.cli.verbosity import quiet_option, say
 @integer_option(
     "--max-sound", "Maximum size of all sounds, suspects first; 0 for none.", default=12, most=1000, metavar="MB"
 )
+@integer_option("--suspects", "Number of suspects of each reason to show.", default=3, most=10_000)
+@click.option(
+    "--review", callback=_review_address, metavar="ADDRESS", help="Make ids links to the page of 'tts-prep review'."
+)
 @quiet_option
 def report(
-    store: Path, other: Path | None, output: Path, csv_file: Path | None, gallery: int, seed: int, max_sound: int
+    store: Path,
+    other: Path | None,
+    output: Path,
+    csv_file: Path | None,
+    gallery: int,
+    seed: int,
+    max_sound: int,
+    suspects: int,
+    review: str,
 ) -> None:
     r"""Make a page about STORE to review before training.
 
@@ -62,7 +81,7 @@ def report(
         write_comparison(compare(summary, second), output)
         say(f"{output}: {n:,} and {len(second.dataset):,} utterances compared, {bytes_text(output.stat().st_size)}")
         return
-    write_report(summary, output, max_sound * 1_000_000)
+    write_report(summary, output, max_sound * 1_000_000, per_reason=suspects, review=review)
     say(f"{output}: {count_text(n, 'utterance')} on one page, {bytes_text(output.stat().st_size)}")
     if csv_file is not None:
         write_table(summary, csv_file)
