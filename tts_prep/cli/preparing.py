@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
+from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
@@ -33,6 +34,7 @@ from tts_prep.preprocess.configuration.settings import configure, read_config_fi
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray
 from tts_prep.preprocess.runs.parts import Part
@@ -81,6 +83,7 @@ def _prepare_and_report(
     reader_options: Mapping[str, Any] | None,
 ) -> None:
     lists = split_lists(options["splits"])
+    file = read_config_file(options["config"]) if options["config"] else {}
     first: list[str] = []
     text = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
     config = configuration(reader, options, lists, reader_options, text)
@@ -96,14 +99,9 @@ def _prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        first[:0] = [
-            settings_text(corpus, config, preset_is_chosen=_preset_is_chosen(options)),
-            *notes(corpus, store, config),
-        ]
-        items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, first.append)
-        items = report_phonetic_texts(items, config.text, first.append)
-        if config.text.frontend_name in TEXT_FRONTENDS and not _language_is_given(options, text):
-            items = refuse_foreign_texts(items, config.text)
+        of_settings = settings_text(corpus, config, preset_is_chosen=_preset_is_chosen(options, file))
+        first[:0] = [of_settings, *notes(corpus, store, config)]
+        items = _watched(rows, config, first.append, language_is_given=_language_is_given(options, file, text))
         if config.text.symbols == AUTO:
             config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
@@ -144,15 +142,28 @@ def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
-def _preset_is_chosen(options: Mapping[str, Any]) -> bool:
+def _watched(
+    rows: CorpusRows, config: Configuration, report: Callable[[str], None], *, language_is_given: bool
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the rows of a corpus, and report on recordings and texts that do not suit the settings.
+
+    Raises:
+        ConfigurationError: the texts are of another language than the settings, which do not say so.
+    """
+    items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, report)
+    items = report_phonetic_texts(items, config.text, report)
+    if config.text.frontend_name in TEXT_FRONTENDS and not language_is_given:
+        items = refuse_foreign_texts(items, config.text)
+    return items
+
+
+def _preset_is_chosen(options: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
     """Return whether the mels are those of an option or a file of settings, not the default."""
-    file = read_config_file(options["config"]) if options["config"] else {}
     return bool(options["preset"] or options["vocoder_config"] or file.keys() & {"preset", "audio"})
 
 
-def _language_is_given(options: Mapping[str, Any], of_corpus: Mapping[str, str]) -> bool:
+def _language_is_given(options: Mapping[str, Any], file: Mapping[str, Any], of_corpus: Mapping[str, str]) -> bool:
     """Return whether the language of texts is that of an option, a file of settings or the corpus, not the default."""
-    file = read_config_file(options["config"]) if options["config"] else {}
     return bool(options["language"] or "language" in file.get("text", {}) or "language" in of_corpus)
 
 
