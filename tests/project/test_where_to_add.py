@@ -205,12 +205,12 @@ def a_step_of_a_run(package: Path) -> str:
 
 def a_backend(package: Path) -> str:
     folder = package / "preprocess" / "workers"
-    folder.joinpath("scratch.py").write_text(
+    folder.joinpath("scratch_backend.py").write_text(
         "import joblib; from joblib.parallel import ThreadingBackend\n"
         "class ScratchBackend(ThreadingBackend):\n    pass\n"
         "joblib.register_parallel_backend('scratch', ScratchBackend)\n"
     )
-    line = "    import tts_prep.preprocess.workers.scratch"
+    line = "    import tts_prep.preprocess.workers.scratch_backend"
     added(folder / "cluster.py", "    with environment(SAFE_PATH), _options", line)
     return (
         "from tts_prep.preprocess import Backend; from tts_prep.preprocess.workers.cluster import run_on_cluster\n"

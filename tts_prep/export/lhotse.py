@@ -65,15 +65,20 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dic
     }
     if utterance.waveform is not None:
         path = folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, rate))
-        cut["recording"] = {
-            "id": utterance.id,
-            "sources": [{"type": "file", "channels": [0], "source": str(path)}],
-            "sampling_rate": rate,
-            "num_samples": len(utterance.waveform),
-            "duration": seconds,
-            "channel_ids": [0],
-        }
+        cut["recording"] = _recording(utterance.id, path, len(utterance.waveform), rate)
     return cut
+
+
+def _recording(uid: str, file: Path, n_samples: int, rate: int) -> dict[str, Any]:
+    """Return the entry of an utterance's waveform, in the fields of lhotse's ``Recording``."""
+    return {
+        "id": uid,
+        "sources": [{"type": "file", "channels": [0], "source": str(file)}],
+        "sampling_rate": rate,
+        "num_samples": n_samples,
+        "duration": n_samples / rate,
+        "channel_ids": [0],
+    }
 
 
 def _features(utterance: Utterance, dataset: UtteranceDataset, file: Path) -> dict[str, Any]:

@@ -53,22 +53,25 @@ def draw_spectrogram(clip: Clip, pitch_range: tuple[float, float] | None = None)
         path, pitch_axis = curve
         paths.append(path)
     part = f", the first {MAX_SECONDS:.0f} s" if end < clip.seconds else ""
-    stop = round((end - clip.first_edge) / clip.hop)
-    mel = clip.mel[:stop]
-    right = x(clip.first_edge + len(mel) * clip.hop)
-    left = x(clip.first_edge)
-    images = (Image(left, _TOP, right - left, _HEIGHT, mel_picture(mel, *clip.mel_range)),) if len(mel) else ()
     return Drawing(
         f"Mel spectrogram of {clip.id}, {number_text(clip.seconds)} s{part}",
         x.end + _MARGIN,
         axis + 20,
-        images=images,
+        images=tuple(_mel(clip, x, end)),
         lines=tuple(lines),
         paths=tuple(paths),
         labels=tuple(labels),
         scaled=False,
         axis=pitch_axis,
     )
+
+
+def _mel(clip: Clip, x: Scale, end: float) -> Iterator[Image]:
+    """Yield the picture of the mel up to a time, if it has frames."""
+    mel = clip.mel[: round((end - clip.first_edge) / clip.hop)]
+    left, right = x(clip.first_edge), x(clip.first_edge + len(mel) * clip.hop)
+    if len(mel):
+        yield Image(left, _TOP, right - left, _HEIGHT, mel_picture(mel, *clip.mel_range))
 
 
 def _phones(shown: Sequence[Phone], x: Scale, bottom: float) -> tuple[list[Path], list[Label]]:

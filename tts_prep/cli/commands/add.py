@@ -13,7 +13,9 @@ from tts_prep.cli.options import PATH, Integer, feature_options
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
+    from tts_prep.cli.features import ParsedFeatures
     from tts_prep.format.records.arrays import ArraySpec
+    from tts_prep.preprocess.configuration.records import Configuration
 
 
 @click.command()
@@ -124,7 +126,6 @@ def _add_features(
     from tts_prep.cli.features import parse_features
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_shard_progress
-    from tts_prep.errors import ConfigurationError
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora import import_reader
@@ -136,33 +137,34 @@ def _add_features(
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)
-    if parsed.config.alignments != config.alignments and parsed.alignments:
-        raise ConfigurationError(
-            "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; pass them to the "
-            "command that makes the store"
-        )
-    if parsed.recordings and corpus is None:
-        raise ConfigurationError(
-            f"feature: {', '.join(parsed.recordings)} is computed from recordings; give --corpus CORPUS, which "
-            f"{store} was made from"
-        )
+    _check_features(store, config, parsed, has_corpus=corpus is not None)
     source = None
     if parsed.recordings and corpus is not None:
         own = import_reader(reader) if reader else None
         corrections = Corrections.of_store(store)
         lists = split_lists(splits)
         source = CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
+    jobs, aligned = jobs or available_jobs(), parsed.alignments
     with make_shard_progress(sys.stderr) as progress:
-        manifest = add_features(
-            store,
-            parsed.features,
-            source,
-            alignments=parsed.alignments,
-            jobs=jobs or available_jobs(),
-            progress=progress,
-        )
+        manifest = add_features(store, parsed.features, source, alignments=aligned, jobs=jobs, progress=progress)
     for name, spec in specs_of(parsed.features).items():
         _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+
+
+def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:
+    """Check that the features can be added to a store that is made."""
+    from tts_prep.errors import ConfigurationError
+
+    if parsed.config.alignments != config.alignments and parsed.alignments:
+        raise ConfigurationError(
+            "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; pass them to the "
+            "command that makes the store"
+        )
+    if parsed.recordings and not has_corpus:
+        raise ConfigurationError(
+            f"feature: {', '.join(parsed.recordings)} is computed from recordings; give --corpus CORPUS, which "
+            f"{store} was made from"
+        )
 
 
 def _say_array(store: Path, spec: ArraySpec, remarks: Mapping[str, Any]) -> None:

@@ -70,12 +70,9 @@ def check(
         write_measures(suspects, csv_file)
     if ids_file is not None:
         write_ids(suspects, ids_file)
-    if json_output:
-        # ASCII, so that control characters are escaped.
-        say(json.dumps(as_json(suspects), indent=1))
-    else:
-        for line in _lines(suspects, ids_file):
-            say(line)
+    # ASCII, so that control characters are escaped.
+    for line in [json.dumps(as_json(suspects), indent=1)] if json_output else _lines(suspects, ids_file):
+        say(line)
     if strict and len(suspects.positions):
         click.get_current_context().exit(1)
 

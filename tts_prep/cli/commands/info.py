@@ -81,9 +81,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **({"cleaning": values_text(cleaning)} if cleaning else {}),
         **({"preset": f"{preset}; 'tts-prep presets {preset}' prints its settings"} if preset else {}),
         "mel": f"{totals.integer('frames'):,} frames of {audio.integer('n_mels')} bins, {specs['mel'].dtype}; "
-        f"{audio.integer('sample_rate'):,} Hz, n_fft {audio.integer('n_fft')}, window {audio.integer('win_length')}, "
-        f"hop {audio.integer('hop_length')}, {audio.number('fmin'):g}–{audio.number('fmax'):g} Hz, "
-        f"framing {audio.text('framing')}",
+        + _mel_text(audio),
         "phonemes": f"{totals.integer('phonemes'):,}; frontend {text.text('frontend')}, "
         f"language {text.text('language')}, {len(vocabulary.texts('symbols'))} symbols",
         **_languages(store, manifest),
@@ -113,6 +111,15 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
     from tts_prep.report.settings import languages_text
 
     return {"languages": languages_text(manifest, UtteranceDataset(store))}
+
+
+def _mel_text(audio: Record) -> str:
+    """Return the settings of mels as text."""
+    return (
+        f"{audio.integer('sample_rate'):,} Hz, n_fft {audio.integer('n_fft')}, window {audio.integer('win_length')}, "
+        f"hop {audio.integer('hop_length')}, {audio.number('fmin'):g}–{audio.number('fmax'):g} Hz, "
+        f"framing {audio.text('framing')}"
+    )
 
 
 def _is_array(spec: ArraySpec) -> bool:

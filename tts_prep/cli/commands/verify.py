@@ -77,21 +77,19 @@ def verify(
     if corpus is not None:
         return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs)
     _refuse_paths(root, splits, ood_texts, alignments, reader)
-    count = size = 0
-    faults = []
+    sizes, faults = [], []
     for entry, fault in verify_store(store):
-        count, size = count + 1, size + entry.size
+        sizes.append(entry.size)
         if fault:
-            faults.append(fault)
-            say(one_line(f"{entry.file}: {fault}"))
+            faults.append(f"{entry.file}: {fault}")
+            say(one_line(faults[-1]))
     if not faults and (fault := _unusable(store)):
         faults.append(fault)
         say(one_line(fault))
     if faults:
-        line = f"tts-prep: error: {store}: {len(faults)} of {count} files are broken"
-        click.echo(one_line(line), err=True)
+        click.echo(one_line(f"tts-prep: error: {store}: {len(faults)} of {len(sizes)} files are broken"), err=True)
         return 1
-    _say_intact(store, f"{count} files, {bytes_text(size)}")
+    _say_intact(store, f"{len(sizes)} files, {bytes_text(sum(sizes))}")
     return 0
 
 

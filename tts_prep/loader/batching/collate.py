@@ -11,7 +11,6 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
@@ -111,15 +110,9 @@ class Collator:
         waveform = waveform_lengths = None
         if unpadded.samples is not None:
             waveform, waveform_lengths = _waveforms(unpadded.samples, size, lengths.get("n_samples", 0), buffers)
-        arrays = array_lengths = None
-        if self.arrays:
-            axes = {
-                "frame": mel.shape[1 if self.time_major else 2],
-                "phoneme": phonemes.shape[1],
-                "sample": 0 if waveform is None else waveform.shape[1],
-            }
-            self._check_blanks(unpadded.specs)
-            arrays, array_lengths = pad_arrays(unpadded.arrays, unpadded.specs, size, axes, buffers, self.array_padding)
+        n_frames, n_samples = mel.shape[1 if self.time_major else 2], 0 if waveform is None else waveform.shape[1]
+        axes = {"frame": n_frames, "phoneme": phonemes.shape[1], "sample": n_samples}
+        arrays, array_lengths = self._arrays(unpadded, size, axes, buffers)
         empty = size - len(unpadded.ids)
         return Batch(
             ids=[*unpadded.ids, *[""] * empty],
@@ -162,10 +155,16 @@ class Collator:
             longest = length_with_blanks(longest, self.blanks) if longest else 0
         return fill(ids, size, longest, unpadded.store.pad_id, np.int64, buffers)
 
-    def _check_blanks(self, specs: Mapping[str, ArraySpec]) -> None:
-        for name, spec in specs.items():
+    def _arrays(
+        self, unpadded: Unpadded, size: int, axes: Mapping[str, int], buffers: Buffers
+    ) -> tuple[dict[str, Array] | None, dict[str, Lengths] | None]:
+        """Pad the further arrays, and return the lengths of those with an axis of their own; None without arrays."""
+        if not self.arrays:
+            return None, None
+        for name, spec in unpadded.specs.items():
             if self.blanks and spec.axis == "phoneme":
                 raise ConfigurationError(f"array '{name}' has no rows for blanks; drop either blanks or the array")
+        return pad_arrays(unpadded.arrays, unpadded.specs, size, axes, buffers, self.array_padding)
 
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding

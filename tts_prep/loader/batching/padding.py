@@ -147,6 +147,13 @@ def _concatenate(sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayL
     np.concatenate(pieces, out=batch.reshape(-1, *rest), casting="same_kind")
 
 
+def _stacked(values: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> Array:
+    """Copy values of equal shape into the first rows of a batch, and fill the others."""
+    batch[: len(values)] = values
+    batch[len(values) :] = pad_value
+    return batch
+
+
 def pad_arrays(
     arrays: Mapping[str, Sequence[Array]],
     specs: Mapping[str, ArraySpec],
@@ -180,9 +187,7 @@ def pad_arrays(
             raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
         pad_value = padding_of(name, padding, dtype)
         if spec.axis == "utterance":
-            batch = padded[name] = buffers.take((size, *spec.row_shape), dtype)
-            batch[: len(values)] = values
-            batch[len(values) :] = pad_value
+            padded[name] = _stacked(values, buffers.take((size, *spec.row_shape), dtype), pad_value)
             continue
         padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), pad_value, dtype, buffers)
         if spec.axis == "own":

@@ -126,14 +126,19 @@ def best_lengths(
     for _ in range(min(n_shapes, len(ends))):
         costs, came = _with_one_shape_more(costs, values[ends], rows[ends], before)
         steps.append(came)
-    chosen = []
-    j = len(ends)
+    return values[ends[_last_of_each_shape(steps)]]
+
+
+def _last_of_each_shape(steps: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return the last length that each shape covers, ascending, from where each step's last shape begins."""
+    last = []
+    j = len(steps[-1]) - 1
     for came in reversed(steps):
         if j == 0:
             break
-        chosen.append(int(values[ends[j - 1]]))
+        last.append(j - 1)
         j = int(came[j])
-    return np.array(chosen[::-1], np.int64)
+    return np.array(last[::-1], np.int64)
 
 
 def _with_one_shape_more(

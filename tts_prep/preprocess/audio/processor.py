@@ -89,20 +89,8 @@ class AudioProcessor:
         if config.compression.subtract_mean:
             raise ConfigurationError("a mel without the mean of each bin (subtract_mean) cannot be made audible")
         magnitudes = config.compression.inverse(values).T
-        # Renamed in librosa 1.0.
-        name = "rng" if "rng" in inspect.signature(librosa.griffinlim).parameters else "random_state"
-        seed: dict[str, Any] = {name: 0}
         spectrum = librosa.util.nnls(dense_filter_bank(config).astype(np.float32), magnitudes)
-        waveform = librosa.griffinlim(
-            spectrum ** (1 / config.power),
-            n_iter=n_iter,
-            hop_length=config.hop_length,
-            win_length=config.win_length,
-            n_fft=config.n_fft,
-            window=window_of(config),
-            center=config.framing == "center",
-            **seed,
-        )
+        waveform = _griffin_lim(spectrum ** (1 / config.power), n_iter, config)
         if config.preemphasis:
             waveform = scipy.signal.lfilter([1], [1, -config.preemphasis], waveform)
         return np.asarray(waveform[_around(config) : len(waveform) - _around(config)], np.float32)
@@ -112,3 +100,22 @@ def _around(config: MelConfig) -> int:
     """Return the number of samples that framing and ``edge_zeros`` add at each end of what librosa inverts."""
     span = {"center": config.n_fft, "snip": config.win_length}.get(config.framing, config.hop_length)
     return (config.n_fft - span) // 2 + config.edge_zeros
+
+
+def _griffin_lim(spectrum: npt.NDArray[np.float32], n_iter: int, config: MelConfig) -> npt.NDArray[np.float32]:
+    """Return a waveform with these magnitudes, [n_fft / 2 + 1, n_frames]."""
+    librosa = import_librosa()
+    # Renamed in librosa 1.0.
+    name = "rng" if "rng" in inspect.signature(librosa.griffinlim).parameters else "random_state"
+    seed: dict[str, Any] = {name: 0}
+    waveform: npt.NDArray[np.float32] = librosa.griffinlim(
+        spectrum,
+        n_iter=n_iter,
+        hop_length=config.hop_length,
+        win_length=config.win_length,
+        n_fft=config.n_fft,
+        window=window_of(config),
+        center=config.framing == "center",
+        **seed,
+    )
+    return waveform

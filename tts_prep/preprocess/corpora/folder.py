@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -50,11 +50,7 @@ def read_folder(
             f"{root}: no recording has a text, such as {PurePosixPath(names[0]).with_suffix('.txt')} or .lab or .json; "
             "'tts-prep recordings' reads recordings without texts"
         )
-    spoken_by = {name: _speaker(name, speakers) for name in names}
-    if len(set(spoken_by.values())) == 1:
-        spoken_by = dict.fromkeys(names, ANONYMOUS)
-    else:
-        report(f"speakers: {count_text(len(set(spoken_by.values())), 'folder')}, the {speakers} of each path")
+    spoken_by = _speakers(names, speakers, report)
     numeric: dict[str, bool] = {}
     for name, file in files.items():
         text = _text(root, name, file, texts, numeric)
@@ -75,6 +71,15 @@ def _text(root: Path, name: str, file: str, texts: bool, numeric: dict[str, bool
         return missing if texts else TextBeside("", f"{name}:1")
     text = read_text(root, file, identifier)
     return text if isinstance(text, Failure) else _of_one_kind(text, identifier, numeric)
+
+
+def _speakers(names: Sequence[str], which: str, report: Callable[[str], None]) -> dict[str, str]:
+    """Return the speaker of each recording; an anonymous one if all are of one folder."""
+    spoken_by = {name: _speaker(name, which) for name in names}
+    if len(set(spoken_by.values())) == 1:
+        return dict.fromkeys(names, ANONYMOUS)
+    report(f"speakers: {count_text(len(set(spoken_by.values())), 'folder')}, the {which} of each path")
+    return spoken_by
 
 
 def _speaker(name: str, speakers: str) -> str:

@@ -68,10 +68,7 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     mel, known = _mel_and_energy(waveform, recipe)
     if recording.aligned:
         mel = mel[: recording.aligned.n_frames(config.mel.sample_rate, config.mel.hop_length, len(mel))]
-    moments = bin_moments(mel)
-    # A single such value would make the statistics of the store useless.
-    if not np.isfinite(moments).all():
-        raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
+    statistics = _statistics(mel, utterance.audio)
     arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
         arrays["waveform"] = _stored_waveform(waveform, config.mel, recipe.arrays["waveform"]["dtype"])
@@ -90,8 +87,15 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         cut=recording.cut,
     )
     lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
-    values = tuple(computed(feature, source, lengths) for feature in recipe.features)
-    return Example(arrays, row, MelStatistics(len(mel), *moments), values)
+    return Example(arrays, row, statistics, tuple(computed(feature, source, lengths) for feature in recipe.features))
+
+
+def _statistics(mel: Mel, audio: str) -> MelStatistics:
+    moments = bin_moments(mel)
+    # A single such value would make the statistics of the store useless.
+    if not np.isfinite(moments).all():
+        raise AudioError(f"{audio}: its mel spectrogram has NaN or infinite values")
+    return MelStatistics(len(mel), *moments)
 
 
 def _phonemes(

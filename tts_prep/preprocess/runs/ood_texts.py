@@ -85,13 +85,7 @@ def make_ood_texts(
     key = json_sha256([ood.sha256, settings])
     if _is_finished(store, key, source):
         return
-    lines = list(_read(ood.path))
-    chunks = [
-        _Chunk(start, tuple(lines[start : start + _LINES_PER_JOB])) for start in range(0, len(lines), _LINES_PER_JOB)
-    ]
-    make = partial(_phonemize, config=config.text)
-    done = pool.run(make, chunks, lambda chunk: f"{ood.path.name}, {len(chunk.lines)} lines")
-    results = [item for texts in sorted(done, key=lambda texts: texts.start) for item in texts.items]
+    results = _phonemized(ood.path, config, pool)
     texts = [item for item in results if isinstance(item, _Text)]
     failures = [{"where": item.where, "reason": item.reason} for item in results if isinstance(item, Failure)]
     if not texts:
@@ -114,6 +108,17 @@ def existing_ood_header(path: Path) -> OodHeader | None:
         return check_ood_texts(path, read_locations) if path.exists() else None
     except CorruptStoreError:
         return None
+
+
+def _phonemized(path: Path, config: Configuration, pool: WorkerPool[Any, Any]) -> list[_Text | Failure]:
+    """Return the phonemes of each line of a file, or why there are none, in order."""
+    lines = list(_read(path))
+    chunks = [
+        _Chunk(start, tuple(lines[start : start + _LINES_PER_JOB])) for start in range(0, len(lines), _LINES_PER_JOB)
+    ]
+    make = partial(_phonemize, config=config.text)
+    done = pool.run(make, chunks, lambda chunk: f"{path.name}, {len(chunk.lines)} lines")
+    return [item for texts in sorted(done, key=lambda texts: texts.start) for item in texts.items]
 
 
 def _is_finished(store: Path, key: str, source: Path | None) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Final, Literal
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
 from tts_prep.format.layout import ADDED_ARRAYS, array_file_name, shard_name
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
@@ -226,16 +227,32 @@ def make_store(
         if not part:
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
-            shards = [shard.stored for shard in made]
-            added = {name: _take_over_array(transaction, name, made) for name in intact}
-            added |= {name: [shard.arrays[name] for shard in made] for name in specs}
-            if transaction.old and transaction.source:
-                kept = keep_arrays(transaction.source, folder, transaction.old, shards, specs)
-            manifest = assemble_store(folder, shards, {**added, **kept.files})
+            manifest, kept = _complete(transaction, folder, made, intact, specs)
     n_made = sum(shard.is_new for shard in made)
     done = run.now
     numbers = (len(plans), n_made, done.failures, done.seconds, done.compiling)
     return Result(transaction.store, manifest, *numbers, kept.incomplete)
+
+
+def _complete(
+    transaction: StoreTransaction,
+    folder: Path,
+    made: Sequence[MadeShard],
+    intact: Sequence[str],
+    specs: Mapping[str, ArraySpec],
+) -> tuple[Manifest, KeptArrays]:
+    """Write index and manifest of a store whose shards are made; return the arrays kept of the old store, too.
+
+    Args:
+        intact: the names of added arrays that are taken over.
+        specs: the added arrays that were made with the shards.
+    """
+    shards, kept = [shard.stored for shard in made], KeptArrays()
+    added = {name: _take_over_array(transaction, name, made) for name in intact}
+    added |= {name: [shard.arrays[name] for shard in made] for name in specs}
+    if transaction.old and transaction.source:
+        kept = keep_arrays(transaction.source, folder, transaction.old, shards, specs)
+    return assemble_store(folder, shards, {**added, **kept.files}), kept
 
 
 def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken: Collection[str]) -> tuple[str, ...]:

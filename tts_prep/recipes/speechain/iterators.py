@@ -53,9 +53,7 @@ def build_main_data_loader(
         _add_groups(dataset, f"{where}.conf.group_info", conf["group_info"])
     descending = _descending(where, conf.get("is_descending", True))
     values = None if lengths is None else np.array([lengths[uid] for uid in dataset.ids], np.int64)
-    order = np.arange(len(dataset))
-    if values is not None and descending is not None:
-        order = np.argsort(-values if descending else values, kind="stable")
+    order = _order(len(dataset), values, descending)
     if own == "batch_len":
         batches = _cut_by_length(f"{where}.conf", order, values, conf.get("batch_len"))
     else:
@@ -234,6 +232,13 @@ def _add_groups(dataset: MainDataset, where: str, paths_by_name: Mapping[str, An
     for table in groups.values():
         dataset.keep(table)
     dataset.group_info = {name: {uid: table[uid] for uid in dataset.ids} for name, table in groups.items()}
+
+
+def _order(n: int, values: npt.NDArray[np.int64] | None, descending: bool | None) -> npt.NDArray[np.int64]:
+    """Return the positions of n utterances, sorted by their lengths if they have some and are to be."""
+    if values is None or descending is None:
+        return np.arange(n)
+    return np.argsort(-values if descending else values, kind="stable")
 
 
 def _cut_by_length(

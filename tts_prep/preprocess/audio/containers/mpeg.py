@@ -62,33 +62,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
     if first is None:
         raise BrokenRecordingError(f"damaged at byte {start:,}, expected the header of an MPEG audio frame")
     promised, tag = _promised(data, start, first)
-    stop = _end_of_frames(data)
-    same = (first.version, first.layer, first.sample_rate, first.mono)
-    sizes: dict[bytes, int] = {}
-    # One search in the full file, because few files have another one.
-    tagged = any(data.find(name, start + first.size) >= 0 for name in (b"Xing", b"Info"))
-    n_frames, position = 0, start
-    while position < stop:
-        header = data[position : position + 4]
-        # Cached by header, because most headers of a file are equal.
-        size = sizes.get(header)
-        if size is None:
-            frame = frame_header(header)
-            if frame is None:
-                skipped = _size_of_tag(data, position, stop, within=n_frames > 0)
-                if not skipped:
-                    break
-                position += skipped
-                continue
-            if (frame.version, frame.layer, frame.sample_rate, frame.mono) != same:
-                raise BrokenRecordingError(several_streams(position))
-            size = sizes[header] = frame.size
-        if position + size > stop:
-            raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
-        if tagged and position > start and _tag(data, position, first):
-            raise BrokenRecordingError(several_streams(position))
-        position += size
-        n_frames += 1
+    n_frames = _count_frames(data, start, first)
     if tag in (b"Xing", b"Info"):
         n_frames -= 1
     contents = None if start else _EMPTY_TAG + data
@@ -137,6 +111,42 @@ def _tag(data: bytes, position: int, frame: _Frame) -> bytes:
     place = position + 4 + frame.side_info
     name = data[place : place + 4]
     return name if name in (b"Xing", b"Info") and not any(data[position + 4 : place]) else b""
+
+
+def _count_frames(data: bytes, start: int, first: _Frame) -> int:
+    """Return the number of frames from a position on, all of the kind of the first.
+
+    Raises:
+        BrokenRecordingError: a frame is incomplete, there is other data between frames, or there are several streams.
+    """
+    stop = _end_of_frames(data)
+    same = (first.version, first.layer, first.sample_rate, first.mono)
+    sizes: dict[bytes, int] = {}
+    # One search in the full file, because few files have another one.
+    tagged = any(data.find(name, start + first.size) >= 0 for name in (b"Xing", b"Info"))
+    n_frames, position = 0, start
+    while position < stop:
+        header = data[position : position + 4]
+        # Cached by header, because most headers of a file are equal.
+        size = sizes.get(header)
+        if size is None:
+            frame = frame_header(header)
+            if frame is None:
+                skipped = _size_of_tag(data, position, stop, within=n_frames > 0)
+                if not skipped:
+                    break
+                position += skipped
+                continue
+            if (frame.version, frame.layer, frame.sample_rate, frame.mono) != same:
+                raise BrokenRecordingError(several_streams(position))
+            size = sizes[header] = frame.size
+        if position + size > stop:
+            raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
+        if tagged and position > start and _tag(data, position, first):
+            raise BrokenRecordingError(several_streams(position))
+        position += size
+        n_frames += 1
+    return n_frames
 
 
 def _size_of_tag(data: bytes, position: int, stop: int, *, within: bool) -> int:
