@@ -37,9 +37,9 @@ FEATURE_OPTIONS: Final = (
     Option(
         "arrays",
         "Import an array for each id from .npz, .h5 or a folder of .npy; AXIS is frame, phoneme, sample, utterance or "
-        "own.",
+        "own. With axis=1, its second axis has the rows, as in codes [K, T] of neural codecs.",
         flags=("--array",),
-        metavar="NAME[@AXIS]=PATH",
+        metavar="NAME[@AXIS[:axis=1]]=PATH",
         repeated=True,
         group=_GROUP,
     ),

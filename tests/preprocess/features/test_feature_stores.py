@@ -321,10 +321,18 @@ def test_an_imported_array_that_does_not_fit_is_named_and_nothing_changes(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("vector", "array: expected NAME=PATH, NAME@AXIS=PATH or NAME@own:RATE=PATH, found 'vector'"),
+        (
+            "vector",
+            "array: expected NAME=PATH, NAME@AXIS=PATH, NAME@own:RATE=PATH or NAME@AXIS:axis=1=PATH, found 'vector'",
+        ),
         ("vector@time=/nowhere", "array 'vector': axis: expected one of frame, phoneme,"),
         ("vector=/nowhere", "expected a folder of .npy files, or a .npz or .h5 file"),
         ("vector@own:fast=/nowhere", "array 'vector': rate: expected a number, found 'fast'"),
+        ("vector@own:=/nowhere", "array: expected NAME=PATH"),
+        ("vector@:50=/nowhere", "array: expected NAME=PATH"),
+        ("vector@own:axis=two=/nowhere", "array 'vector': axis of rows: expected a number, found 'two'"),
+        ("vector@own:axis=2=/nowhere", "array 'vector': axis of rows: expected 0 or 1, found 2"),
+        ("vector@utterance:axis=1=/nowhere", "axis of rows: expected 0 with the axis utterance, found 1"),
     ],
 )
 def test_refuses_arrays_that_are_described_wrong(text: str, message: str) -> None:

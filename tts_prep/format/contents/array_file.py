@@ -85,10 +85,22 @@ def checked_values(spec: ArraySpec, values: Array, length: int | None = None) ->
         rows = "rows" if n_rows is None else f"{n_rows:,}"
         expected = list(spec.row_shape) if spec.axis == UTTERANCE else [rows, *spec.row_shape]
         text = ", ".join(map(str, expected))
-        raise FeatureError(f"array '{spec.name}': expected the shape [{text}], found {list(array.shape)}")
+        hint = ""
+        if spec.axis != UTTERANCE and _is_transposed(shape, spec.row_shape, n_rows):
+            hint = f"; it is transposed: with --array, {spec.name}@{spec.axis}:axis=1=PATH reads it as [{text}]"
+        raise FeatureError(f"array '{spec.name}': expected the shape [{text}], found {list(array.shape)}{hint}")
     if array.dtype.kind == "f" and not spec.index_columns and not np.isfinite(array).all():
         raise FeatureError(f"array '{spec.name}': {int((~np.isfinite(array)).sum()):,} values are not finite")
     return np.ascontiguousarray(array).reshape(shape)
+
+
+def _is_transposed(shape: tuple[int, ...], row_shape: tuple[int, ...], n_rows: int | None) -> bool:
+    """Return whether the second axis of values has what the first one should have."""
+    if len(shape) < 2:
+        return False
+    if n_rows is not None:
+        return shape[0] != n_rows and shape[1] == n_rows
+    return (shape[0], *shape[2:]) == row_shape
 
 
 def header_text(header: ArrayHeader) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -35,31 +35,42 @@ class ImportedArray:
     Attributes:
         spec: the specification of the array.
         path: a folder of ``ID.npy`` files, or a ``.npz`` or HDF5 file with one dataset per id.
+        rows: which axis of the files' arrays has the rows: 0, or 1 for ``[K, T]``, as neural codecs return their codes.
+        first: the shape of the first array, as in its file.
     """
 
     spec: ArraySpec
     path: Path
+    rows: int = 0
+    first: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
-    def of(cls, name: str, path: Path, axis: str = "own", rate: float | None = None) -> ImportedArray:
+    def of(cls, name: str, path: Path, axis: str = "own", rate: float | None = None, *, rows: int = 0) -> ImportedArray:
         """Return the array of a folder or file.
 
         Args:
             axis: one of `AXES`: one row per mel frame, per phoneme, per sample or per utterance, or any number of rows.
             rate: rows per second, Hz; only with the axis ``own``.
+            rows: the axis of the files' arrays that has the rows, 0 or 1; 0 with the axis ``utterance``.
 
         Raises:
             ConfigurationError: the path has no array, or the array is not valid for a store.
         """
         if axis not in AXES:
             raise ConfigurationError(f"array '{name}': axis: expected one of {', '.join(AXES)}, found {axis!r}")
+        if rows not in ((0,) if axis == "utterance" else (0, 1)):
+            expected = "0 with the axis utterance" if axis == "utterance" else "0 or 1"
+            raise ConfigurationError(f"array '{name}': axis of rows: expected {expected}, found {rows}")
         where = path.absolute()
-        first = _first(where, name)
+        stored = _first(where, name)
+        if rows and stored.ndim < 2:
+            raise ConfigurationError(f"array '{name}': {path}: axis=1: expected two axes, found {list(stored.shape)}")
+        first = np.moveaxis(stored, rows, 0) if rows else stored
         shape = first.shape if axis == "utterance" else first.shape[1:]
         if axis != "utterance" and first.ndim == 0:
             raise ConfigurationError(f"array '{name}': {path}: contains scalars; use axis=utterance for them")
         spec = ArraySpec(name, first.dtype.newbyteorder("=").name, tuple(shape), axis, rate=rate)
-        return cls(spec.checked(), where)
+        return cls(spec.checked(), where, rows, stored.shape)
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
@@ -71,6 +82,10 @@ class ImportedArray:
 
         The file of all utterances as a whole would be read for each of them, and would change with any of them.
         """
+        checksum = self._checksum(utterance_id)
+        return f"{checksum} axis={self.rows}" if checksum and self.rows else checksum
+
+    def _checksum(self, utterance_id: str) -> str | None:
         path = self._file(utterance_id)
         try:
             if path != self.path:
@@ -98,7 +113,23 @@ class ImportedArray:
         except _UNREADABLE as error:
             reason = getattr(error, "strerror", None) or error
             raise FeatureError(f"{path}: cannot be read as an array ({reason})") from error
-        return FeatureValues({self.spec.name: values})
+        return FeatureValues({self.spec.name: self._with_rows_first(values, path)})
+
+    def _with_rows_first(self, values: Array, path: Path) -> Array:
+        """Return values with the axis of rows as the first one."""
+        if self.rows:
+            if values.ndim < 2:
+                raise FeatureError(f"{path}: axis=1: expected two axes, found {list(values.shape)}")
+            return np.moveaxis(values, self.rows, 0)
+        shape, first = values.shape, self.first
+        differs_by_rows = len(shape) == len(first) > 1 and (shape[0], *shape[2:]) == (first[0], *first[2:])
+        if self.spec.axis == "own" and differs_by_rows and shape[1] != first[1]:
+            raise FeatureError(
+                f"{path}: expected rows of the shape {list(self.spec.row_shape)}, as in the first array, "
+                f"{list(first)}, found {list(shape)}; if the second axis is time, {self.spec.name}@own:axis=1=PATH "
+                "reads both"
+            )
+        return values
 
     def _file(self, utterance_id: str) -> Path:
         if not self.path.is_dir():

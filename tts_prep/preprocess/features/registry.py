@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -104,18 +105,28 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
         raise ConfigurationError(f"feature: {name!r} of {where} cannot be created ({error})") from error
 
 
+_IMPORTED: Final = re.compile(
+    "(?P<name>[^@=]+)(@(?P<axis>[^:=,]+)(:(?!axis=)(?P<rate>[^=,]+))?([:,]axis=(?P<rows>[^=]+))?)?=(?P<path>.+)",
+    re.DOTALL,
+)
+
+
 def make_imported(text: str) -> ImportedArray:
     """Create an imported array from ``NAME@AXIS=PATH``, ``NAME=PATH`` (the axis ``own``) or ``NAME@own:RATE=PATH``.
+
+    ``axis=1`` after the axis or the rate says that the second axis of the files' arrays has the rows:
+    ``NAME@own:RATE,axis=1=PATH``.
 
     Raises:
         ConfigurationError: the text is malformed, or the path contains no array.
     """
-    head, equals, path = text.partition("=")
-    name, at, axis = head.partition("@")
-    axis, colon, rate = axis.partition(":")
-    if not (name and equals and path) or (at and not axis) or (colon and not rate):
+    found = _IMPORTED.fullmatch(text)
+    if found is None:
         raise ConfigurationError(
-            f"array: expected NAME=PATH, NAME@AXIS=PATH or NAME@own:RATE=PATH, found {text[:80]!r}"
+            f"array: expected NAME=PATH, NAME@AXIS=PATH, NAME@own:RATE=PATH or NAME@AXIS:axis=1=PATH, found "
+            f"{text[:80]!r}"
         )
-    hertz = number_or_text(f"array '{name}': rate", float, rate) if colon else None
-    return ImportedArray.of(name, Path(path), axis or "own", hertz)
+    name, rate, rows = found["name"], found["rate"], found["rows"]
+    hertz = None if rate is None else number_or_text(f"array '{name}': rate", float, rate)
+    n = 0 if rows is None else number_or_text(f"array '{name}': axis of rows", int, rows)
+    return ImportedArray.of(name, Path(found["path"]), found["axis"] or "own", hertz, rows=n)
