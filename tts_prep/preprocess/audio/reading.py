@@ -50,7 +50,8 @@ def read_waveform(
 ) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
-    Supported are WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC. Integer samples
+    Supported are WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC; with the extra
+    ``ffmpeg``, MP4 (M4A), WebM, Matroska and AAC. Integer samples
     are divided by their full scale; 16 and 24 bits remain exact.
 
     Args:
@@ -113,6 +114,7 @@ class _Recording:
     name: str
     file: soundfile.SoundFile
     n_samples: int
+    is_lossy: bool
 
 
 @contextmanager
@@ -156,7 +158,7 @@ def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> I
             raise BrokenRecordingError(
                 f"a sample rate of {file.samplerate:,} Hz, expected {MIN_RATE:,} to {MAX_RATE:,}"
             )
-        yield _Recording(path.name, file, n_samples)
+        yield _Recording(path.name, file, n_samples, stream.is_lossy)
 
 
 def _check_claim(n_samples: int, size: int) -> None:
@@ -217,6 +219,8 @@ def _decoded(
         np.multiply(
             chosen, np.float32(2.0**-15 if dtype == np.int16 else 1), out=waveform[first : first + len(samples)]
         )
+    if recording.is_lossy:
+        remarks = None
     if dtype == np.float32 and max(high, -low) > MAX_PEAK:
         raise BrokenRecordingError(
             f"samples of up to {max(high, -low):,.6g}, expected full scale to be 1; divide integers by theirs"

@@ -25,6 +25,11 @@ AUDIO_SUFFIXES: Final = (
     ".sph",
     ".w64",
     ".caf",
+    ".m4a",
+    ".mp4",
+    ".aac",
+    ".webm",
+    ".mka",
 )
 """Suffixes of the containers that are read, in lower case."""
 

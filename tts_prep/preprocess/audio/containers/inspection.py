@@ -11,6 +11,7 @@ from tts_prep.preprocess.audio.containers.chunks import (
     inspect_caf,
     inspect_nist,
 )
+from tts_prep.preprocess.audio.containers.ffmpeg import inspect_adts, inspect_matroska, inspect_mp4
 from tts_prep.preprocess.audio.containers.flac import inspect_flac
 from tts_prep.preprocess.audio.containers.mpeg import id3v2_size, inspect_mpeg
 from tts_prep.preprocess.audio.containers.ogg import inspect_ogg
@@ -18,7 +19,7 @@ from tts_prep.preprocess.audio.containers.riff import inspect_w64, inspect_wav
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 
 _MAX_TAGS = 8
-READ = "WAV, RF64, W64, AIFF, AU, CAF, SPH, FLAC, MP3, Ogg Vorbis, Opus or FLAC"
+READ = "WAV, RF64, W64, AIFF, AU, CAF, SPH, FLAC, MP3, Ogg Vorbis, Opus or FLAC, MP4, WebM or AAC"
 """The containers that are read, for messages."""
 
 _CHUNKS = {
@@ -33,6 +34,7 @@ _CHUNKS = {
     b"caff": inspect_caf,
     b"NIST": inspect_nist,
     b"fLaC": inspect_flac,
+    b"\x1aE\xdf\xa3": inspect_matroska,
 }
 
 
@@ -57,22 +59,20 @@ def inspect(file: FileIO) -> Stream:
         return _CHUNKS[magic](file, start, size)
     if magic == b"OggS":
         return inspect_ogg(read_from(file, start))
+    if header[4:8] == b"ftyp":
+        return inspect_mp4(file, start, size)
+    if len(magic) == 4 and magic[0] == 0xFF and magic[1] & 0xF6 == 0xF0:
+        return inspect_adts(file, start, size)
     # The two bits of the layer are 0 in AAC, whose frames begin like those of MPEG audio.
     if len(magic) == 4 and magic[0] == 0xFF and magic[1] & 0xE0 == 0xE0 and magic[1] & 0x06:
         return inspect_mpeg(read_from(file, 0), start)
-    raise BrokenRecordingError(f"cannot be read as audio{_named(magic, header)}; expected {READ}")
+    raise BrokenRecordingError(f"cannot be read as audio{_named(header)}; expected {READ}")
 
 
-def _named(magic: bytes, header: bytes) -> str:
+def _named(header: bytes) -> str:
     """Return the name of a known container that is not read, in brackets."""
     name = ""
-    if len(magic) == 4 and magic[0] == 0xFF and magic[1] & 0xF6 == 0xF0:
-        name = "AAC"
-    elif header[4:8] == b"ftyp":
-        name = "MP4 or M4A: AAC or ALAC"
-    elif magic == b"\x1aE\xdf\xa3":
-        name = "WebM or Matroska"
-    elif header[:6] == b"#!AMR\n":
+    if header[:6] == b"#!AMR\n":
         name = "AMR"
     elif header[:4] == b"wvpk":
         name = "WavPack"

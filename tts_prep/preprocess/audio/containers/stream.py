@@ -20,12 +20,14 @@ class Stream:
             is correct.
         padding: the number of zeros to append to the file if libsndfile estimates too few samples.
         contents: bytes to decode instead of the file, if libsndfile would misread it.
+        is_lossy: the contents are what a lossy codec was decoded to, so that peaks beyond full scale say nothing.
     """
 
     container: str
     n_samples: int | None = None
     padding: int = 0
     contents: bytes | None = None
+    is_lossy: bool = False
 
 
 def read_from(file: FileIO, position: int) -> bytes:
