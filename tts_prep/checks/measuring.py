@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels
 from tts_prep.acoustics.pitch import hertz
@@ -12,10 +14,12 @@ from tts_prep.acoustics.threads import map_slices
 from tts_prep.checks.catalogue import MEASURES
 from tts_prep.checks.duplicates import fingerprints
 from tts_prep.checks.findings import Findings, Floats, Measures, Rows
-from tts_prep.checks.index_columns import holds_measures, stored_measures
+from tts_prep.checks.index_columns import holds_measures, measures_spec, measures_table, stored_measures
 from tts_prep.checks.transcripts import TranscriptChecker, count_phones
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 
 _AT_A_TIME = 20_000
@@ -26,24 +30,43 @@ _OF_MELS: Final = tuple(measure for measure in MEASURES if measure.of == "sound"
 _NAMES: Final = tuple(measure.name for measure in _OF_WAVEFORMS)
 
 
-def measure(dataset: UtteranceDataset, *, use_stored: bool = True) -> Measures:
+def measure(dataset: UtteranceDataset, *, use_stored: bool = True, known: Floats | None = None) -> Measures:
     """Measure all utterances of a dataset, reading each array once.
 
     Args:
         dataset: the dataset.
         use_stored: whether to use measures that ``tts-prep add --measures`` has added to the index.
+        known: the measures of single waveforms or mels, NaN in rows that are to be measured, [n, n_names].
 
     Raises:
         CorruptStoreError: a shard does not match the manifest or the index.
     """
     if use_stored and holds_measures(dataset):
         return stored_measures(dataset)
-    reader = _Reader(dataset)
+    reader = _Reader(dataset, known)
     lengths = dataset.n_frames.tolist()
     rows = Rows.joined(map_slices(reader.read, lengths, _AT_A_TIME) or [reader.read(slice(0, 0))])
     found = Findings(dataset, rows, _NAMES)
     columns = {m.name: m.compute(found) if m.of == "store" else found.of_sounds(m.name) for m in MEASURES}
     return Measures(dataset, columns, found.copies, found.correlations, found.text_fits[1])
+
+
+def measures_of_update(old: Path, new: Path, rows: npt.NDArray[np.int64]) -> tuple[ArraySpec, Floats]:
+    """Return the array of measures of an updated store, which was not measured yet.
+
+    Measures of single waveforms are taken from the old store for unchanged rows. What compares rows is made again.
+
+    Args:
+        old, new: the folders of both stores.
+        rows: for each row of the new store the same row of the old one, or -1, [n].
+    """
+    before, dataset = UtteranceDataset(old), UtteranceDataset(new)
+    known = None
+    if holds_measures(before):
+        columns = [np.append(np.asarray(before.columns[str(one.column)], np.float64), np.nan) for one in _OF_WAVEFORMS]
+        known = np.stack(columns, axis=1)[rows]
+    table = measures_table(measure(dataset, use_stored=False, known=known))
+    return measures_spec(read_manifest(new)), table
 
 
 def sound_measures(sound: Waveform | MelSound) -> dict[str, float]:
@@ -55,8 +78,8 @@ def sound_measures(sound: Waveform | MelSound) -> dict[str, float]:
 class _Reader:
     """Reads the arrays of utterances, each once, and measures each utterance on its own."""
 
-    def __init__(self, dataset: UtteranceDataset) -> None:
-        self._dataset = dataset
+    def __init__(self, dataset: UtteranceDataset, known: Floats | None) -> None:
+        self._dataset, self._known = dataset, known
         self._unit = decibels_of_unit(dataset.metadata.audio_settings)
         self._checker = TranscriptChecker(dataset, self._unit)
 
@@ -65,9 +88,20 @@ class _Reader:
         part = self._dataset[positions]
         phonemes, mels = part.views("phonemes"), Mels.of(part.views("mel"), part.n_mels)
         phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
-        sounds = self._measure_sounds(part, mels)
+        sounds = self._sounds(part, mels, positions)
         compared = self._checker.compare(mels, phonemes, part.seconds.tolist())
         return Rows(sounds, _mean_pitches(part), fingerprints(mels), phones, pauses, compared)
+
+    def _sounds(self, part: UtteranceDataset, mels: Mels, positions: slice) -> Floats:
+        """Return the measures of waveforms or mels, of which some may be known."""
+        if self._known is None:
+            return self._measure_sounds(part, mels)
+        sounds = self._known[positions].copy()
+        new = np.flatnonzero(np.isnan(sounds).all(axis=1))
+        if len(new):
+            rows = part[new]
+            sounds[new] = self._measure_sounds(rows, Mels.of(rows.views("mel"), rows.n_mels))
+        return sounds
 
     def _measure_sounds(self, part: UtteranceDataset, mels: Mels) -> Floats:
         """Return the measures of waveforms, or of mels if there are none, [n, len(_NAMES)]."""

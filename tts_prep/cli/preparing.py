@@ -105,6 +105,11 @@ def _prepare_and_report(
         if config.text.symbols == AUTO:
             config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
+        if options["update"]:
+            from tts_prep.checks.index_columns import ARRAY as MEASURES
+            from tts_prep.checks.measuring import measures_of_update
+
+            how["derived"] = {MEASURES: measures_of_update}
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         result = prepare(items, rows.root, store, parsed.config, existing=_existing(options), part=part, **how)
     elapsed = time.monotonic() - started

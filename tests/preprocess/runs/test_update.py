@@ -19,6 +19,7 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
+from tts_prep.checks import waveforms
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
@@ -241,8 +242,42 @@ def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_i
     adds, lines = f"'tts-prep add {store}", out.splitlines()
     tokens = f"tokens: left out, no values for 1 row, new or changed; {adds} --array tokens@own=PATH' adds it again"
     assert tokens in lines
-    assert f"measures: left out, its values depend on all rows; {adds} --measures' adds it again" in lines
+    # Measures are made again.
+    assert "measures" not in out
+    assert "measures" in UtteranceDataset(store).arrays
     assert run(capsys, *update)[1].endswith("the store was already complete; nothing was made\n")
+
+
+def test_an_update_measures_waveforms_of_new_rows_only_and_what_compares_rows_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, fresh = tmp_path / "store", tmp_path / "fresh"
+    options = ("--shard-utterances", 4, "--frontend", "characters", "--waveform", "int16", "--jobs", 1)
+    run(capsys, "ljspeech", write(tmp_path / "corpus", MANY), store, *options)
+    run(capsys, "add", store, "--measures")
+    # Copies of others, and a row whose recording has changed.
+    rows = [
+        Row("A-0000", MANY[20].text, 20),
+        *MANY[:9],
+        replace(MANY[9], voice=60),
+        *MANY[10:],
+        Row("S-0099", "A copy.", 3),
+    ]
+    measured: list[int] = []
+    loudness = waveforms.loudness
+
+    def counted(samples: Any, *settings: Any) -> float:
+        measured.append(len(samples))
+        return loudness(samples, *settings)
+
+    monkeypatch.setattr(waveforms, "loudness", counted)
+    status, out, err = run(capsys, "ljspeech", write(tmp_path / "corpus", rows), store, *options, "--update")
+    assert (status, err, "left out" in out) == (0, "", False)
+    assert len(measured) == 3
+    run(capsys, "ljspeech", tmp_path / "corpus", fresh, *options)
+    run(capsys, "add", fresh, "--measures")
+    assert contents(store) == contents(fresh)
+    assert np.count_nonzero(np.asarray(UtteranceDataset(store).columns["audio_copy_of"]) >= 0) == 2
 
 
 def edits(rows: list[Row], choose: random.Random, names: Callable[[], str]) -> list[Row]:

@@ -68,7 +68,7 @@ def add_index_array(
                 )
             transaction.take_over(manifest)
             shards = stored_shards(folder, manifest)
-            files = _array_files(folder, array, shards, lambda rows: list(table[rows]))
+            files = index_array_files(folder, array, shards, lambda rows: list(table[rows]))
             return assemble_store(folder, shards, {**manifest.array_files, array.name: files})
 
 
@@ -148,7 +148,7 @@ def _rewrite(
             remove_folder(folder / ADDED_ARRAYS / name)
         shards = stored_shards(folder, manifest)
         for array in arrays:
-            files[array.name] = tuple(_array_files(folder, array, shards, partial(_values, columns, array)))
+            files[array.name] = tuple(index_array_files(folder, array, shards, partial(_values, columns, array)))
         return assemble_store(folder, shards, files)
 
 
@@ -180,7 +180,7 @@ def _values(columns: ColumnTable, array: ArraySpec, rows: slice) -> list[Array]:
     return list(np.stack([columns.values[name][rows] for name in array.index_columns], axis=1))
 
 
-def _array_files(
+def index_array_files(
     folder: Path, array: ArraySpec, shards: Sequence[StoredShard], values: Callable[[slice], list[Array]]
 ) -> list[FileEntry]:
     """Write the files of an array, whose values are made for the rows of one shard after another."""

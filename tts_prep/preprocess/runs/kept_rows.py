@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.contents.shard import inspect_shard
@@ -71,6 +72,32 @@ def _row_keys(path: Path) -> list[bytes]:
     except CorruptStoreError:
         return []
     return [key.tobytes() for key in keys]
+
+
+def unchanged_rows(old: Path, old_manifest: Manifest, new: Path, manifest: Manifest) -> npt.NDArray[np.int64]:
+    """Return for each row of a store the row of an older one with the same inputs and settings, [n_rows], or -1."""
+    found = np.full(manifest.index.rows, -1, np.int64)
+    if any(getattr(manifest, name) != getattr(old_manifest, name) for name in ("configuration", "software")):
+        return found
+    starts = np.cumsum([0, *(entry.rows for entry in old_manifest.shards)])
+    shards = {entry.sha256: number for number, entry in enumerate(old_manifest.shards)}
+    kept = {shards[entry.sha256] for entry in manifest.shards if entry.sha256 in shards}
+    rows = {
+        key: starts[number] + position
+        for number, entry in enumerate(old_manifest.shards)
+        if number not in kept
+        for position, key in enumerate(_row_keys(old / entry.file))
+    }
+    start = 0
+    for entry in manifest.shards:
+        if entry.sha256 in shards:
+            first = starts[shards[entry.sha256]]
+            found[start : start + entry.rows] = np.arange(first, first + entry.rows)
+        else:
+            for position, key in enumerate(_row_keys(new / entry.file)):
+                found[start + position] = rows.get(key, -1)
+        start += entry.rows
+    return found
 
 
 class KeptRows:

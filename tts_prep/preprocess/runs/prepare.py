@@ -13,7 +13,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
@@ -28,11 +31,12 @@ from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.runs.add_columns import index_array_files
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
 from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.runs.folder import take_over_file
-from tts_prep.preprocess.runs.kept_arrays import IncompleteArray, KeptArrays, keep_arrays, recorded_features
-from tts_prep.preprocess.runs.kept_rows import find_old_rows
+from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
+from tts_prep.preprocess.runs.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.runs.ood_texts import make_ood_texts
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan
@@ -48,6 +52,10 @@ LOG: Final = logging.getLogger("tts_prep")
 """The log of runs, silent unless the program adds a handler: ``INFO`` for steps, ``WARNING`` for failed rows, and
 ``DEBUG`` for shards."""
 LOG.addHandler(logging.NullHandler())
+
+
+Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]
+"""Makes an array of an updated store that depends on all rows; see `prepare`."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,7 @@ def prepare(
     progress: Callable[[Progress], None] = lambda _: None,
     features: Sequence[Feature] = (),
     alignments: CorpusAlignments | None = None,
+    derived: Mapping[str, Derived] | None = None,
     corrections: CorrectedRows | None = None,
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
@@ -150,6 +159,9 @@ def prepare(
         max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
         features: the features of added arrays; see `tts_prep.preprocess.make_feature`.
         alignments: the alignments, if the configuration says that they change shards.
+        derived: for arrays whose values depend on all rows, such as the measures of `tts_prep.checks`: by name a
+            function that makes the array of an updated store again. It takes the folders of the old store and of the
+            new one, and for each new row the same row of the old store or -1, and returns specification and values.
         corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
 
     Raises:
@@ -171,7 +183,7 @@ def prepare(
         if manifest := transaction.up_to_date(planned):
             check_arrays_of(store, manifest, features)
             return Result.of_complete(store, manifest)
-        return make_store(transaction, planned, pool, allowed, progress, part=part)
+        return make_store(transaction, planned, pool, allowed, progress, part=part, derived=derived)
 
 
 def _change(existing: str, part: Part | None) -> Change:
@@ -198,11 +210,13 @@ def make_store(
     *,
     part: Part | None = None,
     broken: Collection[str] = (),
+    derived: Mapping[str, Derived] | None = None,
 ) -> Result:
     """Make the missing shards of a planned store, or of a part of it; then complete it.
 
     Args:
         broken: files of the old store that must not be taken over.
+        derived: see `prepare`.
     """
     recipe = planned.recipe
     specs = specs_of(recipe.features)
@@ -227,7 +241,9 @@ def make_store(
         if not part:
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
-            manifest, kept = _complete(transaction, folder, made, intact, specs)
+            added = {name: _take_over_array(transaction, name, made) for name in intact}
+            added |= {name: [shard.arrays[name] for shard in made] for name in specs}
+            manifest, kept = _complete(transaction, made, added, derived or {})
     n_made = sum(shard.is_new for shard in made)
     done = run.now
     numbers = (len(plans), n_made, done.failures, done.seconds, done.compiling)
@@ -236,23 +252,32 @@ def make_store(
 
 def _complete(
     transaction: StoreTransaction,
-    folder: Path,
     made: Sequence[MadeShard],
-    intact: Sequence[str],
-    specs: Mapping[str, ArraySpec],
+    added: Mapping[str, Sequence[FileEntry]],
+    derived: Mapping[str, Derived],
 ) -> tuple[Manifest, KeptArrays]:
-    """Write index and manifest of a store whose shards are made; return the arrays kept of the old store, too.
+    """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
+    old, source, folder = transaction.old, transaction.source, transaction.folder
+    shards = [shard.stored for shard in made]
+    if not old or not source:
+        return assemble_store(folder, shards, added), KeptArrays()
+    kept = keep_arrays(source, folder, old, shards, added.keys())
+    files: dict[str, Sequence[FileEntry]] = {**added, **kept.files}
+    manifest = assemble_store(folder, shards, files)
+    again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in derived]
+    if not again:
+        return manifest, kept
+    rows = unchanged_rows(source, old, folder, manifest)
+    for array in again:
+        spec, table = derived[array.spec.name](source, folder, rows)
+        values = partial(_slice_of, table)
+        files[spec.name] = index_array_files(folder, spec.checked(), shards, values)
+    rest = tuple(array for array in kept.incomplete if array not in again)
+    return assemble_store(folder, shards, files), replace(kept, incomplete=rest)
 
-    Args:
-        intact: the names of added arrays that are taken over.
-        specs: the added arrays that were made with the shards.
-    """
-    shards, kept = [shard.stored for shard in made], KeptArrays()
-    added = {name: _take_over_array(transaction, name, made) for name in intact}
-    added |= {name: [shard.arrays[name] for shard in made] for name in specs}
-    if transaction.old and transaction.source:
-        kept = keep_arrays(transaction.source, folder, transaction.old, shards, specs)
-    return assemble_store(folder, shards, {**added, **kept.files}), kept
+
+def _slice_of(table: npt.NDArray[np.float64], rows: slice) -> list[npt.NDArray[np.float64]]:
+    return list(table[rows])
 
 
 def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken: Collection[str]) -> tuple[str, ...]:
