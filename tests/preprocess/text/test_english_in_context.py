@@ -73,6 +73,53 @@ def test_sentences_are_read_as_people_do(name: str) -> None:
     assert wrong == {sentence: said for sentence, said in OTHERWISE.items() if sentence in wrong}
 
 
+FRESH = Path(__file__).parent / "data/english_fresh.tsv"
+FRESH_OTHERWISE = {
+    # The table has "milliamps".
+    "It draws 5 mA at 3.3 V.": "It draws five milliamperes at three point three volts.",
+    # The table has one zero less, by mistake.
+    "The office is on +1 650 253 0000, ext. 12.": "The office is on plus one, six five zero, two five three, zero zero "
+    "zero zero, extension one two.",
+    # Capitals in a word are left to the frontend.
+    "iOS 17.4 and Windows 11 both have it.": "iOS seventeen point four and Windows eleven both have it.",
+}
+
+
+def test_sentences_that_were_written_without_knowing_the_rules_are_read_as_people_do() -> None:
+    rows = [line.split("\t") for line in FRESH.read_text(encoding="utf-8").splitlines()]
+    said = {sentence: normalize_english(sentence) for _, sentence, _ in rows}
+    assert len(said) == 102
+    wrong = {
+        sentence: said[sentence]
+        for _, sentence, expected in rows
+        if not is_accepted(sentence, expected, said[sentence])
+    }
+    assert wrong == FRESH_OTHERWISE
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("It costs $5/kg or $20/person.", "It costs five dollars per kilogram or twenty dollars per person."),
+        ("An area of 20 sq ft.", "An area of twenty square feet."),
+        ("A box of 3 cu. ft. It is full.", "A box of three cubic feet. It is full."),
+        ("They worked 1500 hours of overtime.", "They worked fifteen hundred hours of overtime."),
+        ("At 2130 hours it rained.", "At twenty-one thirty hours it rained."),
+        ("p < 0.05 and ±2.5", "p less than zero point zero five and plus or minus two point five"),
+        ("The $40m he owes is gone.", "The forty million dollars he owes is gone."),
+        ("From 20%-25% now.", "From twenty percent to twenty-five percent now."),
+        ("Jan.-Mar. sales fell.", "January to March sales fell."),
+        ("The F-150 and the KC-135.", "The F-one fifty and the KC-one thirty-five."),
+        ("He ran it in 3:42.17 today.", "He ran it in three forty-two point one seven today."),
+        ("1.5M users and 3B people", "one point five million users and three billion people"),
+        ("3M Company", "three M Company"),
+        ("E. coli and the S. bank", "E. coli and the south bank"),
+    ],
+)
+def test_forms_beside_those_of_the_tables(text: str, said: str) -> None:
+    assert normalize_english(text) == said
+
+
 def test_what_is_read_otherwise_still_is() -> None:
     assert {sentence: normalize_english(sentence) for sentence in OTHERWISE} == OTHERWISE
 

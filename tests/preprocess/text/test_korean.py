@@ -16,15 +16,9 @@ from tts_prep.preprocess.text.korean.numbers import sino
 
 EXAMPLES = Path(__file__).parent / "data/korean_pronunciation.tsv"
 
-# What ko-speech-tools 0.1.0 does not know: names of letters, parts of compounds, 밟- and 넓- before consonants.
+# What ko-speech-tools 0.1.0 does not know: names of letters, parts of compounds, verbs that are nouns, too.
 WRONG = [
-    "밟다",
-    "밟지",
-    "밟고",
-    "넓죽하다",
-    "넓둥글다",
     "젖어미",
-    "맛없다",
     "겉옷",
     "헛웃음",
     "디귿이",

@@ -52,6 +52,6 @@ def _signs(text: str) -> str:
 
 
 _NUMBER_STEPS: Final[tuple[Callable[[str], str], ...]] = (
-    *(labels, money, times, measures, fractions, ordinals, codes, decimals, arithmetic, years, cardinals),
+    *(labels, money, times, measures, fractions, ordinals, codes, arithmetic, decimals, years, cardinals),
 )
 _BEFORE_MARK: Final = re.compile(r"(?<=[a-z]) +([.,;:!?](?!\w))")

@@ -18,8 +18,8 @@ _TITLES: Final = word_table(
 _WORDS: Final = word_table(
     """
     Jr=Junior Sr=Senior Co=Company Ltd=Limited Inc=Incorporated Corp=Corporation Bros=Brothers Esq=Esquire Bart=Baronet
-    vs=versus etc=et+cetera Ave=Avenue Blvd=Boulevard Dept=Department approx=approximately
-    Jan=January Feb=February Aug=August Sept=September Oct=October Nov=November Dec=December
+    vs=versus etc=et+cetera Ave=Avenue Blvd=Boulevard Dept=Department approx=approximately Approx=Approximately
+    Jan=January Feb=February Apr=April Jun=June Jul=July Aug=August Sept=September Oct=October Nov=November Dec=December
     """
 )
 # Before a number or a letter of a part: "Fig. 3", "pp. 10-12", "Apt. 5".
@@ -40,8 +40,26 @@ _DAYS: Final = word_table(
 _DAY: Final = "|".join(sorted(_DAYS, key=len, reverse=True))
 _DAY_RANGE: Final = re.compile(rf"\b({_DAY})\.? ?[-–—] ?({_DAY})\b\.?(?! [A-Z])")
 _DAY_DOTTED: Final = re.compile(
-    rf"\b({_DAY})\.(?=,| (?:\d|{'|'.join(('Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun'))}|Jul|Aug|Sep|Oct|Nov|Dec))"
+    rf"\b({_DAY})\.(?=,| (?:\d|the [a-z-]+ of |Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
+_MONTHS: Final = word_table(
+    """
+    Jan=January Feb=February Mar=March Apr=April May=May Jun=June Jul=July Aug=August Sept=September Sep=September
+    Oct=October Nov=November Dec=December January=January February=February March=March April=April June=June July=July
+    August=August September=September October=October November=November December=December
+    """
+)
+_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_NAMES_DASHED: Final = re.compile(
+    r"[-–—] ?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+)
+_MONTH_RANGE: Final = re.compile(rf"\b({_MONTH})\.? ?[-–—] ?({_MONTH})\b(?:\.(?! [A-Z]|$))?")
+# "the N. side of", "on the S.E. coast".
+_PARTS_OF_PLACES: Final = (
+    "side|end|bank|coast|shore|wing|entrance|corner|half|wall|face|slope|border|edge|gate|tower|facade|aisle|transept"
+)
+_DIRECTIONS: Final = {"N": "north", "S": "south", "E": "east", "W": "west"}
+_DIRECTION: Final = re.compile(rf"\b([NSEW])\.(?:([EW])\.)?(?= (?:{_PARTS_OF_PLACES})\b)")
 _WITH: Final = re.compile(r"(?<![\w/])w/(o)?(?=[ \w])")
 _DRIVE: Final = re.compile(r"(?<=[a-z] )(Dr|Rd|Ln|Hwy)\.(?= [a-z]|,|$)")
 _LOWER: Final = re.compile(r"\b(dept|ave|blvd|tel)\.(?= [a-z]|,)")
@@ -80,12 +98,14 @@ def abbreviations(text: str) -> str:
     """Return a text with abbreviations expanded."""
     if "w/" in text:
         text = _WITH.sub(lambda match: "without" if match[1] else "with ", text)
-    if "-" in text or "—" in text:
+    if ("-" in text or "—" in text) and _NAMES_DASHED.search(text):
         text = _DAY_RANGE.sub(lambda match: f"{_DAYS[match[1]]} to {_DAYS[match[2]]}", text)
+        text = _MONTH_RANGE.sub(lambda match: f"{_MONTHS[match[1]]} to {_MONTHS[match[2]]}", text)
     # Most texts have one dot, at the end.
     if "." in text[:-1]:
         text = _PART.sub(lambda match: f"{_PARTS[match[1]]} ", text)
         text = _DAY_DOTTED.sub(lambda match: _DAYS[match[1]], text)
+        text = _DIRECTION.sub(lambda match: "".join(_DIRECTIONS[letter] for letter in match.groups("") if letter), text)
         text = _LOWER.sub(lambda match: _LOWER_WORDS[match[1]], text)
     text = _DRIVE.sub(lambda match: _ROADS[match[1]] + "." * (match.end() == len(match.string)), text)
     if any(map(str.isdigit, text)):

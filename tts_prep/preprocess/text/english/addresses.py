@@ -60,7 +60,8 @@ _CALLED: Final = (
     r"(?:[Cc]all|[Dd]ial|[Pp]hone|[Rr]ing|[Tt]el(?:ephone)?\.?|[Ff]ax)(?: (?:me|us|him|her|them|at|on|is))* "
 )
 _LOCAL: Final = re.compile(rf"(?:(?<![\w$£€.,/-])(?=555-|\d{{3}}-0)|(?P<before>{_CALLED}))(\d{{3}})-(\d{{4}})(?![\w-])")
-_EMERGENCY: Final = re.compile(rf"({_CALLED})(911|112|999|000|111|101|411)(?![\w.,:-]*\d)")
+_SHORT: Final = "911|112|999|000|111|101|411"
+_EMERGENCY: Final = re.compile(rf"({_CALLED})({_SHORT})((?:,? or )(?:{_SHORT}))?(?![\w.,:-]*\d)")
 _EXTENSION: Final = re.compile(r"\b([Ee])xt(?:\.|(?= \d))? ?(\d{1,5})\b")
 _VANITY: Final = re.compile(r"(?<![\w-])1-(?P<area>[89]\d\d)-(?P<word>(?=[\dA-Z-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*)\b")
 _SOCIAL: Final = re.compile(r"(?<![\w-])(\d{3})-(\d{2})-(\d{4})(?![\w-])")
@@ -102,11 +103,16 @@ def telephone(text: str) -> str:
     text = _VANITY.sub(_vanity, _PHONE.sub(_phone, text))
     text = _GROUPS.sub(_groups, text)
     text = _LOCAL.sub(lambda match: f"{match['before'] or ''}{digits(match[2])}, {digits(match[3])}", text)
-    text = _EMERGENCY.sub(lambda match: match[1] + digits(match[2]), text)
+    text = _EMERGENCY.sub(_emergency, text)
     text = _EXTENSION.sub(lambda match: f"{match[1]}xtension {digits(match[2])}", text)
     text = _SOCIAL.sub(lambda match: ", ".join(map(digits, match.groups())), text)
     text = _ZIP.sub(_zip, text)
     return _CODE.sub(lambda match: match[1] + digits(match[2]), text)
+
+
+def _emergency(match: re.Match[str]) -> str:
+    other = match[3] or ""
+    return f"{match[1]}{digits(match[2])}{other[:-3]}{digits(other[-3:]) if other else ''}"
 
 
 def _zip(match: re.Match[str]) -> str:

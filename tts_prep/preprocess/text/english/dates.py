@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tts_prep.preprocess.text.english.number_words import cardinal, ordinal, year
+from tts_prep.preprocess.text.english.number_words import cardinal, decimal, ordinal, year
 
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October"),
@@ -113,13 +113,22 @@ _ZONE: Final = r"(?: ?(?P<zone>(?:e|c|m|p)(?:\.[sd]\.t\.(?! [A-Z]|$)|\.[sd]\.t\b
 _CLOCK: Final = re.compile(
     rf"(?<![\d:.])([01]?\d|2[0-4])(?P<mark>[:.])([0-5]\d)(?::([0-5]\d))?(?![\d:]|\.\d){_HALF}?{_ZONE}", re.IGNORECASE
 )
+# "3:42.17", the time of a race.
+_LAP: Final = re.compile(r"(?<![\d:.,])(\d{1,2}):([0-5]\d)\.(\d{1,3})(?![\d:.])")
 _HOUR: Final = re.compile(rf"(?<![\d:.,])(1[0-2]|0?[1-9]){_HALF}(?![a-z]){_ZONE}", re.IGNORECASE)
 _LETTERS: Final = re.compile("[a-z]")
 
 
 def times(text: str) -> str:
     """Return a text with times in words: ``ten forty-five``, ``nine o'clock``, ``seven oh five p.m.`` and so on."""
+    if ":" in text:
+        text = _LAP.sub(_lap, text)
     return _HOUR.sub(lambda match: cardinal(match[1]) + _behind(match), _CLOCK.sub(_clock, text))
+
+
+def _lap(match: re.Match[str]) -> str:
+    low = "oh " * (match[2][0] == "0") + decimal(str(int(match[2])), match[3])
+    return f"{cardinal(match[1])} {low}"
 
 
 def _clock(match: re.Match[str]) -> str:

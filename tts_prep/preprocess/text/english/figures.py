@@ -49,14 +49,35 @@ _CODE: Final = re.compile(r"\b([A-Z]{1,3})(\d{2,})\b")
 _MODEL: Final = re.compile(
     r"\b((?:Boeing|Airbus|[Ff]light(?: [A-Z]{2})?) ?|(?:[Aa]|[Tt]he) (?=7[0-8]7\b(?! [a-z]+s\b)))(\d{3})(?![\w,.]*\d)"
 )
+# "U-235", "F-150", "KC-135" are read as the numbers of flights are.
+_TYPE: Final = re.compile(r"\b([A-Z]{1,3}|[A-Z][a-z])-(\d{3})(?![\w-]|[.,]\d)")
+# "at 0800 hours"; "1500 hours of work" is a number.
+_HOURS: Final = re.compile(
+    r"(?:(?<=\b[Aa]t )|(?<=\b[Bb]y )|(?<=[Uu]ntil )|(?<=[Bb]efore )|(?<=[Aa]fter )|(?=0))([01]\d|2[0-3])([0-5]\d)"
+    r"(?= hours\b(?! of\b))"
+)
+# "2M copies", "1.5bn users": before a plural noun.
+_SCALED: Final = re.compile(r"(?<![\w.,$£€¥-])(\d+(?:\.\d+)?)(M|bn|B)(?= (?:[a-z]+ )?(?:[a-z]{3,}s|people)\b)")
+_SCALES: Final = {"M": "million", "bn": "billion", "B": "billion"}
 _DIGITS: Final = re.compile(_NUMBER)
 
 
 def labels(text: str) -> str:
     """Return a text with ``No. 5``, ``#5`` and the numbers of boxes and houses in words."""
     text = _NUMBER_SIGN.sub(_number_sign, text)
+    if " hours" in text:
+        text = _HOURS.sub(_hours, text)
+    text = _SCALED.sub(lambda match: f"{match[1]} {_SCALES[match[2]]}", text)
     text = _HOUSE.sub(lambda match: year(int(match[1] + match[2])), text)
     return _LABEL.sub(lambda match: match[1] + label(match[2].replace(",", "")), text)
+
+
+def _hours(match: re.Match[str]) -> str:
+    hour, minute = match.groups()
+    first = f"oh {cardinal(int(hour))}" if hour[0] == "0" and hour != "00" else cardinal(int(hour))
+    if minute == "00":
+        return f"{first} hundred"
+    return f"{first} {'oh ' * (minute[0] == '0')}{cardinal(int(minute))}"
 
 
 def _number_sign(match: re.Match[str]) -> str:
@@ -83,6 +104,8 @@ def _ordinal(match: re.Match[str]) -> str:
 def codes(text: str) -> str:
     """Return a text with codes such as ``C2766`` read character by character, and ``M25`` as a letter and a number."""
     text = _MODEL.sub(lambda match: match[1] + label(match[2]), text)
+    if "-" in text:
+        text = _TYPE.sub(lambda match: f"{match[1]}-{label(match[2])}", text)
     return _CODE.sub(_code, text)
 
 

@@ -27,8 +27,14 @@ _SUM: Final = re.compile(
     rf"(?:\b(?P<prefix>{'|'.join(_PREFIXES)}))?(?P<sign>[{''.join(_CURRENCIES)}]) ?"
     rf"(?:(?P<whole>{NUMBER})(?:\.(?P<fraction>\d+))?|\.(?P<only>\d+))"
     rf"(?: (?P<scale>hundred|thousand|[mb]illion|trillion)\b| ?(?P<short>{'|'.join(_SCALES)})\b)?"
-    rf"(?:/(?P<period>{'|'.join(_PERIODS)})\b)?"
+    rf"(?:/(?P<period>{'|'.join(_PERIODS)}|[a-z]{{2,}})\b)?"
 )
+# "the $40m deal" describes a noun; "the $40m he owes" does not.
+_PRICED: Final = re.compile(
+    r" (?:bill|bond|bonus|budget|coin|contract|deal|fee|fine|fund|grant|investment|loan|mark|note|price|prize|project|"
+    r"question|reward|settlement|stake|stock|ticket|note|gift|lottery|lawsuit|mansion|takeover|merger)\b"
+)
+_DEFINITE: Final = re.compile(r"\b(?:[Tt]he|[Tt]h(?:is|at)|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Oo]ur|[Mm]y|[Yy]our) $")
 
 
 # "30€" and "99¢"; "Rs. 500".
@@ -63,7 +69,10 @@ _NOUN: Final = re.compile(
 def _names_one(match: re.Match[str]) -> bool:
     """Return whether a quantity describes a noun, so that its unit is in the singular."""
     before = match.string[max(0, match.start() - 4) : match.start()]
-    return bool(_ARTICLE.search(before) and _NOUN.match(match.string, match.end()))
+    return bool(_ARTICLE.search(before) and _NOUN.match(match.string, match.end())) or (
+        _PRICED.match(match.string, match.end()) is not None
+        and _DEFINITE.search(match.string[max(0, match.start() - 8) : match.start()]) is not None
+    )
 
 
 def _sum(match: re.Match[str]) -> str:
@@ -75,7 +84,8 @@ def _sum(match: re.Match[str]) -> str:
     whole = (match["whole"] or "").replace(",", "").lstrip("0") or "0"
     fraction = match["fraction"] or match["only"] or ""
     scale = match["scale"] or _SCALES.get(match["short"] or "", "")
-    per = f" per {_PERIODS[match['period']]}" if match["period"] else ""
+    period = match["period"]
+    per = f" per {_PERIODS.get(period) or _UNITS.get(period) or period}" if period else ""
     if scale:
         return f"{decimal(whole, fraction) if fraction else cardinal(whole)} {scale} {units}{per}"
     named = f"{cardinal(whole)} {unit if whole == '1' else units}"
@@ -101,7 +111,7 @@ _UNITS: Final = word_table(
     mbps=megabit+per+second Mbps=megabit+per+second gbps=gigabit+per+second dB=decibel kPa=kilopascal hPa=hectopascal
     ms=millisecond s=second ns=nanosecond min=minute mins=minute hr=hour hrs=hour h=hour sec=second secs=second
     cal=calorie kcal=kilocalorie bpm=beat+per+minute rpm=revolution+per+minute
-    cc=CC gal=gallon pt=pint qt=quart sq=square
+    tbsp=tablespoon tbsps=tablespoon tsp=teaspoon tsps=teaspoon cc=CC gal=gallon pt=pint qt=quart sq=square
     """
 )
 _PLURALS: Final = {
@@ -141,10 +151,16 @@ _PERIOD: Final = word_table("s=second d=day day=day hour=hour second=second minu
 # "10 in. wide", "5 gal. of oil": an abbreviation with a dot in the middle of a sentence.
 _DOTTED: Final = re.compile(rf"{_MEASURED_NUMBER} (?P<unit>in|{_NAMES})\.(?= [a-z(]|[,;:])")
 _ONLY_DOTTED: Final = word_table("in=inch")
+# "3 sq. mi.", "20 cu ft": the dot behind the unit ends a sentence if a capital or nothing follows.
+_SQUARE: Final = re.compile(
+    rf"{_MEASURED_NUMBER} (?P<power>sq|cu)\.? (?P<unit>in|ft|yd|mi|mm|cm|m|km)\b(?:\.(?! [A-Z]|$))?"
+)
 
 
 def measures(text: str) -> str:
     """Return a text with units in words and unchanged numbers."""
+    if " sq" in text or " cu" in text:
+        text = _SQUARE.sub(_square, text)
     text = _ONLY_FEET.sub(lambda match: _feet_alone(match["feet"]), _FEET.sub(_feet, text))
     text = _INCHES.sub(_inches, _UNIT_BY.sub(r"\1 by ", text))
     text = _BY.sub(r"\1 by \2", _TIMES.sub(r"\1 x", text))
@@ -185,6 +201,12 @@ def _unit(match: re.Match[str]) -> str:
     per = match["per"]
     behind = f" per {_PERIOD.get(per) or _UNITS.get(per) or _UNITS[per.lower()]}" if per else ""
     return f"{number}{'-' if match['gap'] == '-' else ' '}{_POWERS.get(power or '', '')}{name}{behind}"
+
+
+def _square(match: re.Match[str]) -> str:
+    one = _ONLY_DOTTED.get(match["unit"]) or _UNITS[match["unit"]]
+    power = {"sq": "square", "cu": "cubic"}[match["power"]]
+    return f"{match['number']} {power} {one if match['number'] == '1' else _plural(one)}"
 
 
 def _dotted(match: re.Match[str]) -> str:

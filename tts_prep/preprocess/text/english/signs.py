@@ -9,6 +9,8 @@ from typing import Final
 from tts_prep.preprocess.text.english.number_words import cardinal, ordinal, plain_number
 
 _YEARS: Final = re.compile(r"(?<![\w,.$£€/-])(1[1-9]\d\d|20\d\d)(s?)[-–—](1[1-9]\d\d|20\d\d|\d\d)(s?)\b(?![-–,/.]?\d)")
+# "10%-15%", "20°-25°".
+_BOTH: Final = re.compile(r"(?<=\d)([%°](?: ?[CF])?) ?-(?=\d+(?:\.\d+)? ?[%°])")
 _DASH: Final = re.compile(r"(?<=\d)(?P<sign>[°%\"']?) ?– ?(?=[$£€]?\.?\d)")
 _SUMS: Final = re.compile(r"([$£€]\d[\d,]*(?:\.\d+)?)-(?=[$£€]\d)")
 _HALVES: Final = re.compile(r"(?<=\d)( ?[ap]\.?m\.?) ?- ?(?=\d)", re.IGNORECASE)
@@ -38,7 +40,7 @@ def ranges(text: str) -> str:
     text = _SPACED.sub(" to ", text)
     text = _YEARS.sub(r"\1\2 to \3\4", text)
     text = _SUMS.sub(r"\1 to ", _DASH.sub(r"\g<sign> to ", text))
-    text = _HALVES.sub(r"\1 to ", text)
+    text = _HALVES.sub(r"\1 to ", _BOTH.sub(r"\1 to ", text))
     return _COUNTED.sub(r"\1 \2 to ", _MEASURED.sub(r"\1 to \2", text))
 
 
@@ -137,6 +139,7 @@ _EVERYWHERE: Final = {"©": "copyright", "®": "registered", "™": "trademark",
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _PRODUCT: Final = re.compile(r"(?<=\d) ?× ?(?=\d[\d.,]* ?(?:=|is\b|equals\b|makes\b))")
 _DIVISION: Final = re.compile(r"(?<=\d) / (?=\d)")
+_HASHTAG: Final = re.compile(r"(?<![\w#&])#(?=[A-Za-z]\w)")
 _SHARP: Final = re.compile(r"\b([A-G])#(?!\w)")
 _SUPERSCRIPTS: Final = re.compile("(?<=\\d)[⁰¹²³⁴-⁹]+")
 _BETWEEN_NUMBERS: Final = re.compile(rf"(?<=\d) ?([{re.escape(''.join(_BETWEEN))}]) ?(?=[-+\u2212]?\.?\d)")
@@ -149,7 +152,7 @@ _ASTERISK: Final = re.compile(r"(?<!\S)(?<!\d )\*(?!\S)(?! \d)")
 def music(text: str) -> str:
     """Return a text with ``C#`` as ``C sharp``, and signs such as ``©`` in words."""
     if "#" in text:
-        text = _SHARP.sub(r"\1 sharp", text)
+        text = _HASHTAG.sub("hashtag ", _SHARP.sub(r"\1 sharp", text))
     if "*" in text:
         text = _ASTERISK.sub("asterisk", text)
     return text if text.isascii() else _ANYWHERE.sub(lambda match: f" {_EVERYWHERE[match[0]]} ", text)

@@ -32,6 +32,9 @@ _MARKS: Final = {
 _SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】()（）[]{}<>«»·・_/|*#\\`")
 _LATIN: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
 _HANGUL: Final = re.compile(r"[가-힣]")
+# Sections 10 and 15 of the standard pronunciation, which ko-speech-tools does not have: 밟 is 밥 before a consonant but
+# ㅎ, 넓죽하다 is 넙쭈카다, and 맛없다 is 마덥따.
+_RESPELLED: Final = {"밟(?=[가-앃자-핗])": "밥", "넓(?=죽|둥글)": "넙", "맛없": "마덦"}
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -88,6 +91,9 @@ class KoreanFrontend(VocabFrontend):
             raise TextError(f"a digit, {digit!r}, in {text[:60]!r}; drop --no-normalize")
         # Convert words one by one, because the package processes the words of a text in a nondeterministic order.
         korean = _LATIN.sub(lambda match: self._latin(match[0]), _SPACES.sub(" ", text.strip()))
+        for pattern, respelled in _RESPELLED.items():
+            if pattern[0] in korean:
+                korean = re.sub(pattern, respelled, korean)
         return join_symbols(self._symbols(self._pronounce(korean)))
 
     def _latin(self, word: str) -> str:
