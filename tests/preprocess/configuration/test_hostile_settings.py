@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from textgrids import long_form
 
-from tts_prep.errors import AlignmentError, TtsPrepError
+from tts_prep.errors import AlignmentError, ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.settings import read_config_file, read_vocoder_config
 from tts_prep.preprocess.corpora.lines import read_lines
@@ -118,3 +119,18 @@ def test_a_grid_that_ends_beyond_all_recordings_is_one_line(tmp_path: Path, ends
     (tmp_path / "a.TextGrid").write_text(text.replace("xmin = 0 \nxmax", f"xmin = {ends[0]} \nxmax", 1))
     with pytest.raises(AlignmentError, match=r"expected times from 0 to 1e\+09"):
         AlignmentFolder.open(tmp_path).read("a", "", None)
+
+
+@pytest.mark.parametrize("text", ['{"vocab": {}}', '{"phoneme_id_map": {}, "vocab": []}'])
+def test_a_voice_without_symbols_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ConfigurationError, match="expected the configuration of a voice"):
+        choose_symbols(str(tmp_path / "config.json"))
+
+
+@pytest.mark.parametrize("key", ["sampling_rate", "fmin", "fmax", "n_fft"])
+def test_a_vocoder_with_a_number_beyond_all_floats_is_one_line(tmp_path: Path, key: str) -> None:
+    values = dict.fromkeys(("sampling_rate", "n_fft", "win_size", "hop_size", "num_mels", "fmin", "fmax"), 80)
+    (tmp_path / "config.json").write_text(json.dumps({**values, key: 10**400}))
+    with pytest.raises(ConfigurationError, match=rf"config\.json: '{key}': a number of 1329 bits is too large"):
+        read_vocoder_config(tmp_path / "config.json")

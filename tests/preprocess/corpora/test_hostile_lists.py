@@ -21,8 +21,10 @@ from corpora import record
 from test_manifests import cut, read, write_jsonl, write_tar
 
 from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import StoreConfig
+from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.runs.plan import PlannedUtterance, plan_shards
 
 ROWS = [{"audio": "a.wav", "text": "One.", "mos": 3.5}, {"audio": "b.wav", "text": "Two.", "mos": None}]
@@ -272,3 +274,15 @@ def test_a_list_that_asks_for_gigabytes_gets_little_memory(tmp_path: Path, kind:
     done = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
     unit = 1 if sys.platform == "darwin" else 1024
     assert int(done.stdout.splitlines()[-1]) * unit < 300 << 20, done.stdout
+
+
+@pytest.mark.parametrize("identifier", [[], {"a": 1}, 7, None])
+def test_an_id_of_another_kind_of_a_cut_that_fails_costs_its_row(tmp_path: Path, identifier: object) -> None:
+    good = {"id": "r", "sources": [{"type": "file", "channels": [0], "source": "a.wav"}]}
+    cuts = [
+        cut(id=name, start=0, duration=0.3, channel=0, supervisions=[], recording=recording)
+        for name, recording in (("a", good), (identifier, {**good, "sources": []}))
+    ]
+    items = list(read_manifest(tmp_path, [write_jsonl(tmp_path / "list.jsonl", cuts).name], texts=False))
+    plans = list(plan_shards(items, tmp_path, StoreConfig()))
+    assert len([row for plan in plans for row in plan.rows if isinstance(row, Failure)]) >= 1

@@ -81,7 +81,9 @@ def read_vocoder_config(path: Path) -> MelConfig:
     numbers = {key: value[key] for key in keys if not (key == "fmax" and value[key] is None)}
     for key, number in numbers.items():
         if type(number) is not int and not (key in ("fmin", "fmax") and type(number) is float):
-            raise ConfigurationError(f"{path}: expected a number for '{key}', found {number!r}")
+            raise ConfigurationError(f"{path}: expected a number for '{key}', found {_shown(number)}")
+        if isinstance(number, int) and abs(number) >= 1 << 63:
+            raise ConfigurationError(f"{path}: '{key}': a number of {number.bit_length()} bits is too large")
     return replace(
         get_preset("hifigan").config,
         sample_rate=numbers["sampling_rate"],

@@ -87,7 +87,7 @@ def _row(where: str, span: _Span) -> Row | Failure:
     recording = span.recording
     if recording.get("transforms"):
         reason = f"{where}: the recording has transforms ({len(recording['transforms'])}), which only lhotse applies"
-        return Failure(span.id, where, "corpus", reason)
+        return Failure(str(span.id), where, "corpus", reason)
     channels = span.channel if isinstance(span.channel, list) else [span.channel]
     sources = [
         source
@@ -96,7 +96,7 @@ def _row(where: str, span: _Span) -> Row | Failure:
     ]
     if len(sources) != 1 or sources[0].get("type") != "file":
         kinds = ", ".join(str(source.get("type")) for source in sources) or "none"
-        return Failure(span.id, where, "corpus", f"{where}: expected one file with the recording, found {kinds}")
+        return Failure(str(span.id), where, "corpus", f"{where}: expected one file with the recording, found {kinds}")
     (source,) = sources
     supervision = span.supervision
     is_complete = span.start == 0 and abs(span.end - float(recording.get("duration", span.end))) < 1e-3

@@ -69,7 +69,7 @@ def _of_voice(content: bytes, name: str) -> tuple[str, ...]:
         raise ConfigurationError(f"symbols: {name}: not JSON ({error})") from error
     tables: Mapping[str, Any] = value if isinstance(value, dict) else {}
     table = tables.get("phoneme_id_map") or tables.get("vocab")
-    if not isinstance(table, dict):
+    if not isinstance(table, dict) or not table:
         raise ConfigurationError(
             f"symbols: {name}: expected the configuration of a voice, with 'phoneme_id_map' (Piper) or 'vocab' (Kokoro)"
         )

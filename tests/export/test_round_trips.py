@@ -1,0 +1,98 @@
+"""A store with measures goes through every container and back: numbers are the same, and missing ones are missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from commands import run
+from corpora import speech_like
+from stores import SAMPLE_RATE, make_rows, write_store
+
+from tts_prep.export import export
+from tts_prep.loader import UtteranceDataset
+
+NAMES = ("loudness_lufs", "pitch_hz", "snr_db", "bandwidth_hz", "phones_per_second")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # A voice of half a second, noise, and digital silence, of which most measures are missing.
+    rows = [replace(row, id=f"u{i}") for i, row in enumerate(make_rows([44, 44, 44]))]
+    voice = np.round(speech_like(len(rows[0].waveform) / SAMPLE_RATE, 1) * 32_767).astype(np.int16)
+    rows[0] = replace(rows[0], waveform=voice[: len(rows[0].waveform)])
+    rows[2] = replace(rows[2], waveform=np.zeros_like(rows[2].waveform))
+    path = write_store(tmp_path_factory.mktemp("measured") / "s", rows, waveform=True)
+    with pytest.MonkeyPatch.context(), pytest.raises(SystemExit) as exit_:
+        from tts_prep.cli.main import main
+
+        main(["add", str(path), "--measures"])
+    assert not exit_.value.code
+    return path
+
+
+def measures(store: Path) -> dict[str, npt.NDArray[np.float64]]:
+    dataset = UtteranceDataset(store)
+    order = np.argsort(dataset.id)
+    return {name: np.asarray(dataset.columns[name], np.float64)[order] for name in NAMES if name in dataset.columns}
+
+
+def lists(store: Path, folder: Path, form: str) -> Path:
+    """Return what `tts-prep manifest` reads: an export, or its rows in another form."""
+    export(store, form if form in ("lhotse", "webdataset", "parquet") else "nemo", folder)
+    if form in ("jsonl", "csv"):
+        rows = [json.loads(line) for line in (folder / "manifest.json").read_text(encoding="utf-8").splitlines()]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        path = folder / f"list.{form}"
+        if form == "jsonl":
+            # As other programs write it: null, and Python's NaN.
+            texts = [
+                json.dumps({name: row.get(name, [None, np.nan][i % 2]) for name in names}) for i, row in enumerate(rows)
+            ]
+            path.write_text("\n".join(texts), encoding="utf-8")
+        else:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, names, restval="")
+                writer.writeheader()
+                writer.writerows(rows)
+        return path
+    return {"nemo": folder / "manifest.json", "lhotse": folder / "cuts.jsonl.gz"}.get(form, folder)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "nemo", "lhotse", "webdataset", "parquet"])
+def test_measures_come_back_and_missing_ones_stay_missing(store: Path, tmp_path: Path, capsys, form: str) -> None:
+    before = measures(store)
+    missing = {name: np.isnan(values) for name, values in before.items()}
+    assert 1 <= sum(mask.sum() for mask in missing.values()) < sum(mask.size for mask in missing.values())
+    path = lists(store, tmp_path / "out", form)
+    # Silence fails, unless it is kept as it is.
+    arguments = ("manifest", path, tmp_path / "again", "--jobs", 1, "--waveform", "int16", "--peak", "none")
+    status, _, err = run(capsys, *arguments, "--max-failures", "100%")
+    assert status == 0, err
+    again = UtteranceDataset(tmp_path / "again")
+    rows = [int(uid[1:]) for uid in sorted(again.id)]
+    assert len(rows) >= 2
+    for name, values in measures(tmp_path / "again").items():
+        # A measure that is missing in all rows has no column.
+        np.testing.assert_array_equal(values, before[name][rows])
+    absent = set(NAMES) - measures(tmp_path / "again").keys()
+    assert all(missing[name].all() for name in absent)
+
+
+@pytest.mark.parametrize("layout", ["espnet", "kaldi"])
+def test_a_folder_of_kaldi_has_no_measures_and_comes_back_without(
+    store: Path, tmp_path: Path, capsys, layout: str
+) -> None:
+    folder = tmp_path / "out"
+    export(store, layout, folder)
+    status, _, err = run(capsys, "kaldi", folder, tmp_path / "again", "--jobs", 1, "--max-failures", "100%")
+    assert status == 0, err
+    again = UtteranceDataset(tmp_path / "again")
+    assert len(again) >= 2
+    assert not set(NAMES) & set(again.columns)
+    assert not any(isinstance(value, float) and np.isnan(value) for u in again for value in u.meta.values())
