@@ -4,13 +4,14 @@
 
 CLIPS are recordings. Each is brought to five rates by soxr's best quality, read by tts-prep with the settings of a
 preset, and by the resampler that its source calls; the mels of both are computed by the same code. The environment
-needs torchaudio and librosa. One more row shows the preset with soxr's resampler, which is what it had before.
+needs torchaudio, librosa and the program ffmpeg. Two rows show presets with another resampler.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,15 +48,45 @@ def by_librosa_double(x: np.ndarray, rate: int, new: int) -> np.ndarray:
     return librosa.resample(x.astype(np.float64), orig_sr=rate, target_sr=new).astype(np.float32)
 
 
+def by_ffmpeg(x: np.ndarray, rate: int, new: int) -> np.ndarray:
+    command = ["ffmpeg", "-v", "error", "-f", "f32le", "-ar", str(rate), "-ac", "1", "-i", "-"]
+    done = subprocess.run(
+        [*command, "-f", "f32le", "-ac", "1", "-ar", str(new), "-"], input=x.tobytes(), capture_output=True, check=True
+    )
+    return np.frombuffer(done.stdout, np.float32)
+
+
 SOURCES: tuple[tuple[str, str, Resampler, str], ...] = (
     ("f5-tts", "F5-TTS `torchaudio.transforms.Resample`", by_transform, ""),
     ("f5-tts", "F5-TTS, with `resampler = \"soxr_hq\"`", by_transform, "soxr_hq"),
-    ("cosyvoice", "CosyVoice `torchaudio.transforms.Resample`", by_transform, ""),
-    ("cosyvoice2", "CosyVoice 2 `torchaudio.transforms.Resample`", by_transform, ""),
+    *((name, "CosyVoice `torchaudio.transforms.Resample`", by_transform, "") for name in ("cosyvoice", "cosyvoice2")),
+    ("cosyvoice3", "CosyVoice `torchaudio.transforms.Resample`", by_transform, ""),
+    ("campplus", "CosyVoice `torchaudio.transforms.Resample`", by_transform, ""),
     ("vocos", "Vocos `torchaudio.functional.resample`", by_functional, ""),
-    ("bigvgan-24k-100", "BigVGAN `librosa.resample`", by_librosa, ""),
+    ("index-tts", "IndexTTS `torchaudio.transforms.Resample`", by_transform, ""),
+    ("zipvoice", "lhotse `torchaudio.transforms.Resample`", by_transform, ""),
+    ("tortoise", "Tortoise `torchaudio.functional.resample`", by_functional, ""),
+    ("zonos-speaker", "Zonos `torchaudio.transforms.Resample`", by_transform, ""),
+    ("speechain-tts", "SpeeChain's scripts, `torchaudio.functional.resample`", by_functional, ""),
+    ("speechain-tts", "the same, with `resampler = \"torchaudio\"`", by_functional, "torchaudio"),
     ("styletts2", "StyleTTS2 `librosa.resample` of float64", by_librosa_double, ""),
-    ("nemo-fastpitch", "NeMo `librosa.resample`", by_librosa, ""),
+    *(
+        (f"bigvgan-{name}", "BigVGAN `librosa.resample`", by_librosa, "")
+        for name in ("22k-80", "22k-80-fmax8k", "24k-100", "44k-128", "44k-128-256x")
+    ),
+    *(
+        (f"nemo-{name}", "NeMo `librosa.resample`", by_librosa, "")
+        for name in ("fastpitch", "fastpitch-44k", "hifigan", "hifigan-44k")
+    ),
+    *(
+        (name, "`librosa.load`", by_librosa, "")
+        for name in (
+            *("parakeet", "parakeet-waveflow", "parakeet-fastspeech2", "parakeet-fastspeech2-24k", "coqui"),
+            *("coqui-ljspeech", "melgan", "fish-speech", "chatterbox", "index-tts-2", "melotts", "vevo", "piper"),
+        )
+    ),
+    *((name, "`ffmpeg -ar`", by_ffmpeg, "") for name in ("gpt-sovits-v3", "gpt-sovits-v4", "whisper-80")),
+    ("whisper-128", "`ffmpeg -ar`", by_ffmpeg, ""),
 )  # fmt: skip
 
 

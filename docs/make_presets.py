@@ -165,14 +165,18 @@ BEFORE = {
         "Training: lhotse resamples by torchaudio; the level is kept. The number of frames is that of the "
         "duration, rounded: the last one is dropped if less than half a hop of it is in the recording.",
     ),
-    "index-tts-2": ("Inference: librosa.load averages the channels of the reference and resamples.",),
+    "index-tts-2": (
+        "Inference: librosa.load averages the channels of the reference and resamples it to 22,050 Hz, its default.",
+    ),
     "melotts": (
         "Training: librosa.load averages the channels and resamples; the level is kept. The encoder reads the linear "
         "spectrogram; this is the mel of the loss.",
     ),
     "vevo": ("Inference: librosa.load averages the channels and resamples; the level is kept.",),
-    "tortoise": ("Inference: the channels are averaged and resampled by torchaudio; clipped to full scale.",),
-    "tortoise-diffusion": ("Inference: the channels are averaged and resampled by torchaudio; clipped to full scale.",),
+    "tortoise": ("Inference: the first channel of a WAV, resampled by torchaudio; clipped to full scale.",),
+    "tortoise-diffusion": (
+        "Inference: the first channel of a WAV, resampled by torchaudio to 22,050 Hz, and from there to 24,000 Hz.",
+    ),
     "zonos-speaker": ("Inference: the channels are averaged and resampled by torchaudio; the level is kept.",),
     "campplus": ("Inference: the channels are averaged and resampled by torchaudio; the level is kept.",),
     "whisper-80": _WHISPER,
@@ -255,6 +259,9 @@ def resampled() -> str:
         cells = (f"{row['mean'][rate]:.0e} / {row['largest'][rate]:.0e}" for rate in rates)
         cells_or_0 = ("0" if cell == "0e+00 / 0e+00" else cell for cell in cells)
         rows.append(f"| `{row['preset']}` | {row['source']} | {' | '.join(cells_or_0)} |")
+    missing = sorted(set(DESCRIPTIONS) - {row["preset"] for row in comparison["rows"]})
+    names = ", ".join(f"`{name}`" for name in missing)
+    rows += ["", f"Not compared: {names}. Their sources read recordings at their own rate, or resample by scripts."]
     return "\n".join([*rows, ""])
 
 

@@ -38,6 +38,7 @@ class Preset:
 
 _LOG10 = Compression(log="log10", floor=1e-10)
 _MEAN = ReadingConfig(channel="mean")
+_BY_TORCHAUDIO = ReadingConfig(resampler="torchaudio")
 _MEAN_BY_TORCHAUDIO = ReadingConfig(channel="mean", resampler="torchaudio")
 
 _PARALLEL_WAVEGAN = MelConfig(fmin=80.0, fmax=7600.0, compression=_LOG10)
@@ -444,7 +445,7 @@ _ALL = (
         MelConfig(power=2, mel_scale="htk", compression=Compression(bin_norms=_TORTOISE_NORMS)),
         "Tortoise: TorchMelSpectrogram of tortoise/models/arch_util.py with data/mel_norms.pth, of its autoregressive "
         "model; XTTS has the same with the mel_stats of its checkpoint as bin_norms",
-        _MEAN,
+        _BY_TORCHAUDIO,
     ),
     Preset(
         "tortoise-diffusion",
@@ -455,7 +456,7 @@ _ALL = (
             compression=Compression(scale=2 / _TORTOISE_RANGE, offset=2 * 11.512925148010254 / _TORTOISE_RANGE - 1),
         ),
         "Tortoise's diffusion: wav_to_univnet_mel of tortoise/utils/audio.py, normalized",
-        _MEAN,
+        _BY_TORCHAUDIO,
     ),
     Preset(
         "zonos-speaker",
