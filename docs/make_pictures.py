@@ -1,4 +1,4 @@
-"""Make the pictures of the README from the demo: ``python docs/make_pictures.py``; needs chromium and chromedriver."""
+"""Make pictures of the demo: ``python docs/make_pictures.py``; needs chromium and chromedriver."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pty
 import re
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from PIL import Image
@@ -53,8 +54,44 @@ def shrunk(path: Path, colours: int) -> None:
     Image.open(path).convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
+def picture_of_a_review(store: Path, path: Path) -> None:
+    """Make the picture of the page of a review: light above, dark below."""
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.review.decisions import Decision, DecisionFile
+    from tts_prep.review.pages import Pages
+    from tts_prep.review.server import ReviewServer
+    from tts_prep.review.sounds import Sounds
+
+    dataset = UtteranceDataset(store)
+    decisions = DecisionFile(store.parent / "decisions.csv")
+    for row, decision in enumerate((Decision("yes"), Decision("no", note="a door"), Decision("unsure"))):
+        decisions.decide(dataset.id[row], decision)
+    pages = Pages(dataset, decisions, Sounds(dataset))
+    pages.measure()
+    browser = Browser()
+    try:
+        with ReviewServer(pages) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            for scheme in ("light", "dark"):
+                browser.go("about:blank")
+                browser.show(width=1280, height=800, scheme=scheme)
+                browser.go(f"{server.address}#id={dataset.id[28]}")
+                browser.wait(
+                    "document.querySelector('#neighbours li') && document.querySelector('#source').textContent"
+                )
+                browser.screenshot(store.parent / f"review-{scheme}.png")
+            server.shutdown()
+    finally:
+        browser.close()
+    halves = [Image.open(store.parent / f"review-{scheme}.png") for scheme in ("light", "dark")]
+    picture = Image.new("RGB", (1280, 1616), "#8a8f99")
+    for number, half in enumerate(halves):
+        picture.paste(half, (0, number * 816))
+    picture.save(path)
+
+
 def main() -> None:
-    """Make both pictures."""
+    """Make the pictures."""
     images = DOCS / "images"
     python = f"PYTHONPATH={DOCS.parent} {sys.executable} -m tts_prep"
     commands = [
@@ -71,6 +108,7 @@ def main() -> None:
             parts.append(f'<span style="color:#8fd18f">$</span> {html.escape(command)}\n{shown}\n')
         spoken(f"{python} add store --corpus demo/corpus --feature pitch", folder)
         spoken(f"{python} report store", folder)
+        picture_of_a_review(folder / "store", images / "review.png")
         terminal = folder / "terminal.html"
         style = (
             "margin:0;padding:16px 20px;background:#16181d;color:#d7dae0;font:14px/1.45 'DejaVu Sans Mono',monospace"
@@ -97,6 +135,7 @@ def main() -> None:
         picture.save(images / "report.png")
     shrunk(images / "terminal.png", 64)
     shrunk(images / "report.png", 128)
+    shrunk(images / "review.png", 128)
 
 
 if __name__ == "__main__":
