@@ -63,10 +63,6 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
     vocabulary = Record(f"{where}: vocabulary", manifest.vocabulary)
     audio, text = configuration.record("audio"), configuration.record("text")
     preset = configuration.values.get("preset") and configuration.text("preset")
-    remarks = [
-        f"{Record(f'{where}: remarks', remark).integer('count'):,} {kind.replace('_', ' ')}"
-        for kind, remark in manifest.remarks.items()
-    ]
     n_utterances, n_failures = totals.integer("utterances"), totals.integer("failures")
     corrections = manifest.corrections
     seconds, specs = totals.number("seconds", 0), manifest.specs
@@ -94,7 +90,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **_measures(store, manifest),
         **({"other texts": f"{manifest.ood_texts.rows:,}, out of domain"} if manifest.ood_texts else {}),
         **({"corrections": f"{count_text(corrections.rows, 'row')}, see corrections.jsonl"} if corrections else {}),
-        **({"remarks": ", ".join(remarks)} if remarks else {}),
+        **({"remarks": _remarks_text(store, manifest)} if manifest.remarks else {}),
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }
@@ -111,6 +107,16 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
     from tts_prep.report.settings import languages_text
 
     return {"languages": languages_text(manifest, UtteranceDataset(store))}
+
+
+def _remarks_text(store: Path, manifest: Manifest) -> str:
+    """Return the number of remarks of each kind as text."""
+    from tts_prep.format.decoding import Record
+    from tts_prep.format.layout import MANIFEST
+
+    where = f"{store / MANIFEST}: remarks"
+    counts = {kind: Record(where, remark).integer("count") for kind, remark in manifest.remarks.items()}
+    return ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in counts.items())
 
 
 def _mel_text(audio: Record) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
 from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
+
+if TYPE_CHECKING:
+    from tts_prep.report.summary import Summary
 
 
 def _review_address(ctx: click.Context, param: click.Parameter, value: str | None) -> str:  # noqa: ARG001
@@ -67,25 +71,33 @@ def report(
       tts-prep report store-22k store-24k -o comparison.html
     """
     from tts_prep.quantities import bytes_text, count_text
-    from tts_prep.report.comparison import compare
-    from tts_prep.report.comparison_page import write_comparison
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise, write_table
 
     _check_files(other, output, csv_file)
     warn_without_compiler()
     summary = summarise(store, gallery=gallery, seed=seed)
-    n = len(summary.dataset)
     if other is not None:
-        second = summarise(other, gallery=0)
-        write_comparison(compare(summary, second), output)
-        say(f"{output}: {n:,} and {len(second.dataset):,} utterances compared, {bytes_text(output.stat().st_size)}")
+        _compare(summary, other, output)
         return
     write_report(summary, output, max_sound * 1_000_000, per_reason=suspects, review=review)
-    say(f"{output}: {count_text(n, 'utterance')} on one page, {bytes_text(output.stat().st_size)}")
+    say(f"{output}: {count_text(len(summary.dataset), 'utterance')} on one page, {bytes_text(output.stat().st_size)}")
     if csv_file is not None:
         write_table(summary, csv_file)
         say(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")
+
+
+def _compare(summary: Summary, other: Path, output: Path) -> None:
+    """Write a page about the differences of two stores."""
+    from tts_prep.quantities import bytes_text
+    from tts_prep.report.comparison import compare
+    from tts_prep.report.comparison_page import write_comparison
+    from tts_prep.report.summary import summarise
+
+    second = summarise(other, gallery=0)
+    write_comparison(compare(summary, second), output)
+    compared = f"{len(summary.dataset):,} and {len(second.dataset):,} utterances compared"
+    say(f"{output}: {compared}, {bytes_text(output.stat().st_size)}")
 
 
 def _check_files(other: Path | None, output: Path, csv_file: Path | None) -> None:

@@ -83,6 +83,13 @@ def header_text(header: ShardHeader) -> str:
     return canonical_json({"format": SHARD_FORMAT, **values})
 
 
+def _check_statistics(record: Record, n_mels: int) -> None:
+    """Check the mel statistics of a speaker."""
+    record.integer("count", 0, 1 << 48)
+    record.numbers("mean", n_mels)
+    record.numbers("m2", n_mels, 0, 1e250)
+
+
 def read_header(path: Path, locations: Locations) -> ShardHeader:
     """Read the header of a shard.
 
@@ -101,11 +108,8 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
         if not isinstance(failure, dict) or set(failure) != _FAILURE or not _are_texts(failure.values()):
             raise record.fault("failures", f"objects with the texts {', '.join(sorted(_FAILURE))}")
     statistics = record.mapping("mel_statistics")
-    for speaker in statistics:
-        of_speaker = Record(f"{where}: mel_statistics", statistics[speaker])
-        of_speaker.integer("count", 0, 1 << 48)
-        of_speaker.numbers("mean", n_mels)
-        of_speaker.numbers("m2", n_mels, 0, 1e250)
+    for of_speaker in statistics.values():
+        _check_statistics(Record(f"{where}: mel_statistics", of_speaker), n_mels)
     remarks = record.mapping("remarks") if "remarks" in record else {}
     check_remarks(where, remarks)
     row_remarks = record.mapping("row_remarks") if "row_remarks" in record else {}

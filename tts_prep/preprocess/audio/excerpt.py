@@ -55,14 +55,23 @@ def read_utterance(
             remarks.extend(found)
         result = recording[start:stop], len(recording)
     excerpt, length = result
-    if len(excerpt) == 0 or (stop or 0) > length + sample_rate // 10:
+    _check_excerpt(path.name, utterance, excerpt, length, sample_rate)
+    return np.array(excerpt, np.float32)
+
+
+def _check_excerpt(name: str, utterance: SourceUtterance, excerpt: Waveform, length: int, sample_rate: int) -> None:
+    """Check the excerpt of a recording of `length` samples, at whose end 0.1 s may lack.
+
+    Raises:
+        AudioError: the recording ends before the utterance, or is silent there.
+    """
+    if len(excerpt) == 0 or round((utterance.end or 0) * sample_rate) > length + sample_rate // 10:
         end = "its end" if utterance.end is None else f"{utterance.end:g}"
         raise AudioError(
-            f"{path.name}: {length / sample_rate:.3f} s long, expected an excerpt from {utterance.start:g} to {end} s"
+            f"{name}: {length / sample_rate:.3f} s long, expected an excerpt from {utterance.start:g} to {end} s"
         )
     if not excerpt.any():
-        raise AudioError(f"{path.name}: digital silence from {utterance.start:g} s on, every sample is 0")
-    return np.array(excerpt, np.float32)
+        raise AudioError(f"{name}: digital silence from {utterance.start:g} s on, every sample is 0")
 
 
 @lru_cache(maxsize=1)

@@ -227,13 +227,7 @@ def make_store(
         write_corrections(folder, planned.corrections)
         if recipe.config.ood_texts:
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
-        old = transaction.old_shards(planned.keys, broken)
-        rows = (
-            find_old_rows(transaction.source, transaction.old, planned, old)
-            if transaction.source and transaction.old
-            else {}
-        )
-        plans = tuple(replace(plan, old=old.get(recipe.key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
+        plans = _with_old(transaction, planned, plans, broken)
         make = partial(make_shard, recipe=recipe, store=folder)
         run = _ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
@@ -248,6 +242,17 @@ def make_store(
     done = run.now
     numbers = (len(plans), n_made, done.failures, done.seconds, done.compiling)
     return Result(transaction.store, manifest, *numbers, kept.incomplete)
+
+
+def _with_old(
+    transaction: StoreTransaction, planned: PlannedStore, plans: Sequence[ShardPlan], broken: Collection[str]
+) -> tuple[ShardPlan, ...]:
+    """Return plans with the shards and the rows of the old store that are taken over."""
+    old, rows = transaction.old_shards(planned.keys, broken), {}
+    if transaction.source and transaction.old:
+        rows = find_old_rows(transaction.source, transaction.old, planned, old)
+    key = planned.recipe.key
+    return tuple(replace(plan, old=old.get(key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
 
 
 def _complete(

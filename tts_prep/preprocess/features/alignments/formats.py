@@ -167,23 +167,8 @@ def read_textgrid(path: Path, tier: str | None = None, speaker: str = "") -> tup
         AlignmentError: the file is missing or not a TextGrid, the tier is missing or ambiguous, or intervals overlap.
     """
     from praatio import textgrid
-    from praatio.utilities.errors import PraatioException
 
-    try:
-        check_regular(path)
-        if (size := path.stat().st_size) > _MAX_BYTES:
-            raise AlignmentError(f"{path}: {size:,} bytes, more than the maximum of {_MAX_BYTES:,} for a TextGrid")
-        grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
-    except FileNotFoundError:
-        raise AlignmentError(f"{path}: no such file, expected the TextGrid of the utterance") from None
-    except OSError as error:
-        raise AlignmentError(f"{path}: cannot be read ({error.strerror})") from error
-    except AlignmentError:
-        raise
-    except PraatioException as error:
-        raise AlignmentError(f"{path}: {_first_line(error)}") from error
-    except Exception as error:  # praatio does not handle errors of split() and float()
-        raise AlignmentError(f"{path}: not a TextGrid ({_first_line(error) or type(error).__name__})") from error
+    grid = _open_textgrid(path)
     names = tuple(grid.tierNames)
     # Baker's corpus has one tier per file, named after the file.
     is_only = tier is None and path.suffix == ".interval" and len(names) == 1
@@ -195,6 +180,32 @@ def read_textgrid(path: Path, tier: str | None = None, speaker: str = "") -> tup
     if not any(interval.label for interval in intervals):
         raise AlignmentError(f"{path}: tier '{name}' has no labels")
     return tile(intervals, float(grid.minTimestamp), float(grid.maxTimestamp), f"{path}: tier '{name}'")
+
+
+def _open_textgrid(path: Path) -> Any:
+    """Return the TextGrid in a file.
+
+    Raises:
+        AlignmentError: the file is missing, too large or not a TextGrid.
+    """
+    from praatio import textgrid
+    from praatio.utilities.errors import PraatioException
+
+    try:
+        check_regular(path)
+        if (size := path.stat().st_size) > _MAX_BYTES:
+            raise AlignmentError(f"{path}: {size:,} bytes, more than the maximum of {_MAX_BYTES:,} for a TextGrid")
+        return textgrid.openTextgrid(str(path), includeEmptyIntervals=True, reportingMode="silence")
+    except FileNotFoundError:
+        raise AlignmentError(f"{path}: no such file, expected the TextGrid of the utterance") from None
+    except OSError as error:
+        raise AlignmentError(f"{path}: cannot be read ({error.strerror})") from error
+    except AlignmentError:
+        raise
+    except PraatioException as error:
+        raise AlignmentError(f"{path}: {_first_line(error)}") from error
+    except Exception as error:  # praatio does not handle errors of split() and float()
+        raise AlignmentError(f"{path}: not a TextGrid ({_first_line(error) or type(error).__name__})") from error
 
 
 def _phone_tier(path: Path, names: tuple[str, ...], tier: str | None, speaker: str) -> str:
