@@ -1,12 +1,12 @@
 """Compare the named symbol tables with their sources' own code, on the same strings, id by id.
 
     python conformance/symbols.py --styletts2 DIR --vits DIR --matcha DIR --piper DIR --fastspeech2 DIR --coqui DIR
-                                 --idiap DIR --kokoro CONFIG.json --parakeet DIR --espnet DIR
+                                 --idiap DIR --tacotron2 DIR --gpt DIR --kokoro CONFIG.json --parakeet DIR --espnet DIR
                                  --paddlespeech DIR --baker LIST [--texts FILE]
 
 Each DIR is a checkout of the system. Its code is run in a process of its own; functions that stand in files that import
 torch are taken out of them. Parakeet's takes its phonemes from the package g2p_en; ESPnet's DIR also has
-token_list.txt, the list of a model's config.yaml; PaddleSpeech's ids come from LIST, the corpus's
+token_list.txt, the list of a model's config.yaml; --gpt is GPT-SoVITS; PaddleSpeech's ids come from LIST, the corpus's
 ProsodyLabeling/000001-010000.txt. The strings are random ones of the table's symbols and, with --texts, lines of
 phonemes.
 """
@@ -168,6 +168,25 @@ ids = {line.split()[0]: int(line.split()[1]) for line in open(file)}
 os.remove(file)
 result = [[ids[token] for token in text.split(" ")] for text in texts]
 """,
+    "tacotron2": """
+import re
+from types import SimpleNamespace
+valid = take(root + "/text/cmudict.py", "valid_symbols")["valid_symbols"]
+symbols = take(root + "/text/symbols.py", "constants", cmudict=SimpleNamespace(valid_symbols=valid))["symbols"]
+functions = ("_clean_text", "_symbols_to_sequence", "_arpabet_to_sequence", "_should_keep_symbol", "text_to_sequence")
+scope = take(root + "/text/__init__.py", "constants", *functions, re=re, symbols=symbols)
+result = [scope["text_to_sequence"](text, []) for text in texts]
+""",
+    "gpt-sovits": """
+sys.path.insert(0, root + "/GPT_SoVITS")
+from text import cleaned_text_to_sequence
+result = [cleaned_text_to_sequence(text.split(" "), "v1") for text in texts]
+""",
+    "gpt-sovits-v2": """
+sys.path.insert(0, root + "/GPT_SoVITS")
+from text import cleaned_text_to_sequence
+result = [cleaned_text_to_sequence(text.split(" "), "v2") for text in texts]
+""",
     "kokoro": """
 vocab = json.load(open(root))["vocab"]
 result = [[0, *(vocab[c] for c in text), 0] for text in texts]
@@ -175,8 +194,11 @@ result = [[0, *(vocab[c] for c in text), 0] for text in texts]
 }
 
 
-SPACED = ("parakeet", "espnet-g2p", "paddlespeech-zh")
+SPACED = ("parakeet", "espnet-g2p", "paddlespeech-zh", "gpt-sovits", "gpt-sovits-v2")
 """Tables of symbols with several characters."""
+
+BRACES = ("fastspeech2", "tacotron2")
+"""Tables of characters, and of phones in braces."""
 
 
 def source_ids(name: str, path: Path, texts: list[str], more: str = "") -> list[list[int]]:
@@ -203,7 +225,7 @@ def our_ids(name: str, texts: list[str]) -> list[list[int]]:
         vocab = vocab.arranged(blanks="between")
     if table in SPACED:
         return [vocab.encode(split_symbols(text)).tolist() for text in texts]
-    if table == "fastspeech2":
+    if table in BRACES:
         frontend = PhonemesFrontend(symbols=vocab)
         return [frontend.numericalize(frontend.phoneticize(text)).tolist() for text in texts]
     return [vocab.encode(vocab.split(text)).tolist() for text in texts]
@@ -217,7 +239,7 @@ def strings(name: str, lines: list[str], count: int) -> list[str]:
     if name in SPACED:
         tokens = sorted(set(vocab.symbols) - vocab.specials)
         return [join_symbols(source.choices(tokens, k=source.randrange(1, 120))) for _ in range(count)]
-    if name == "fastspeech2":
+    if name in BRACES:
         phones = [symbol[1:] for symbol in vocab.symbols if symbol[0] == "@"]
         letters = sorted(known - {"_"})
         return [
@@ -238,6 +260,8 @@ def main() -> None:
         "fastspeech2",
         "coqui",
         "idiap",
+        "tacotron2",
+        "gpt",
         "kokoro",
         "parakeet",
         "espnet",

@@ -74,11 +74,11 @@ ids and `n_phonemes` include ends and blanks; the text of the phonemes and the r
 `conformance/symbols.py` runs the original code of each source and these tables on the same strings: 1,000 random ones
 for each table, and 505 lines of phonemes. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
 FastSpeech2, both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, Kokoro's
-vocabulary, Parakeet's `English.numericalize` (whose `...` is `…` here) and ESPnet's `TokenIDConverter` return the same
-ids for all of them. `paddlespeech-zh` follows PaddleSpeech's scripts for Baker's pinyin: its lexicon, `spn` for the
-three syllables that it lacks, the pauses of its aligner, and `get_input_token`. The models could not be run, but their
-published comma has the same id, 263. `mfa-arpa` has all 69,987 phones of 1,000 utterances of LJ Speech by the Montreal
-Forced Aligner.
+vocabulary, NVIDIA's `text_to_sequence`, GPT-SoVITS's `cleaned_text_to_sequence`, Parakeet's `English.numericalize`
+(whose `...` is `…` here) and ESPnet's `TokenIDConverter` return the same ids for all of them. `paddlespeech-zh` follows
+PaddleSpeech's scripts for Baker's pinyin: its lexicon, `spn` for the three syllables that it lacks, the pauses of its
+aligner, and `get_input_token`. The models could not be run, but their published comma has the same id, 263. `mfa-arpa`
+has all 69,987 phones of 1,000 utterances of LJ Speech by the Montreal Forced Aligner.
 
 ## Sources
 

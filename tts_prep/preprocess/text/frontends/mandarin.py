@@ -19,6 +19,7 @@ from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.chinese.neutral_tones import NEUTRAL
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
+from tts_prep.preprocess.text.chinese.polyphones import readings, single_de
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
 from tts_prep.preprocess.text.frontends.frontend import (
     Symbols,
@@ -175,9 +176,13 @@ class MandarinFrontend(VocabFrontend):
         """Segment characters into words, each a list of pairs (character, pinyin)."""
         pypinyin = self._pypinyin
         words = self._jieba.cut(characters)
+        others = readings(characters)
+        end = 0
         for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
+            start, end = end, end + len(word)
             if len(word) == 1 and word in _SINGLE:
-                yield [(word, "huan2" if word == "还" and following[:1] in _RETURNED else _SINGLE[word])]
+                read_alone = single_de(characters[:start], following) if word == "得" else _SINGLE[word]
+                yield [(word, "huan2" if word == "还" and following[:1] in _RETURNED else read_alone)]
                 continue
             read = pypinyin.lazy_pinyin(
                 word, style=pypinyin.Style.TONE3, neutral_tone_with_five=True, errors=lambda _: None
@@ -185,6 +190,7 @@ class MandarinFrontend(VocabFrontend):
             if len(read) != len(word):
                 raise TextError(f"no pinyin for a character in {word[:20]!r}")
             pairs = [(c, _INTERJECTIONS.get(p[:-1], p[:-1]) + p[-1]) for c, p in zip(word, read, strict=True)]
+            pairs = [(c, others.get(start + place, p)) for place, (c, p) in enumerate(pairs)] if others else pairs
             if len(word) == 3 and word[1] == "得" and word[0] not in "不只非":
                 pairs[1] = ("得", "de5")
             if word in NEUTRAL:

@@ -59,7 +59,7 @@ _TABLES: Final = (
     SymbolTable(
         "styletts2",
         "StyleTTS2; the default for English",
-        "https://github.com/yl4579/StyleTTS2, text_utils.py",
+        "https://github.com/yl4579/StyleTTS2 5cedc71, text_utils.py",
         "MIT",
         pad="$",
     ),
