@@ -39,6 +39,7 @@ def jit(function: Callable[..., Any], *, any_order: bool = False, keeps_gil: boo
     """
     from numba import njit
 
+    _listen()
     options: dict[str, Any] = {
         "nogil": not keeps_gil,
         "boundscheck": False,
@@ -90,11 +91,50 @@ def import_librosa() -> ModuleType:
     """
     import librosa
 
+    _listen()
     with _one_process_at_a_time():
         # librosa imports its modules on their first use.
         librosa.util.localmax  # noqa: B018
         librosa.pyin  # noqa: B018
     return librosa
+
+
+_report: Callable[[str], object] | None = None
+_is_listening = False
+
+
+def report_compilation(report: Callable[[str], object]) -> None:
+    """Call ``report`` from now on with the name of what this process compiles, and with an empty one after it."""
+    global _report
+    _report = report
+
+
+def _listen() -> None:
+    """Have numba say what it compiles, if someone wants to know it."""
+    global _is_listening
+    if _is_listening or _report is None:
+        return
+    from numba.core import event
+
+    names: list[str] = []
+
+    class Compilations(event.Listener):
+        # The compilation of a function can start that of another.
+        def on_start(self, event: Any) -> None:
+            function = event.data["dispatcher"].py_func
+            names.append(f"{function.__module__}.{function.__qualname__}")
+            self._say()
+
+        def on_end(self, event: Any) -> None:  # noqa: ARG002 - the signature is the compiler's
+            names.pop()
+            self._say()
+
+        def _say(self) -> None:
+            if _report is not None:
+                _report(names[-1] if names else "")
+
+    event.register("numba:compile", Compilations())  # type: ignore[no-untyped-call]
+    _is_listening = True
 
 
 @contextmanager

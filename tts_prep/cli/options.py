@@ -127,7 +127,8 @@ _PRESETS: Final = (
     ),
     Option(
         "vocoder_config",
-        "Mel settings from the config.json of a HiFi-GAN or BigVGAN checkpoint.",
+        "Mel settings from the configuration of a vocoder: HiFi-GAN, BigVGAN, VITS, GPT-SoVITS, Coqui, Amphion, Vocos "
+        "or NeMo.",
         Path,
         metavar="FILE",
         group=MELS,

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tts_prep.compiler import jit
 from tts_prep.errors import WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -235,6 +236,51 @@ def _die_once(mark: Path, number: int) -> int:
 def test_a_job_whose_worker_is_killed_again_alone_is_an_error_that_names_the_job() -> None:
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was killed"):
         list(pool.run(_die, [1], "job {}".format))
+
+
+def test_a_worker_that_is_killed_while_it_compiles_is_an_error_that_names_what_it_compiled() -> None:
+    pytest.importorskip("numba")
+    name = rf"{__name__}\._compiled_alone"
+    with (
+        worker_pool(2, Backend()) as pool,
+        pytest.raises(WorkerError, match=f"alone while it compiled {name}; is there"),
+    ):
+        list(pool.run(_die_while_compiling, [1], str))
+
+
+def test_a_worker_that_is_killed_after_it_has_compiled_is_an_error_without_the_name() -> None:
+    pytest.importorskip("numba")
+    with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="killed again while running alone; is"):
+        list(pool.run(_die_after_compiling, [1], str))
+
+
+def _compiled_alone(number: int) -> int:
+    return number + 1
+
+
+def _die_while_compiling(number: int) -> None:
+    from numba import njit
+    from numba.core import event
+
+    class Kill(event.Listener):
+        def on_start(self, event: object) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    jit(_compiled_alone)
+    event.register("numba:compile", Kill())
+    # Without the cache of `jit`, which may have it.
+    njit(_compiled_alone)(number)
+
+
+def _die_after_compiling(number: int) -> None:
+    from numba import njit
+
+    jit(_compiled_alone)
+    njit(_compiled_alone)(number)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _die(_: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -17,6 +16,7 @@ from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
+from tts_prep.preprocess.configuration.vocoder_config import read_vocoder_config
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.text.symbols import choose_symbols
 
@@ -55,47 +55,6 @@ def read_config_file(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: not TOML: {error}; 'tts-prep presets NAME' prints an example") from error
 
 
-def read_vocoder_config(path: Path) -> MelConfig:
-    """Return the mel settings of a HiFi-GAN or BigVGAN vocoder, from the ``config.json`` of its checkpoint.
-
-    Both compute mels in the same way: reflect padding without centring, sqrt(|X|² + 1e-9), ln max(x, 1e-5), recordings
-    scaled to a peak of 0.95. An fmax of null is half of the sample rate.
-
-    Raises:
-        ConfigurationError: the file is not such a configuration.
-    """
-    try:
-        value = json.loads(read_regular(path, _MAX_BYTES).decode("utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(
-            f"{path}: not JSON ({error}); expected the config.json of a HiFi-GAN or BigVGAN vocoder"
-        ) from error
-    keys = ("sampling_rate", "n_fft", "win_size", "hop_size", "num_mels", "fmin", "fmax")
-    missing = [key for key in keys if not isinstance(value, dict) or key not in value]
-    if missing:
-        raise ConfigurationError(
-            f"{path}: expected the config.json of a HiFi-GAN or BigVGAN vocoder, found none of its {', '.join(missing)}"
-        )
-    numbers = {key: value[key] for key in keys if not (key == "fmax" and value[key] is None)}
-    for key, number in numbers.items():
-        if type(number) is not int and not (key in ("fmin", "fmax") and type(number) is float):
-            raise ConfigurationError(f"{path}: expected a number for '{key}', found {_shown(number)}")
-        if isinstance(number, int) and abs(number) >= 1 << 63:
-            raise ConfigurationError(f"{path}: '{key}': a number of {number.bit_length()} bits is too large")
-    return replace(
-        get_preset("hifigan").config,
-        sample_rate=numbers["sampling_rate"],
-        n_fft=numbers["n_fft"],
-        win_length=numbers["win_size"],
-        hop_length=numbers["hop_size"],
-        n_mels=numbers["num_mels"],
-        fmin=float(numbers["fmin"]),
-        fmax=float(numbers.get("fmax", numbers["sampling_rate"] / 2)),
-    )
-
-
 def configure(
     corpus: str,
     *,
@@ -115,7 +74,7 @@ def configure(
         limit: the maximum number of rows to read; None reads all.
         preset: the name of a preset; defaults to that in ``file``, or to ``parakeet``. A preset can also have settings
             of ``reading`` and ``text``.
-        vocoder: the ``config.json`` of a vocoder, instead of a preset.
+        vocoder: the configuration of a vocoder, instead of a preset; see `read_vocoder_config`.
         file: a TOML file of settings, which override the preset.
         settings: settings by table (``audio``, ``cleaning``, ``text``, ``store``) and name, which override the file.
             ``text.symbols`` is the name of a table, ``"auto"`` or a path; ``text.ood_texts`` is a path. Paths in a file

@@ -25,7 +25,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import WorkerError
 from tts_prep.preprocess.workers.cluster import SAFE_PATH, Backend, environment, run_on_cluster
-from tts_prep.preprocess.workers.worker import DONE, NOTE, READY, STEP, work
+from tts_prep.preprocess.workers.worker import COMPILING, DONE, NOTE, READY, STEP, work
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -74,6 +74,7 @@ class _Worker:
             theirs.close()
         self.is_ready = False
         self.ready_value: object = None
+        self._compiling = ""
 
     def give(self, make: Callable[..., Any], job: object, *, reports: bool = False) -> None:
         """Send a job; with ``reports``, ``make`` is called with a function ``report`` that takes a number."""
@@ -95,10 +96,17 @@ class _Worker:
             raise _WorkerDiedError from None
         if kind == READY:
             self.is_ready, self.ready_value = True, value
+        elif kind == COMPILING:
+            self._compiling = value
         elif kind not in (NOTE, STEP, DONE):
             error, text = value
             raise error from RuntimeError(f"in a worker process:\n{text}")
         return kind, value
+
+    @property
+    def work(self) -> str:
+        """What the process was doing, for the end of a message; nothing if only its job says it."""
+        return f" while it compiled {self._compiling}" if self._compiling else ""
 
     @property
     def pid(self) -> int:
@@ -254,8 +262,8 @@ class WorkerPool(Generic[Job, Done]):
                 self.start(len(self._workers) + 1)
         if not self._workers:
             raise WorkerError(
-                f"the last worker process ended ({how}) and no other can be started; finished shards are kept. Use "
-                "--jobs 1, or look for what ends processes here; a script that calls this needs "
+                f"the last worker process ended ({how}){worker.work} and no other can be started; finished shards are "
+                "kept. Use --jobs 1, or look for what ends processes here; a script that calls this needs "
                 "if __name__ == '__main__'"
             )
         return under_way.pop(worker, None)
@@ -288,9 +296,9 @@ class WorkerPool(Generic[Job, Done]):
                     job, died, before = without(job, step), 0, None
                 elif died == (2 if without else 1):
                     raise WorkerError(
-                        f"{names(job)}: its worker process was killed, and killed again while running alone; is "
-                        "there enough memory? Finished shards are kept: use a smaller --shard-utterances for a new "
-                        "store, or look for what ends processes here"
+                        f"{names(job)}: its worker process was killed, and killed again while running "
+                        f"alone{worker.work}; is there enough memory? Finished shards are kept: use a smaller "
+                        "--shard-utterances for a new store, or look for what ends processes here"
                     ) from None
                 else:
                     before = step

@@ -18,6 +18,7 @@ from typing import Any
 NOTE = "note"
 READY = "ready"
 STEP = "step"
+COMPILING = "compiling"
 DONE = "done"
 FAILED = "failed"
 
@@ -28,6 +29,7 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
     A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
     and a value: any number of (``NOTE``, a text of ``get_ready``), (``READY``, what ``get_ready`` returns) once; for
     each job any number of (``STEP``, n), then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
+    (``COMPILING``, name) precedes the compilation of a function, and (``COMPILING``, "") follows it.
 
     Args:
         get_ready: a pickled function to call before the first job, with a function that takes notes; its errors are
@@ -40,6 +42,10 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
     # If no thread can be started, this process ends after its parent only when its current job is done.
     with contextlib.suppress(RuntimeError):
         threading.Thread(target=_end_with_parent, daemon=True, name="parent watch").start()
+    with contextlib.suppress(Exception):
+        from tts_prep.compiler import report_compilation
+
+        report_compilation(lambda name: connection.send((COMPILING, name)))
     try:
         value = None
         with contextlib.suppress(Exception):
