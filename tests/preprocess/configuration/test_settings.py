@@ -113,6 +113,11 @@ def test_presets_read_channels_as_their_sources_do() -> None:
         "chatterbox",
         "index",
         "zipvoice",
+        "campplus",
+        "melotts",
+        "piper",
+        "vevo",
+        "zonos",
     }
     assert {name for name, channel in channels.items() if channel == "mean"} == {
         name for name in channels if name.split("-")[0] in averaging
