@@ -10,7 +10,7 @@ import pytest
 from stores import N_MELS, SYMBOLS, make_rows, write_store
 
 from tts_prep.acoustics.mels import Mels, decibels_of_unit
-from tts_prep.acoustics.phones.viterbi import Transcript, _best_paths, align, frame_classes
+from tts_prep.acoustics.phones.viterbi import Transcript, _trace_best_path, align, frame_classes, frame_places
 from tts_prep.checks import measure
 from tts_prep.checks import suspects as find_suspects
 from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
@@ -63,8 +63,17 @@ def test_an_alignment_without_a_compiler_is_the_same(monkeypatch: pytest.MonkeyP
     transcript = Transcript(np.array([0, 1, 0, 2, 0]), np.array([True, False, True, False, True]))
     scores = np.random.default_rng(0).normal(size=(30, 3)).astype(np.float32)
     compiled = frame_classes(scores, transcript)
-    monkeypatch.setattr(_best_paths, "_compiled", _best_paths.python)
+    monkeypatch.setattr(_trace_best_path, "_compiled", _trace_best_path.python)
     assert frame_classes(scores, transcript).tolist() == compiled.tolist()
+
+
+@pytest.mark.parametrize("block", [1, 2, 7, 30, 31])
+def test_a_path_is_the_same_if_its_steps_are_computed_in_blocks(block: int) -> None:
+    transcript = Transcript(np.array([0, 1, 0, 2, 0, 1, 0]), np.array([True, False, True, False, True, False, True]))
+    scores = np.random.default_rng(3).normal(size=(30, 3)).astype(np.float32)
+    places = np.empty(30, np.int64)
+    _trace_best_path(scores, *(values[:-2] for values in transcript.states), block, places)
+    assert places.tolist() == frame_places(scores, transcript).tolist()
 
 
 def test_more_phones_than_frames_fit_never_and_their_end_is_left_out() -> None:

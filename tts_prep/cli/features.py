@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.features.aligner.durations import AlignerConfig
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.feature import Feature
 
@@ -54,12 +57,14 @@ class ParsedFeatures:
         config: the configuration, with the settings of alignments that change shards.
         alignments: the alignments that change shards, or None.
         recordings: the names of the features that are computed from recordings.
+        aligner: the settings of durations that the complete store gives itself; None if they are not requested.
     """
 
     features: tuple[Feature, ...]
     config: Configuration
     alignments: CorpusAlignments | None
     recordings: tuple[str, ...]
+    aligner: AlignerConfig | None = None
 
 
 def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
@@ -70,6 +75,7 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     """
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
+    from tts_prep.preprocess.features.kind import configured
     from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
 
     requested: dict[str, dict[str, str]] = {}
@@ -81,6 +87,14 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     folder = options["alignments"]
     if folder is not None:
         requested.setdefault("durations", {})
+    aligner = None
+    if folder is None and (kind := get_feature("durations")).trained and "durations" in requested:
+        aligner = configured(kind.name, kind.trained.settings, requested.pop("durations"))
+        if options.get("part"):
+            raise ConfigurationError(
+                "durations: without --alignments, they need the complete store; make the parts without durations, and "
+                "add them by 'tts-prep add STORE --feature durations'"
+            )
     made = [make_feature(name, settings, config.mel, folder) for name, settings in requested.items()]
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
@@ -88,4 +102,21 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
         alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
     recordings = tuple(name for name in requested if get_feature(name).reads == "recording")
-    return ParsedFeatures(tuple(made), config, alignments, recordings)
+    return ParsedFeatures(tuple(made), config, alignments, recordings, aligner)
+
+
+def align(store: Path, settings: AlignerConfig, jobs: int) -> None:
+    """Add durations to a complete store by a model that is trained on it, and print what was done.
+
+    Raises:
+        TtsPrepError: see `tts_prep.preprocess.add_durations`.
+    """
+    from tts_prep.cli.progress import make_shard_progress
+    from tts_prep.preprocess.runs.add_durations import add_durations
+
+    with make_shard_progress(sys.stderr) as progress:
+        manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)
+    say(f"{store}: durations, aligned by a model of phones that was trained on {store} itself")
+    for remark in manifest.arrays["durations"].get("remarks", {}).values():
+        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"])
+        say(f"  {examples}")

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from tts_prep.cli.features import parse_features
+from tts_prep.cli.features import align, parse_features
 from tts_prep.cli.first_lines import (
     TEXT_FRONTENDS,
     notes,
@@ -118,6 +118,8 @@ def _prepare_and_report(
     if rows.corrected:
         for line in corrections_lines(rows.corrected, options):
             say(one_line(line))
+    if parsed.aligner:
+        align(store, parsed.aligner, how["jobs"])
 
 
 def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.option import Option
     from tts_prep.preprocess.runs.add_arrays import add_array
     from tts_prep.preprocess.runs.add_columns import add_columns, remove_columns
+    from tts_prep.preprocess.runs.add_durations import add_durations
     from tts_prep.preprocess.runs.column_table import ColumnTable
     from tts_prep.preprocess.runs.parts import Part, finish_store
     from tts_prep.preprocess.runs.prepare import Progress, Result, prepare
@@ -62,6 +63,7 @@ _MODULES = {
     "Vocab": "tts_prep.preprocess.text.vocab",
     "add_array": "tts_prep.preprocess.runs.add_arrays",
     "add_columns": "tts_prep.preprocess.runs.add_columns",
+    "add_durations": "tts_prep.preprocess.runs.add_durations",
     "configure": "tts_prep.preprocess.configuration.settings",
     "finish_store": "tts_prep.preprocess.runs.parts",
     "get_frontend": "tts_prep.preprocess.text.frontends.registry",
@@ -99,6 +101,7 @@ __all__ = [
     "Vocab",
     "add_array",
     "add_columns",
+    "add_durations",
     "configure",
     "finish_store",
     "get_frontend",

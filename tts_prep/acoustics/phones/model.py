@@ -31,6 +31,9 @@ _PRIOR = 20.0
 _FLOOR = 1e-3
 """The share of the mean variance that is added to each variance."""
 
+_LEAST_VARIANCE = 1e-4
+"""The minimum variance of a coefficient to which it is scaled, dB²."""
+
 _BLOCK = 64
 """The number of rows in a block of a matrix product."""
 
@@ -55,7 +58,7 @@ class Features:
     starts: npt.NDArray[np.int64]
 
 
-def features(mels: Mels, decibels: float, per_frame: int) -> Features:
+def features(mels: Mels, decibels: float, per_frame: int, *, scaled: bool = False) -> Features:
     """Return 2 * min(N_COEFFICIENTS, n_mels) features of every ``per_frame`` frames.
 
     The features are cepstral coefficients (Davis and Mermelstein, 1980) and their slopes. The mean over the speech of
@@ -65,6 +68,8 @@ def features(mels: Mels, decibels: float, per_frame: int) -> Features:
         decibels: decibels per unit of the mels.
         per_frame: the number of mel frames that are averaged. The last frames of a recording that are fewer are not
             used. A recording with values that are not finite has no features; others report the damage.
+        scaled: divide the coefficients by their standard deviations over the speech of the recording, which removes
+            the influence of noise and reverberation.
     """
     basis = _cosines(mels.frames.shape[1])
     n_frames = np.where(np.isfinite(mels.loudest), np.diff(mels.starts) // per_frame, 0)
@@ -73,7 +78,7 @@ def features(mels: Mels, decibels: float, per_frame: int) -> Features:
     least = mels.loudest - np.float32(_RANGE_DB / decibels)
     _pool(mels.frames, mels.starts, least, per_frame, np.float32(decibels / per_frame), starts, pooled, levels)
     frames, speech = np.empty((starts[-1], 2 * basis.shape[1]), np.float32), np.empty(starts[-1], np.bool_)
-    _center_and_add_slopes(_product(pooled, basis), levels, _SPEECH_DB, starts, frames, speech)
+    _center_and_add_slopes(_product(pooled, basis), levels, _SPEECH_DB, scaled, starts, frames, speech)
     return Features(frames, speech, starts)
 
 
@@ -120,10 +125,12 @@ def _pool(
 
 
 @Compiled
-def _center_and_add_slopes(cepstra: Any, levels: Any, range_db: float, starts: Any, frames: Any, speech: Any) -> None:
+def _center_and_add_slopes(
+    cepstra: Any, levels: Any, range_db: float, scaled: bool, starts: Any, frames: Any, speech: Any
+) -> None:
     """Fill `Features.frames` and `Features.speech` from cepstral coefficients, [n_frames, n_coefficients]."""
     size = cepstra.shape[1]
-    means = np.empty(size)
+    means, scales = np.empty(size), np.ones(size)
     for recording in range(len(starts) - 1):
         start, stop = starts[recording], starts[recording + 1]
         if start == stop:
@@ -138,13 +145,21 @@ def _center_and_add_slopes(cepstra: Any, levels: Any, range_db: float, starts: A
                 for i in range(size):
                     means[i] += cepstra[number, i]
         means /= n_speech
+        if scaled:
+            scales[:] = 0
+            for number in range(start, stop):
+                if speech[number]:
+                    for i in range(size):
+                        scales[i] += (cepstra[number, i] - means[i]) ** 2
+            for i in range(size):
+                scales[i] = 1 / np.sqrt(max(scales[i] / n_speech, _LEAST_VARIANCE))
         for number in range(start, stop):
             before, after = cepstra[max(number - 1, start)], cepstra[min(number + 1, stop - 1)]
             # The first and the last frame have no slopes.
             weight = 0.5 if start < number < stop - 1 else 0.0
             for i in range(size):
-                frames[number, i] = cepstra[number, i] - means[i]
-                frames[number, size + i] = (after[i] - before[i]) * weight
+                frames[number, i] = (cepstra[number, i] - means[i]) * scales[i]
+                frames[number, size + i] = (after[i] - before[i]) * weight * scales[i]
 
 
 @lru_cache(maxsize=4)

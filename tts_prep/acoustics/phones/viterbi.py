@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,6 +22,9 @@ LEAST_GAIN = 3.0
 _NEVER = -1e9
 _GAP = 2
 """The number of unused places between two transcripts, as many as a path can advance from frame to frame."""
+
+_MAX_STEPS = 1 << 24
+"""The maximum number of steps that are kept, in bytes; for longer recordings, most are computed twice."""
 
 Scores = npt.NDArray[np.float32]
 
@@ -79,7 +83,7 @@ def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
     classes = np.concatenate([transcript.states[0] for transcript in transcripts])
     skips = np.concatenate([transcript.states[1] for transcript in transcripts])
     starts = np.cumsum([0, *(len(transcript.classes) + _GAP for transcript in transcripts)])
-    best = _best_paths(scores, classes, skips, starts[:-1], np.empty(0, np.int64))
+    best = _best_paths(scores, classes, skips, starts[:-1])
     totals, unspoken = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
     _read_ends(best, skips, starts, totals, unspoken)
     totals[totals < _NEVER / 2] = -np.inf
@@ -117,12 +121,59 @@ def frame_places(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64
     """
     places = np.empty(len(scores), np.int64)
     classes, skips = (values[:-_GAP] for values in transcript.states)
-    _best_paths(scores, classes, skips, np.zeros(1, np.int64), places)
+    is_short = len(scores) * len(classes) <= _MAX_STEPS
+    _trace_best_path(scores, classes, skips, len(scores) if is_short else math.isqrt(len(scores)), places)
     return places
 
 
 @Compiled
-def _best_paths(scores: Any, classes: Any, skips: Any, starts: Any, places: Any) -> Any:
+def _trace_best_path(scores: Any, classes: Any, skips: Any, block: int, places: Any) -> None:
+    """Fill in the place in ``classes`` of each frame in the best path that ends at one of the last two.
+
+    The steps of a path are kept for one block of frames at a time. For the blocks before the last one, they are
+    computed again, from the scores of the paths at the start of the block, which are all kept.
+
+    Args:
+        scores: [n_frames, n_classes] float32.
+        classes, skips: [n], from `Transcript.states`.
+        block: the number of frames in a block.
+        places: [n_frames] int64, filled.
+    """
+    n, n_frames = len(classes), len(scores)
+    n_blocks = (n_frames + block - 1) // block
+    starts = np.full((n_blocks, n + _GAP), _NEVER, np.float32)
+    # Two values of padding before the first class. The first frame is reached from the value before the transcript.
+    starts[0, 1] = 0
+    # How many classes each best path advances at each frame, 0 to 2.
+    steps = np.empty((block, n), np.uint8)
+    place = -1
+    # The blocks in order, and then backwards from the last one.
+    for turn in range(2 * n_blocks - 1):
+        number = turn if turn < n_blocks else 2 * n_blocks - 2 - turn
+        before, after = starts[number].copy(), np.full(n + _GAP, _NEVER, np.float32)
+        first = number * block
+        size = min(block, n_frames - first)
+        for frame in range(size):
+            row = scores[first + frame]
+            for i in range(n):
+                stay, one, two = before[i + 2], before[i + 1], before[i] + skips[i]
+                best = max(stay, one)
+                steps[frame, i] = 2 if two > best else 1 if one > stay else 0
+                after[i + 2] = max(best, two) + row[classes[i]]
+            before, after = after, before
+            before[0] = before[1] = _NEVER
+        if turn < n_blocks - 1:
+            starts[number + 1] = before
+            continue
+        if place < 0:
+            place = n - 1 if before[n + 1] >= before[n] else n - 2
+        for frame in range(size - 1, -1, -1):
+            places[first + frame] = place
+            place -= int(steps[frame, place])
+
+
+@Compiled
+def _best_paths(scores: Any, classes: Any, skips: Any, starts: Any) -> Any:
     """Return the scores of the best paths that end at each class, [n] float32.
 
     Several transcripts are aligned side by side, because the compiled loop over their classes is faster if it is long.
@@ -132,32 +183,17 @@ def _best_paths(scores: Any, classes: Any, skips: Any, starts: Any, places: Any)
         classes: [n] uint32, the classes of all transcripts, with _GAP unused ones between two transcripts.
         skips: [n] float32, from `Transcript.states`.
         starts: [n_transcripts] int64, the first place of each transcript.
-        places: [n_frames] int64, filled with the place in `classes` of each frame in the best path that ends at one of
-            the last two; if empty, the path is not traced.
     """
     n = len(classes)
     # Two values of padding before the first class. The first frame is reached from the value before each transcript.
     before, after = np.full(n + _GAP, _NEVER, np.float32), np.full(n + _GAP, _NEVER, np.float32)
     for start in starts:
         before[start + 1] = 0
-    # How many classes each best path advances at each frame, 0 to 2.
-    steps = np.empty((len(places), n), np.uint8)
     for frame in range(len(scores)):
         row = scores[frame]
-        if len(places):
-            for i in range(n):
-                stay, one, two = before[i + 2], before[i + 1], before[i] + skips[i]
-                best = max(stay, one)
-                steps[frame, i] = 2 if two > best else 1 if one > stay else 0
-                after[i + 2] = max(best, two) + row[classes[i]]
-        else:
-            for i in range(n):
-                after[i + 2] = max(max(before[i + 2], before[i + 1]), before[i] + skips[i]) + row[classes[i]]
+        for i in range(n):
+            after[i + 2] = max(max(before[i + 2], before[i + 1]), before[i] + skips[i]) + row[classes[i]]
         before, after = after, before
         for start in starts:
             before[start] = before[start + 1] = _NEVER
-    place = n - 1 if before[n + 1] >= before[n] else n - 2
-    for frame in range(len(places) - 1, -1, -1):
-        places[frame] = place
-        place -= int(steps[frame, place])
     return before[2:].copy()

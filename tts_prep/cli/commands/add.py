@@ -123,7 +123,7 @@ def _add_features(
     jobs: int | None,
     options: Mapping[str, Any],
 ) -> None:
-    from tts_prep.cli.features import parse_features
+    from tts_prep.cli.features import align, parse_features
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.format.records.manifest import read_manifest
@@ -149,6 +149,8 @@ def _add_features(
         manifest = add_features(store, parsed.features, source, alignments=aligned, jobs=jobs, progress=progress)
     for name, spec in specs_of(parsed.features).items():
         _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+    if parsed.aligner:
+        align(store, parsed.aligner, jobs)
 
 
 def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:

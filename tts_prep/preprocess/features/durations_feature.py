@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from tts_prep.errors import AlignmentError, ConfigurationError
+from tts_prep.errors import AlignmentError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.aligner.durations import TRAINED
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.columns import SYMBOL_LENGTH
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
@@ -63,20 +64,17 @@ class DurationsFeature:
         return FeatureValues({"durations": durations.astype(np.int32)}, remarks=remarks)
 
 
-def _make(recipe: MelConfig, settings: AlignmentConfig, alignments: Path | None) -> DurationsFeature:
-    if alignments is None:
-        raise ConfigurationError(
-            "durations: expected --alignments PATH, a folder of TextGrids or durations, or a CTM file"
-        )
+def _make(recipe: MelConfig, settings: AlignmentConfig, alignments: Path) -> DurationsFeature:
     return DurationsFeature(settings, AlignmentFolder.open(alignments), recipe.sample_rate, recipe.hop_length)
 
 
 KIND: Final = FeatureKind(
     "durations",
-    "durations, the number of mel frames of every phoneme, from --alignments",
+    "durations, the number of mel frames of every phoneme, from --alignments, or aligned by the store itself",
     _make,
     AlignmentConfig,
     reads="alignments",
     other_names=("duration",),
     columns=(SYMBOL_LENGTH,),
+    trained=TRAINED,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.columns import FeatureColumn
 from tts_prep.preprocess.features.feature import Feature
 
@@ -17,6 +18,19 @@ def setting(default: Any, text: str) -> Any:
     if isinstance(default, Mapping):
         return dataclasses.field(default_factory=lambda: default, metadata={"help": text})
     return dataclasses.field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True)
+class TrainedKind:
+    """A feature whose model is trained on the store that it is added to.
+
+    Attributes:
+        settings: a dataclass of settings, as those of a `FeatureKind`; settings without help are those of the model.
+        make: a function from the mel settings and the settings, which include the model, to the `Feature`.
+    """
+
+    settings: type
+    make: Callable[[MelConfig, Any], Feature]
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,7 @@ class FeatureKind:
         reads: what it is computed from: the ``recording``, or ``alignments``.
         other_names: what the feature is called elsewhere, for messages.
         columns: the numbers of each utterance that a report shows.
+        trained: how a feature that reads ``alignments`` is made without any.
     """
 
     name: str
@@ -42,6 +57,7 @@ class FeatureKind:
     reads: Literal["recording", "alignments"] = "recording"
     other_names: tuple[str, ...] = ()
     columns: tuple[FeatureColumn, ...] = ()
+    trained: TrainedKind | None = None
 
     def configured(self, texts: Mapping[str, str]) -> Any:
         """Return the settings for texts by name.
@@ -49,38 +65,45 @@ class FeatureKind:
         Raises:
             ConfigurationError: a setting does not exist or has an invalid value.
         """
-        if self.settings is None:
-            return texts
-        hints = get_type_hints(self.settings)
-        mappings = {
-            f"{name[:-1]}.": name for name, hint in hints.items() if get_origin(hint) is not None and _maps(hint)
-        }
-        values: dict[str, Any] = {}
-        for key, text in texts.items():
-            prefix = next((prefix for prefix in mappings if key.startswith(prefix)), None)
-            if prefix is not None:
-                values.setdefault(mappings[prefix], {})[key.removeprefix(prefix)] = text
-            elif key in hints and key not in mappings.values():
-                values[key] = number_or_text(f"{self.name}: {key}", hints[key], text)
-            else:
-                known = [name for name in hints if name not in mappings.values()]
-                raise ConfigurationError(f"{self.name}: expected the settings {', '.join(known)}, found {key!r}")
-        defaults = self.settings()
-        for name in mappings.values():
-            values[name] = {**getattr(defaults, name), **values.get(name, {})}
-        return self.settings(**values)
+        return configured(self.name, self.settings, texts)
 
     def explained(self) -> list[tuple[str, str, str]]:
         """Return name, default and help of each setting."""
-        if self.settings is None:
-            return []
-        rows = []
-        for field, value in zip(dataclasses.fields(self.settings), vars(self.settings()).values(), strict=True):
-            is_mapping = isinstance(value, Mapping)
-            name = f"{field.name[:-1]}.X" if is_mapping else field.name
-            default = "" if value is None or is_mapping else f"{value:g}" if isinstance(value, float) else str(value)
-            rows.append((name, default, field.metadata.get("help", "")))
-        return rows
+        trained = _explained(self.trained.settings) if self.trained else []
+        return [*(_explained(self.settings) if self.settings else []), *trained]
+
+
+def _explained(settings: type) -> list[tuple[str, str, str]]:
+    rows = []
+    for field, value in zip(dataclasses.fields(settings), vars(settings()).values(), strict=True):
+        is_mapping = isinstance(value, Mapping)
+        name = f"{field.name[:-1]}.X" if is_mapping else field.name
+        default = "" if value is None or is_mapping else f"{value:g}" if isinstance(value, float) else str(value)
+        if help_text := field.metadata.get("help", ""):
+            rows.append((name, default, help_text))
+    return rows
+
+
+def configured(feature: str, settings: type | None, texts: Mapping[str, str]) -> Any:
+    """Return the settings of a feature for texts by name; see `FeatureKind.configured`."""
+    if settings is None:
+        return texts
+    hints = get_type_hints(settings)
+    mappings = {f"{name[:-1]}.": name for name, hint in hints.items() if get_origin(hint) is not None and _maps(hint)}
+    values: dict[str, Any] = {}
+    for key, text in texts.items():
+        prefix = next((prefix for prefix in mappings if key.startswith(prefix)), None)
+        if prefix is not None:
+            values.setdefault(mappings[prefix], {})[key.removeprefix(prefix)] = text
+        elif key in hints and key not in mappings.values():
+            values[key] = number_or_text(f"{feature}: {key}", hints[key], text)
+        else:
+            known = [name for name in hints if name not in mappings.values()]
+            raise ConfigurationError(f"{feature}: expected the settings {', '.join(known)}, found {key!r}")
+    defaults = settings()
+    for name in mappings.values():
+        values[name] = {**getattr(defaults, name), **values.get(name, {})}
+    return settings(**values)
 
 
 def kind_of(name: str, found: FeatureKind | Callable[..., Feature]) -> FeatureKind:

@@ -15,7 +15,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features import durations_feature, energy, pitch_feature, spectrogram
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
-from tts_prep.preprocess.features.kind import FeatureKind, kind_of, number_or_text
+from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
 
 FEATURES: Final[Mapping[str, FeatureKind]] = {
     kind.name: kind for kind in (pitch_feature.KIND, energy.KIND, durations_feature.KIND, spectrogram.KIND)
@@ -89,12 +89,14 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
         name: one of `FEATURES`, or the name of an entry point in the group `tts_prep.features`, a `FeatureKind`.
         settings: values as strings, by name.
         recipe: the mel settings.
-        alignments: the path of alignments, for ``durations``.
+        alignments: the path of alignments, for ``durations``. Without, `tts_prep.preprocess.add_durations` makes them.
 
     Raises:
         ConfigurationError: the feature or a setting does not exist, or the feature cannot be created.
     """
     kind = get_feature(name)
+    if kind.trained and alignments is None:
+        return kind.trained.make(recipe, configured(name, kind.trained.settings, settings))
     path = (alignments,) if kind.reads == "alignments" else ()
     if name in FEATURES:
         return kind.make(recipe, kind.configured(settings), *path)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
-from tts_prep.format.contents.shard import inspect_shard, read_shard_header
+from tts_prep.format.contents.shard import CheckedShard, inspect_shard, read_shard_header
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.datasets import Array
@@ -239,14 +239,23 @@ def _make_array_files(
     report: Callable[[int], None] = lambda _: None,
 ) -> _ArrayFiles:
     """Make the array files of one shard in the folder of the new store."""
-    try:
-        # The file of the store, which is the same as that of the new one, so that an error names it.
-        shard = inspect_shard(stored_file(store, shard_name(job.number)), job.number, read_locations)
-    except CorruptStoreError as error:
-        raise CorruptStoreError(f"{error}: 'tts-prep verify {store} --repair CORPUS'") from error
+    # The file of the store, which is the same as that of the new one, so that an error names it.
+    shard = intact_shard(store, job.number)
     recordings = ShardRecordings(job.plan, recipe, report) if job.plan and recipe else None
     inputs = partial(feature_inputs, config=config, extractor=extractor_of(config.mel), recordings=recordings)
     return _ArrayFiles(job.number, complete_array_files(folder, shard, features, inputs))
+
+
+def intact_shard(store: Path, number: int) -> CheckedShard:
+    """Return a checked shard of a complete store.
+
+    Raises:
+        CorruptStoreError: it is broken; the message names the command that repairs it.
+    """
+    try:
+        return inspect_shard(stored_file(store, shard_name(number)), number, read_locations)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}: 'tts-prep verify {store} --repair CORPUS'") from error
 
 
 def stored_shards(store: Path, manifest: Manifest) -> list[StoredShard]:

@@ -28,7 +28,7 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FRAME, PHONEME, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import FEATURES, make_feature
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
@@ -65,19 +65,21 @@ class KeptArrays:
     incomplete: tuple[IncompleteArray, ...] = ()
 
 
-def recorded_features(manifest: Manifest, config: MelConfig, given: Collection[str]) -> tuple[Feature, ...]:
+def recorded_features(manifest: Manifest, config: Configuration, given: Collection[str]) -> tuple[Feature, ...]:
     """Return the built-in features that compute arrays of a store from its corpus, with their recorded settings.
 
     Args:
         given: the names of arrays that are made anyway.
     """
     found: list[Feature] = []
+    # A trained model knows phonemes by their ids.
+    has_same_ids = manifest.configuration["text"] == config.as_dict()["text"]
     for name, spec in manifest.specs.items():
-        if name not in FEATURES or name in given:
+        if name not in FEATURES or name in given or (FEATURES[name].trained and not has_same_ids):
             continue
         # A feature that needs more than the corpus, or that another version computes, is not made again.
         with contextlib.suppress(TtsPrepError):
-            feature = make_feature(name, {key: str(value) for key, value in spec.settings.items()}, config)
+            feature = make_feature(name, {key: str(value) for key, value in spec.settings.items()}, config.mel)
             if all(manifest.specs.get(of_feature.name) == of_feature for of_feature in feature.specs):
                 found.append(feature)
     return tuple(found)

@@ -177,7 +177,7 @@ def prepare(
         start(2)
         config = transaction.continued(config)
         if old := transaction.old:
-            features = (*features, *recorded_features(old, config.mel, specs_of(features)))
+            features = (*features, *recorded_features(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
         if manifest := transaction.up_to_date(planned):

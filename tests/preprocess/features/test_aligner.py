@@ -1,0 +1,253 @@
+"""Durations from a model that is trained on the store: exact times of synthetic voices, bytes, updates, bad input."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+from corpora import write_ljspeech, write_text
+from praatio import textgrid
+
+from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.errors import ConfigurationError, FeatureError
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import add_durations
+from tts_prep.preprocess.features.aligner.durations import SCORE
+from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
+from tts_prep.preprocess.runs import add_arrays
+
+SYMBOLS = ("<pad>", " ", ",", "ˈ", "a", "b", "s", "AH0", "AH1")
+VOCABULARY = Vocabulary(SYMBOLS, 0)
+IDS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
+OPTIONS = ("--frontend", "characters", "--preset", "hifigan", "--shard-utterances", 3, "--quiet")
+STRESS = "',%="
+DECIBELS = 20 / np.log(10)
+
+
+def synthetic(symbols: str, frames: list[int], seed: int) -> Recording:
+    """Return a recording whose phones have a peak at a bin of their own, and pauses low noise."""
+    rng = np.random.default_rng(seed)
+    mel = rng.normal(-9, 0.2, (sum(frames), 20)).astype(np.float32)
+    start = 0
+    for symbol, n in zip(symbols, frames, strict=True):
+        if symbol in "abs":
+            peak = {"a": 3, "b": 10, "s": 16}[symbol]
+            mel[start : start + n] += 8 * np.exp(-0.5 * (np.arange(20) - peak) ** 2 / 4)
+        start += n
+    return Recording(np.array([IDS[symbol] for symbol in symbols], np.int32), mel)
+
+
+TEXTS = {
+    "ˈab a,sb": [4, 6, 5, 0, 7, 9, 4, 8],
+    "ba sa": [5, 7, 0, 6, 4],
+    "sab,ba": [8, 3, 5, 6, 4, 9],
+    "as": [5, 5],
+    "bsb": [4, 4, 4],
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> AlignmentModel:
+    recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(TEXTS.items())]
+    return AlignmentModel.train(recordings, VOCABULARY, DECIBELS)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_phones_of_distinct_spectra_get_their_frames_and_marks_what_is_defined(
+    model: AlignmentModel, text: str
+) -> None:
+    durations, score = model.align(synthetic(text, TEXTS[text], seed=7))
+    # Silence before the first phone belongs to the first symbol, a pause to the punctuation mark, none to a space.
+    assert durations.tolist() == TEXTS[text]
+    assert score == pytest.approx(0, abs=0.1)
+
+
+def test_another_text_has_a_lower_score(model: AlignmentModel) -> None:
+    recording = synthetic("sab,ba", TEXTS["sab,ba"], 1)
+    other = replace(recording, phonemes=synthetic("bas sb", [1, 1, 1, 1, 1, 1], 0).phonemes)
+    assert model.align(other)[1] < model.align(recording)[1] - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "n_frames", "expected"), [(",", 7, [7]), (", ,", 7, [2, 2, 3]), ("abab", 3, [0, 1, 1, 1])]
+)
+def test_what_cannot_be_aligned_is_divided_evenly_and_has_no_score(
+    model: AlignmentModel, text: str, n_frames: int, expected: list[int]
+) -> None:
+    ids = np.array([IDS[symbol] for symbol in text], np.int32)
+    durations, score = model.align(Recording(ids, np.zeros((n_frames, 20), np.float32)))
+    assert durations.tolist() == expected
+    assert np.isnan(score)
+
+
+def test_a_phone_that_training_never_saw_is_aligned(model: AlignmentModel) -> None:
+    recording = synthetic("ab", [9, 9], 3)
+    durations, score = model.align(replace(recording, phonemes=np.array([IDS["AH0"], IDS["b"]], np.int32)))
+    assert durations.sum() == 18
+    assert (durations > 0).all()
+    assert np.isfinite(score)
+
+
+def test_stress_and_tone_do_not_make_other_phones() -> None:
+    assert [phone_name(symbol) for symbol in ("AH0", "AH1", "ni3", "a", "5")] == ["AH", "AH", "ni", "a", "5"]
+
+
+def test_constant_mels_give_durations_whose_sum_is_the_number_of_frames(model: AlignmentModel) -> None:
+    recording = Recording(synthetic("ab a,sb", [1] * 7, 0).phonemes, np.full((50, 20), -11.5, np.float32))
+    durations, _ = model.align(recording)
+    assert durations.sum() == 50
+    assert all(durations[[0, 1, 3, 5, 6]] > 0)
+
+
+def test_one_recording_alone_is_enough_to_train(model: AlignmentModel) -> None:
+    recording = synthetic("ˈab a,sb", TEXTS["ˈab a,sb"], 1)
+    durations, _ = AlignmentModel.train([recording], VOCABULARY, DECIBELS).align(recording)
+    assert durations.sum() == len(recording.mel)
+
+
+def test_training_without_phones_is_an_error() -> None:
+    recording = Recording(np.array([IDS[","]], np.int32), np.zeros((9, 20), np.float32))
+    with pytest.raises(FeatureError, match="no utterance has phones"):
+        AlignmentModel.train([recording], VOCABULARY, DECIBELS)
+
+
+def test_a_model_is_the_same_after_its_text(model: AlignmentModel) -> None:
+    assert AlignmentModel.from_text(model.as_text()) == model
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:-40],
+        lambda text: text.replace('"offsets":"', '"offsets":"AAAA'),
+        lambda text: text.replace('"pad":0', '"pad":99'),
+        lambda text: "[" * 100_000,
+        lambda text: text + " " * (1 << 20),
+        lambda text: text.replace('"decibels":', '"other":'),
+    ],
+)
+def test_a_damaged_model_is_an_error(model: AlignmentModel, damage) -> None:
+    with pytest.raises(ConfigurationError, match="the model of the aligner is damaged"):
+        AlignmentModel.from_text(damage(model.as_text()))
+
+
+def test_synthetic_voices_are_aligned_within_two_frames_of_their_exact_times(
+    demo_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grids = [textgrid.openTextgrid(str(path), False) for path in (demo_corpus / "TextGrid").iterdir()]
+    labels = sorted({entry.label for grid in grids for entry in grid.getTier("phones").entries})
+    write_text(tmp_path / "symbols.txt", "\n".join(["<pad>", "sp", *labels]) + "\n")
+    options = ("--preset", "hifigan", "--frontend", "phonemes", "--symbols", tmp_path / "symbols.txt", "--quiet")
+    features = ("--feature", "durations:phonemes=alignment", "--alignments", demo_corpus / "TextGrid")
+    status, _, err = run(capsys, "ljspeech", demo_corpus, tmp_path / "exact", *options, *features)
+    assert status == 0, err
+    dataset = UtteranceDataset(tmp_path / "exact")
+    decibels = decibels_of_unit(dataset.metadata.audio_settings)
+    assert decibels is not None
+    recordings = [Recording(utterance.phonemes, utterance.mel) for utterance in dataset]
+    # espeak-ng's names of phones, such as '@' and '3:', have no letters, and begin with their stress.
+    names = tuple(name if name in ("<pad>", "sp") else f"x{name.lstrip(STRESS)}_" for name in dataset.symbols)
+    model = AlignmentModel.train(recordings, Vocabulary(names, dataset.pad_id), decibels)
+    errors = []
+    for utterance, recording in zip(dataset, recordings, strict=True):
+        found, exact = np.cumsum(model.align(recording)[0]), np.cumsum(utterance.arrays["durations"])
+        # The end of the last phone is that of the recording.
+        errors += np.abs(found - exact)[:-1].tolist()
+    seconds = np.array(errors) * dataset.hop_length / dataset.sample_rate
+    assert np.median(seconds) < 0.012
+    # Both are rounded to frames of 11.6 ms.
+    assert (seconds < 0.024).mean() > 0.87
+    assert (seconds < 0.05).mean() > 0.96
+
+
+@pytest.fixture
+def corpus_of_texts(tmp_path: Path) -> Path:
+    return write_ljspeech(tmp_path / "lj", ("ab, a ba.", "cab ac.", "baa, ca?", "abc abc.", "cc ba.", "ac, b."))
+
+
+def files(store: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
+
+
+def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_number_of_jobs(
+    corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_store, later = tmp_path / "with", tmp_path / "later"
+    for dtype in ("float32", "float16"):
+        options = (*OPTIONS, "--dtype", dtype, "--overwrite")
+        assert run(capsys, "ljspeech", corpus_of_texts, with_store, *options, "--feature", "durations")[0] == 0
+        assert run(capsys, "ljspeech", corpus_of_texts, later, *options)[0] == 0
+        add_durations(later, jobs=2)
+        assert files(with_store) == files(later)
+    dataset = UtteranceDataset(later)
+    assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
+    assert np.isfinite(dataset.columns[SCORE]).all()
+    before = files(later)
+    add_durations(later)
+    assert files(later) == before
+
+
+def test_an_update_aligns_new_rows_by_the_old_model_and_moves_no_old_boundary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ("ab, a ba.", "cab ac.", "baa, ca?", "abc abc.", "cc ba.", "ac, b.", "bcb, cab.", "aa cc bb.")
+    corpus = write_ljspeech(tmp_path / "lj", texts)
+    metadata = corpus / "metadata.csv"
+    rows = metadata.read_text("utf-8").splitlines(keepends=True)
+    metadata.write_text("".join(rows[:6]), "utf-8")
+    store = tmp_path / "store"
+    for dtype in ("float32", "float16"):
+        metadata.write_text("".join(rows[:6]), "utf-8")
+        options = (*OPTIONS, "--dtype", dtype)
+        first = run(capsys, "ljspeech", corpus, store, *options, "--feature", "durations", "--overwrite")
+        assert first[0] == 0, first[2]
+        old = UtteranceDataset(store)
+        settings = old.arrays["durations"].settings
+        durations = {utterance.id: utterance.arrays["durations"].tolist() for utterance in old}
+        metadata.write_text("".join(rows), "utf-8")
+        assert run(capsys, "ljspeech", corpus, store, *options, "--update")[0] == 0
+        new = UtteranceDataset(store)
+        assert new.arrays["durations"].settings == settings
+        model = AlignmentModel.from_text(settings["model"])
+        for utterance in new:
+            found = utterance.arrays["durations"].tolist()
+            assert found == durations.get(utterance.id, found)
+            # The store returns half-precision mels in full; the model sees what is stored.
+            assert dtype == "float16" or found == model.align(Recording(utterance.phonemes, utterance.mel))[0].tolist()
+        assert run(capsys, "verify", store, "--quiet")[0] == 0
+
+
+def test_parts_are_refused_with_the_command_that_adds_durations(
+    corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(
+        capsys, "ljspeech", corpus_of_texts, tmp_path / "s", *OPTIONS, "--feature", "durations", "--part", "1/2"
+    )
+    assert (status, "--feature durations'" in err) == (2, True)
+
+
+def test_a_killed_run_is_resumed_and_leaves_nothing(
+    corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, whole = tmp_path / "store", tmp_path / "whole"
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *OPTIONS)[0] == 0
+    shutil.copytree(store, whole)
+    add_durations(whole)
+    before = files(store)
+    child = os.fork()
+    if child == 0:
+        # Killed when all shards are aligned.
+        monkeypatch.setattr(add_arrays, "assemble_store", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        add_durations(store)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert files(store) == {**before, ".lock": files(store)[".lock"]}
+    add_durations(store)
+    assert files(store) == files(whole)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

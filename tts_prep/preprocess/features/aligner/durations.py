@@ -1,0 +1,95 @@
+"""The arrays ``durations`` and ``alignment``: the frames of every phoneme, from a model trained on the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.layout import PHONEME, UTTERANCE
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kind import TrainedKind, setting
+
+SCORE: Final = "alignment_score"
+"""The column of the index with the score of each alignment; see `AlignmentModel.align`."""
+
+_VERSION: Final = "1"
+"""The version of the algorithm: the same model of another version could give other durations."""
+
+
+@dataclass(frozen=True)
+class AlignerConfig:
+    """The settings of durations that the store gives itself."""
+
+    sample: int = setting(1000, "without --alignments: the number of utterances on which the aligner is trained")
+    mel: str = setting("float32", "")
+    model: str = setting("", "")
+    version: str = setting(_VERSION, "")
+
+    def __post_init__(self) -> None:
+        if self.sample < 1:
+            raise ConfigurationError(f"durations: sample: expected a positive number, found {self.sample}")
+
+
+@dataclass(frozen=True)
+class AlignedDurations:
+    """The frames of every phoneme, whose sum is the number of frames of the mel, and the score of the alignment.
+
+    Attributes:
+        settings: the settings, with the model as text.
+        model: the model.
+    """
+
+    settings: AlignerConfig
+    model: AlignmentModel
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``durations`` [n_phonemes] int32, and ``alignment`` [1] float64, the column `SCORE`."""
+        of_score = {"model": json_sha256(self.settings.model)}
+        return (
+            ArraySpec("durations", "int32", (), PHONEME, settings=vars(self.settings)),
+            ArraySpec("alignment", "float64", (1,), UTTERANCE, settings=of_score, index_columns=(SCORE,)),
+        )
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: the model determines the values."""
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return the durations of one utterance.
+
+        If they cannot be aligned, frames are divided evenly, which is counted as a remark.
+        """
+        found, score = self.model.align(Recording(utterance.phonemes, self._stored_mel(utterance)))
+        is_aligned = np.isfinite(score)
+        remarks = () if is_aligned else (("durations", "no phones or more phones than frames: divided evenly"),)
+        arrays = {"durations": found.astype(np.int32), "alignment": np.array([score])}
+        return FeatureValues(arrays, {"alignment": np.array([is_aligned])}, remarks)
+
+    def _stored_mel(self, utterance: FeatureInput) -> npt.NDArray[np.floating]:
+        """Return the mel as the store has it, also while its shard is made."""
+        mel = utterance.mel
+        if self.settings.mel == mel.dtype.name:
+            return mel
+        return (mel - np.float32(utterance.extractor.half_precision_offset())).astype(self.settings.mel)
+
+
+def _make(_: MelConfig, settings: AlignerConfig) -> AlignedDurations:
+    if not settings.model:
+        raise ConfigurationError(
+            "durations: expected --alignments PATH, a folder of TextGrids or durations, or a CTM file; or a complete "
+            "store, which 'tts-prep add STORE --feature durations' aligns without any"
+        )
+    if settings.version != _VERSION:
+        raise ConfigurationError(f"durations: the aligner has version {_VERSION}, found a model of {settings.version}")
+    return AlignedDurations(settings, AlignmentModel.from_text(settings.model))
+
+
+TRAINED: Final = TrainedKind(AlignerConfig, _make)

@@ -1,0 +1,204 @@
+"""The model of an aligner: trained on transcripts and their mels, and saved as text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.acoustics.mels import Mels
+from tts_prep.acoustics.phones.classes import MAX_CLASSES, PhoneClasses
+from tts_prep.acoustics.phones.model import N_COEFFICIENTS, PhoneModel, features, fit
+from tts_prep.acoustics.phones.symbols import PHONE, symbol_kinds
+from tts_prep.acoustics.phones.viterbi import SILENCE, frame_places
+from tts_prep.errors import ConfigurationError, FeatureError
+
+_DIGITS: Final = "0123456789"
+_MAX_TEXT: Final = 1 << 20
+
+Durations = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The symbols of a store, of which phones are aligned.
+
+    Attributes:
+        symbols: the symbol for each id.
+        pad_id: the id of padding.
+    """
+
+    symbols: tuple[str, ...]
+    pad_id: int
+
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.int64]:
+        """The kind of each symbol, [n_symbols]; see `tts_prep.acoustics.phones.symbols`."""
+        return symbol_kinds(self.symbols, self.pad_id)
+
+
+def phone_name(symbol: str) -> str:
+    """Return a phone without stress or tone: ``AH0`` and ``AH1`` sound alike, and so do ``ni2`` and ``ni3``."""
+    return symbol.rstrip(_DIGITS) or symbol
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What the aligner knows of an utterance.
+
+    Attributes:
+        phonemes: [n_phonemes] int32, ids of the vocabulary.
+        mel: [n_frames, n_mels], at least one frame.
+    """
+
+    phonemes: npt.NDArray[np.int32]
+    mel: npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class AlignmentModel:
+    """One normal distribution for each phone, and one for silence, with a common covariance.
+
+    Attributes:
+        vocabulary: the symbols of the store.
+        decibels: decibels per unit of the mels.
+        phones: the names of the phones with a class of their own; all others share the last class.
+        weights, offsets: of the `PhoneModel`, little-endian float32 numbers as bytes.
+    """
+
+    vocabulary: Vocabulary
+    decibels: float
+    phones: tuple[str, ...]
+    weights: bytes
+    offsets: bytes
+
+    @classmethod
+    def train(cls, recordings: Sequence[Recording], vocabulary: Vocabulary, decibels: float) -> AlignmentModel:
+        """Train a model on recordings. The result depends on their order only by rounding.
+
+        Raises:
+            FeatureError: no recording has phones.
+        """
+        phones = _frequent_phones(recordings, vocabulary)
+        classes = _classes(vocabulary, phones)
+        usable = []
+        for recording in recordings:
+            transcript = classes.transcript(recording.phonemes)
+            found = _features(recording.mel, decibels)
+            if 0 < transcript.n_phones <= len(found[0]):
+                usable.append((*found, transcript))
+        if not usable:
+            raise FeatureError(
+                "durations: no utterance has phones, and as many frames, so that nothing can be learned; check the "
+                "symbols of the store, or pass --alignments"
+            )
+        frames, speech, transcripts = zip(*usable, strict=True)
+        model = fit(frames, speech, transcripts, classes.n_classes)
+        return cls(vocabulary, decibels, phones, _bytes(model.weights), _bytes(model.offsets))
+
+    @cached_property
+    def _classes(self) -> PhoneClasses:
+        return _classes(self.vocabulary, self.phones)
+
+    @cached_property
+    def _model(self) -> PhoneModel:
+        offsets = np.frombuffer(self.offsets, "<f4")
+        return PhoneModel(np.frombuffer(self.weights, "<f4").reshape(-1, len(offsets)), offsets)
+
+    def align(self, recording: Recording) -> tuple[Durations, float]:
+        """Return the frames of each phoneme, [n_phonemes], and the score of the alignment.
+
+        The sum of the durations is the number of frames. A phone has at least one. A space or a punctuation mark has
+        the frames of the pause at this place, the first of several marks all of them. Silence at an end without such a
+        symbol belongs to the first or the last one. All other symbols, such as stress marks, have none.
+
+        The score is the mean log-likelihood of the frames of phones, relative to that of the best class of each frame:
+        0 if every frame sounds most like its own phone. If there are fewer frames than phones, or no phones, all
+        frames are divided evenly, and the score is NaN.
+        """
+        transcript, symbols = self._classes.located(recording.phonemes)
+        n_frames = len(recording.mel)
+        if not 0 < transcript.n_phones <= n_frames:
+            return _equal_shares(n_frames, len(recording.phonemes)), float("nan")
+        scores, _ = self._model.scores(_features(recording.mel, self.decibels)[0])
+        places = frame_places(scores, transcript)
+        classes = transcript.classes[places]
+        spoken = classes != SILENCE
+        of_frames = symbols[places]
+        # Only the silences at both ends can have no symbol.
+        last = len(recording.phonemes) - 1
+        of_frames[of_frames < 0] = np.where(np.flatnonzero(of_frames < 0) < np.argmax(spoken), 0, last)
+        durations = np.bincount(of_frames, minlength=last + 1)
+        return durations, float(scores[spoken, classes[spoken]].mean(dtype=np.float64))
+
+    def as_text(self) -> str:
+        """Return the model as text, the same for equal models."""
+        numbers = {name: base64.b64encode(getattr(self, name)).decode() for name in ("weights", "offsets")}
+        vocabulary = {"symbols": self.vocabulary.symbols, "pad": self.vocabulary.pad_id}
+        record = {**vocabulary, "decibels": self.decibels, "phones": self.phones, **numbers}
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> AlignmentModel:
+        """Parse the result of `as_text`.
+
+        Raises:
+            ConfigurationError: it is not a model.
+        """
+        try:
+            if len(text) > _MAX_TEXT:
+                raise ValueError(f"{len(text):,} characters, expected {_MAX_TEXT:,} at most")
+            record = json.loads(text)
+            weights, offsets = (base64.b64decode(record[name], validate=True) for name in ("weights", "offsets"))
+            phones, decibels = tuple(map(str, record["phones"])), float(record["decibels"])
+            vocabulary = Vocabulary(tuple(map(str, record["symbols"])), int(record["pad"]))
+            n_classes = len(phones) + 2
+            if len(offsets) != 4 * n_classes or len(weights) != 2 * N_COEFFICIENTS * len(offsets):
+                raise ValueError("numbers are missing")
+            if not 0 <= vocabulary.pad_id < len(vocabulary.symbols):
+                raise ValueError("its symbols have no padding")
+            if not all(np.isfinite(np.frombuffer(numbers, "<f4")).all() for numbers in (weights, offsets)):
+                raise ValueError("a number is not finite")
+            return cls(vocabulary, decibels, phones, weights, offsets)
+        except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
+            raise ConfigurationError(f"durations: the model of the aligner is damaged ({error})") from error
+
+
+def _frequent_phones(recordings: Sequence[Recording], vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Return the names of the most frequent phones, sorted."""
+    ids = np.concatenate([recording.phonemes for recording in recordings] or [np.empty(0, np.int32)])
+    counts: dict[str, int] = {}
+    for number, count in enumerate(np.bincount(ids, minlength=len(vocabulary.symbols)).tolist()):
+        if count and vocabulary.kinds[number] == PHONE:
+            name = phone_name(vocabulary.symbols[number])
+            counts[name] = counts.get(name, 0) + count
+    return tuple(sorted(sorted(counts, key=lambda name: (-counts[name], name))[: MAX_CLASSES - 2]))
+
+
+def _classes(vocabulary: Vocabulary, phones: Sequence[str]) -> PhoneClasses:
+    numbers = {name: 1 + number for number, name in enumerate(phones)}
+    rare = len(phones) + 1
+    of_symbols = [numbers.get(phone_name(symbol), rare) for symbol in vocabulary.symbols]
+    classes = np.where(vocabulary.kinds == PHONE, np.array(of_symbols, np.int64), SILENCE)
+    return PhoneClasses(vocabulary.kinds, classes, rare + 1)
+
+
+def _features(mel: npt.NDArray[Any], decibels: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    found = features(Mels.of([mel], mel.shape[1]), decibels, 1, scaled=True)
+    return found.frames, found.speech
+
+
+def _equal_shares(n_frames: int, n_phonemes: int) -> Durations:
+    shares: Durations = np.diff(np.arange(n_phonemes + 1) * n_frames // max(n_phonemes, 1))
+    return shares
+
+
+def _bytes(numbers: npt.NDArray[np.float32]) -> bytes:
+    return numbers.astype("<f4").tobytes()
