@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +21,8 @@ import pytest
 import soundfile
 from commands import run
 from corpora import SAMPLE_RATE, speech_like
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from killing import contents
 
 from tts_prep.checks import waveforms
@@ -26,6 +32,7 @@ from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
+from tts_prep.preprocess.runs.prepare import Progress
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 
@@ -158,8 +165,8 @@ def test_a_store_with_counted_shards_grows_as_it_was_made(tmp_path: Path, comput
 def test_a_shard_with_a_failed_row_is_made_again_if_the_line_of_the_row_moves(tmp_path: Path) -> None:
     missing = Row("S-0005b", "No recording.", 0)
     rows = [*MANY[:6], missing, *MANY[6:]]
-    for name, given in (("corpus", rows), ("moved", [Row("A-0000", "At the start.", 51), *rows])):
-        write(tmp_path / name, given)
+    for name, written in (("corpus", rows), ("moved", [Row("A-0000", "At the start.", 51), *rows])):
+        write(tmp_path / name, written)
         (tmp_path / f"{name}/wavs/{missing.id}.wav").unlink()
     store, fresh = tmp_path / "store", tmp_path / "fresh"
     prepare(read_ljspeech(tmp_path / "corpus"), tmp_path / "corpus", store, SMALL, max_failures=1)
@@ -280,35 +287,109 @@ def test_an_update_measures_waveforms_of_new_rows_only_and_what_compares_rows_ag
     assert np.count_nonzero(np.asarray(UtteranceDataset(store).columns["audio_copy_of"]) >= 0) == 2
 
 
-def edits(rows: list[Row], choose: random.Random, names: Callable[[], str]) -> list[Row]:
-    """Return the rows after one random edit."""
-    place = choose.randrange(len(rows) + 1)
-    kind = choose.choice(("append", "insert", "delete", "text", "recording", "reorder"))
-    new = Row(names(), f"Some words, {choose.randrange(99)}.", choose.randrange(100))
-    if kind == "append":
-        return [*rows, new]
-    if kind == "insert" or len(rows) < 3 or place == len(rows):
-        return [*rows[:place], new, *rows[place:]]
-    if kind == "delete":
-        return [*rows[:place], *rows[place + 1 :]]
-    if kind == "reorder":
-        return choose.sample(rows, len(rows))
-    changed = replace(rows[place], **({"text": new.text} if kind == "text" else {"voice": 100 + new.voice}))
-    return [*rows[:place], changed, *rows[place + 1 :]]
+@dataclass(frozen=True)
+class Edit:
+    """An edit of a corpus, and after how many reports of progress the update is interrupted, if it is."""
+
+    kind: str
+    place: int
+    voice: int
+    interrupted: int | None = None
+
+    def of(self, rows: list[Row], number: int) -> list[Row]:
+        place = self.place % len(rows)
+        new = Row(f"S-{100 + number:04d}", f"Some words, {self.voice}.", self.voice)
+        changed = {"text": new.text} if self.kind == "text" else {"voice": 100 + self.voice}
+        others = [*rows[:place], *rows[place + 1 :]]
+        return {
+            "append": [*rows, new],
+            "insert": [*rows[:place], new, *rows[place:]],
+            "delete": others or rows,
+            "reorder": [*rows[place:], *rows[:place]],
+        }.get(self.kind, [*rows[:place], replace(rows[place], **changed), *rows[place + 1 :]])
 
 
-def test_updates_after_random_edits_give_the_bytes_of_fresh_builds(tmp_path: Path) -> None:
-    choose = random.Random(int(os.environ.get("SEED", "3")))
-    number = iter(range(100, 10_000))
-    rows = list(ROWS)
-    store = tmp_path / "store"
-    make(tmp_path / "corpus", store, rows, features=[energy()])
-    for step in range(int(os.environ.get("EDITS", "8"))):
-        rows = edits(rows, choose, lambda: f"S-{next(number):04d}")
-        make(tmp_path / "corpus", store, rows, existing="update")
-        make(tmp_path / "corpus", tmp_path / "fresh", rows, features=[energy()])
-        assert contents(store) == contents(tmp_path / "fresh"), step
-        shutil.rmtree(tmp_path / "fresh")
+EDIT_KINDS = ("append", "insert", "delete", "text", "recording", "reorder")
+SOME_EDITS = st.lists(
+    st.builds(Edit, st.sampled_from(EDIT_KINDS), st.integers(0, 30), st.integers(0, 99), st.none() | st.integers(1, 4)),
+    min_size=1,
+    max_size=4,
+)
+
+
+def stopped_after(count: int) -> Callable[[Progress], None]:
+    """Return a callback that stops a run like Ctrl-C when it has reported its progress so often."""
+    left = [count]
+
+    def progress(_: Progress) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@settings(max_examples=int(os.environ.get("EXAMPLES", "3")), deadline=None, derandomize="EXAMPLES" not in os.environ)
+@given(given_edits=SOME_EDITS)
+def test_updates_after_any_edits_and_interruptions_give_the_bytes_of_fresh_builds(
+    tmp_path_factory: pytest.TempPathFactory, given_edits: list[Edit]
+) -> None:
+    folder, rows = tmp_path_factory.mktemp("edits"), MANY[:12]
+    corpus, store = folder / "corpus", folder / "store"
+    make(corpus, store, rows, features=[energy()])
+    for number, edit in enumerate(given_edits):
+        before, rows = contents(store), edit.of(rows, number)
+        if edit.interrupted:
+            with contextlib.suppress(KeyboardInterrupt):
+                make(corpus, store, rows, existing="update", progress=stopped_after(edit.interrupted))
+                before = contents(store)
+            assert contents(store) == before
+        make(corpus, store, rows, existing="update")
+        make(corpus, folder / f"fresh{number}", rows, features=[energy()])
+        assert contents(store) == contents(folder / f"fresh{number}")
+    shutil.rmtree(folder)
+
+
+@pytest.mark.soak
+def test_kills_of_updates_leave_the_old_store_or_the_bytes_of_a_fresh_build(tmp_path: Path) -> None:
+    choose = random.Random(int(os.environ.get("SEED", "1")))
+    corpus, store, fresh = tmp_path / "corpus", tmp_path / "store", tmp_path / "fresh"
+    options = ["--frontend", "characters", "--shard-utterances", "4", "--waveform", "int16", "--jobs", "2", "-q"]
+    command = [sys.executable, "-m", "tts_prep"]
+    rows, kills, step = list(MANY), 0, 0
+    write(corpus, rows)
+    subprocess.run([*command, "ljspeech", corpus, store, *options, "--feature", "energy"], check=True)
+    subprocess.run([*command, "add", store, "--measures", "-q"], check=True)
+    while kills < int(os.environ.get("KILLS", "200")):
+        step += 1
+        for number in range(choose.randint(1, 3)):
+            edit = Edit(choose.choice(EDIT_KINDS), choose.randrange(30), choose.randrange(100))
+            rows = edit.of(rows, 10 * step + number)
+        write(corpus, rows)
+        before, longest, seen = contents(store), choose.uniform(0.5, 6), []
+        update = [*command, "ljspeech", corpus, store, *options, "--update"]
+        for _ in range(3):
+            process = subprocess.Popen(update, start_new_session=True)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(choose.uniform(0.1, longest))
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                kills += 1
+            else:
+                break
+            # A kill during the exchange is set right by the next command that opens the store.
+            UtteranceDataset(store, verify=True)
+            seen.append(contents(store))
+            seen[-1].pop(".lock", None)
+        subprocess.run(update, check=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+        subprocess.run([*command, "ljspeech", corpus, fresh, *options, "--feature", "energy"], check=True)
+        subprocess.run([*command, "add", fresh, "--measures", "-q"], check=True)
+        assert contents(store) == contents(fresh), (step, kills)
+        assert all(one in (before, contents(fresh)) for one in seen), (step, kills)
+        assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    print(f"{kills} kills of updates in {step} steps")
 
 
 def test_free_texts_of_unchanged_rows_are_kept_and_new_rows_have_empty_ones(tmp_path: Path) -> None:
