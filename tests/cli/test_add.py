@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from commands import run
 from corpora import write_ljspeech
+from stores import make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 
@@ -96,3 +97,35 @@ def test_add_shows_how_many_shards_are_done(capsys: Capture, tmp_path: Path, mon
     monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 0)
     _, _, err = run(capsys, "add", store, "--corpus", corpus, "--feature", "energy", "--jobs", "1")
     assert err.splitlines() == ["0 of 1 shards", "1 of 1 shards"]
+
+
+def test_columns_and_measures_show_their_steps_and_how_many_utterances_are_done(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two shards of three rows.
+    store = write_store(tmp_path / "store", make_rows([20, 30, 40, 20, 30, 40]), n_shards=2)
+    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 0)
+    monkeypatch.setattr("tts_prep.preprocess.runs.column_table._REPORT_EVERY", 2)
+    ids = list(UtteranceDataset(store).id)
+    # The second row of the table is of no utterance.
+    lines = [f"{ids[0]},1,{'x' * 300}", "other,2,x", *(f"{name},1,x" for name in ids[1:4])]
+    (tmp_path / "s.csv").write_text("\n".join(["id,wer,note", *lines]), "utf-8")
+
+    def steps(*command: object) -> list[str]:
+        code, _, err = run(capsys, *command)
+        assert code == 0, err
+        return [line.replace(" of 6 utterances,", "") for line in err.splitlines()]
+
+    index = "6 writing the index"
+    columns = ["0 writing columns", "3 writing columns"]
+    assert steps("add", store, "--columns", tmp_path / "s.csv") == [
+        *("0 checking the table", "1 checking the table", "3 checking the table"),
+        *("0 reading the table", "1 reading the table", "3 reading the table"),
+        *(*columns, "0 writing texts", "3 writing texts", index),
+    ]
+    assert steps("remove", store, "--columns", "note") == [*columns, index]
+    monkeypatch.setattr("tts_prep.checks.measuring._AT_A_TIME", 90)
+    assert steps("add", store, "--measures") == [
+        *("0 measuring", "3 measuring", "6 measuring", "6 comparing", *columns, index),
+    ]
+    assert steps("add", store, "--measures", "--quiet") == []

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import closing
+from typing import TypeVar, cast
 
 _MAX_THREADS = 8
 
 Result = TypeVar("Result")
 
 
-def map_slices(function: Callable[[slice], Result], lengths: Iterable[int], max_total: int) -> list[Result]:
+def map_slices(
+    function: Callable[[slice], Result],
+    lengths: Iterable[int],
+    max_total: int,
+    report: Callable[[int], None] = lambda _done: None,
+) -> list[Result]:
     """Return the results of a function for slices of items, in order.
 
     Args:
         function: called from several threads.
         lengths: the length of each item.
         max_total: the maximum sum of the lengths of a slice of several items.
+        report: called from this thread with the number of items that are done; if it raises, no more are begun.
     """
     slices, start, stop, total = [], 0, 0, 0
     for length in lengths:
@@ -29,4 +36,11 @@ def map_slices(function: Callable[[slice], Result], lengths: Iterable[int], max_
     if stop > start:
         slices.append(slice(start, stop))
     with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-        return list(pool.map(function, slices))
+        results: list[Result] = []
+        report(0)
+        # Closed at an error, which cancels what was not begun.
+        with closing(cast("Generator[Result, None, None]", pool.map(function, slices))) as found:
+            for part, result in zip(slices, found, strict=True):
+                results.append(result)
+                report(part.stop)
+        return results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -30,13 +31,20 @@ _OF_MELS: Final = tuple(measure for measure in MEASURES if measure.of == "sound"
 _NAMES: Final = tuple(measure.name for measure in _OF_WAVEFORMS)
 
 
-def measure(dataset: UtteranceDataset, *, use_stored: bool = True, known: Floats | None = None) -> Measures:
+def measure(
+    dataset: UtteranceDataset,
+    *,
+    use_stored: bool = True,
+    known: Floats | None = None,
+    progress: Callable[[int, int, str], None] = lambda _done, _total, _step: None,
+) -> Measures:
     """Measure all utterances of a dataset, reading each array once.
 
     Args:
         dataset: the dataset.
         use_stored: whether to use measures that ``tts-prep add --measures`` has added to the index.
         known: the measures of single waveforms or mels, NaN in rows that are to be measured, [n, n_names].
+        progress: called with the number of measured utterances, of all utterances, and the step.
 
     Raises:
         CorruptStoreError: a shard does not match the manifest or the index.
@@ -45,7 +53,10 @@ def measure(dataset: UtteranceDataset, *, use_stored: bool = True, known: Floats
         return stored_measures(dataset)
     reader = _Reader(dataset, known)
     lengths = dataset.n_frames.tolist()
-    rows = Rows.joined(map_slices(reader.read, lengths, _AT_A_TIME) or [reader.read(slice(0, 0))])
+    n = len(lengths)
+    parts = map_slices(reader.read, lengths, _AT_A_TIME, lambda done: progress(done, n, "measuring"))
+    rows = Rows.joined(parts or [reader.read(slice(0, 0))])
+    progress(n, n, "comparing")
     found = Findings(dataset, rows, _NAMES)
     columns = {m.name: m.compute(found) if m.of == "store" else found.of_sounds(m.name) for m in MEASURES}
     return Measures(dataset, columns, found.copies, found.correlations, found.text_fits[1])

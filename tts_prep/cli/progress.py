@@ -41,6 +41,13 @@ def make_shard_progress(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def make_step_progress(stream: TextIO) -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a callback that shows on a stream how many utterances of all are done in the named step."""
+    with _counter(stream, "utterances") as count:
+        yield count
+
+
+@contextmanager
 def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], None]]:
     """Yield a callback that shows a count, its total and a text."""
     if is_quiet():

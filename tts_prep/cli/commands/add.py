@@ -81,10 +81,12 @@ def add(
 
 
 def _add_columns(store: Path, file: Path, replace: bool) -> None:
+    from tts_prep.cli.progress import make_step_progress
     from tts_prep.errors import one_line
     from tts_prep.preprocess.runs.add_columns import add_columns
 
-    added = add_columns(store, file, replace=replace)
+    with make_step_progress(sys.stderr) as progress:
+        added = add_columns(store, file, replace=replace, progress=progress)
     for name in added.names:
         kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
         kind = "texts" if name in added.texts else kind
@@ -103,13 +105,16 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
 def _add_measures(store: Path) -> None:
     from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
     from tts_prep.checks.measuring import measure
+    from tts_prep.cli.progress import make_step_progress
     from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess.runs.add_columns import add_index_array
 
-    def values() -> Any:
-        return measures_table(measure(UtteranceDataset(store), use_stored=False))
+    with make_step_progress(sys.stderr) as progress:
 
-    manifest = add_index_array(store, measures_spec, values)
+        def values() -> Any:
+            return measures_table(measure(UtteranceDataset(store), use_stored=False, progress=progress))
+
+        manifest = add_index_array(store, measures_spec, values, progress)
     names = manifest.specs[ARRAY].index_columns
     say(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -25,11 +26,13 @@ def remove(store: Path, columns: str | None, arrays: tuple[str, ...]) -> None:
       tts-prep remove store --columns wer,cer
       tts-prep remove store --array pitch --array voiced
     """
+    from tts_prep.cli.progress import make_step_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.preprocess.runs.add_columns import remove_columns
 
     names = [name.strip() for name in (columns or "").split(",") if name.strip()]
     if not names and not arrays:
         raise ConfigurationError("nothing to remove; give --columns or --array")
-    remove_columns(store, names, arrays)
+    with make_step_progress(sys.stderr) as progress:
+        remove_columns(store, names, arrays, progress=progress)
     say(f"{store}: removed {', '.join([*names, *arrays])}")

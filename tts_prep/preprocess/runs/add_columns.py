@@ -37,8 +37,19 @@ EXTERNAL_TEXTS: Final = "external_texts"
 _OWN_NAMES: Final = {EXTERNAL, EXTERNAL_TEXTS, f"{EXTERNAL_TEXTS}_start", f"n_{EXTERNAL_TEXTS}"}
 
 
+StepProgress = Callable[[int, int, str], None]
+"""Called with the number of finished utterances, of all utterances, and the step that they are counted in."""
+
+
+def no_progress(_done: int, _total: int, _step: str) -> None:
+    """Show nothing."""
+
+
 def add_index_array(
-    store: Path, spec: Callable[[Manifest], ArraySpec], values: Callable[[], npt.NDArray[np.float64]]
+    store: Path,
+    spec: Callable[[Manifest], ArraySpec],
+    values: Callable[[], npt.NDArray[np.float64]],
+    progress: StepProgress = no_progress,
 ) -> Manifest:
     """Add an array with index columns to a complete store; return the new manifest.
 
@@ -48,6 +59,7 @@ def add_index_array(
         spec: returns the specification for a manifest: float64, with the axis ``utterance`` and ``index_columns``.
         values: returns the values in the order of the index, [n_utterances, n_columns]; not called if the store
             already has the array.
+        progress: called with the number of finished utterances, of all utterances, and the step.
 
     Raises:
         StoreError: the store is incomplete, was replaced meanwhile, or has a column with one of the names. The store is
@@ -68,12 +80,18 @@ def add_index_array(
                 )
             transaction.take_over(manifest)
             shards = stored_shards(folder, manifest)
-            files = index_array_files(folder, array, shards, lambda rows: list(table[rows]))
+            report = _report_of(progress, manifest, "writing columns")
+            files = index_array_files(folder, array, shards, lambda rows: list(table[rows]), report)
+            progress(manifest.index.rows, manifest.index.rows, "writing the index")
             return assemble_store(folder, shards, {**manifest.array_files, array.name: files})
 
 
 def add_columns(
-    store: str | Path, source: str | Path | Mapping[str, Sequence[Any]], *, replace: bool = False
+    store: str | Path,
+    source: str | Path | Mapping[str, Sequence[Any]],
+    *,
+    replace: bool = False,
+    progress: StepProgress = no_progress,
 ) -> ColumnTable:
     """Add columns of numbers, categories or texts to the index of a complete store; return what was added.
 
@@ -86,6 +104,7 @@ def add_columns(
             utterances, or a column ``audio`` the paths of recordings; an utterance without a row, and an empty value,
             has NaN, or an empty text. A column of more than 256 different texts is one of texts, not categories.
         replace: whether columns that were added before are replaced.
+        progress: called with the number of finished utterances, of all utterances, and the step.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
@@ -96,17 +115,30 @@ def add_columns(
     with StoreTransaction.begin(store, Change.ADD) as transaction:
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
-        table = read_column_table(source if isinstance(source, Mapping) else Path(source), _ids(store, manifest))
+        source = source if isinstance(source, Mapping) else Path(source)
+        table = read_column_table(source, _ids(store, manifest), progress)
         if (again := sorted({*table.names} & {*known.names})) and not replace:
             raise StoreError(
                 f"{store}: has the columns {', '.join(again)} already; --replace (replace=True) replaces them"
             )
-        _rewrite(transaction, manifest, known.joined(table), ())
+        _rewrite(transaction, manifest, known.joined(table), (), progress)
         return table
 
 
-def remove_columns(store: str | Path, columns: Sequence[str] = (), arrays: Sequence[str] = ()) -> Manifest:
+def remove_columns(
+    store: str | Path,
+    columns: Sequence[str] = (),
+    arrays: Sequence[str] = (),
+    *,
+    progress: StepProgress = no_progress,
+) -> Manifest:
     """Remove columns that `add_columns` has added, and added arrays, from a complete store; return the new manifest.
+
+    Args:
+        store: the store.
+        columns: names of columns.
+        arrays: names of arrays.
+        progress: called with the number of finished utterances, of all utterances, and the step.
 
     Raises:
         StoreError: the store is incomplete, or has no such column or array.
@@ -118,7 +150,7 @@ def remove_columns(store: str | Path, columns: Sequence[str] = (), arrays: Seque
         _check_removable("column", columns, known.names, store)
         removable = [name for name in manifest.array_files if name not in (EXTERNAL, EXTERNAL_TEXTS)]
         _check_removable("array", arrays, removable, store)
-        return _rewrite(transaction, manifest, known.without(columns), arrays)
+        return _rewrite(transaction, manifest, known.without(columns), arrays, progress)
 
 
 def _check_removable(what: str, names: Sequence[str], known: Collection[str], store: Path) -> None:
@@ -129,7 +161,11 @@ def _check_removable(what: str, names: Sequence[str], known: Collection[str], st
 
 
 def _rewrite(
-    transaction: StoreTransaction, manifest: Manifest, columns: ColumnTable, removed: Sequence[str]
+    transaction: StoreTransaction,
+    manifest: Manifest,
+    columns: ColumnTable,
+    removed: Sequence[str],
+    progress: StepProgress,
 ) -> Manifest:
     """Write the columns in the place of those that were added before, without the removed arrays."""
     numbers, texts = _numbers_array(columns), _texts_array(columns)
@@ -148,8 +184,16 @@ def _rewrite(
             remove_folder(folder / ADDED_ARRAYS / name)
         shards = stored_shards(folder, manifest)
         for array in arrays:
-            files[array.name] = tuple(index_array_files(folder, array, shards, partial(_values, columns, array)))
+            report = _report_of(progress, manifest, "writing texts" if array.text_columns else "writing columns")
+            values = partial(_values, columns, array)
+            files[array.name] = tuple(index_array_files(folder, array, shards, values, report))
+        progress(manifest.index.rows, manifest.index.rows, "writing the index")
         return assemble_store(folder, shards, files)
+
+
+def _report_of(progress: StepProgress, manifest: Manifest, step: str) -> Callable[[int], None]:
+    """Return a function that reports the number of finished utterances of a step."""
+    return lambda done: progress(done, manifest.index.rows, step)
 
 
 def _numbers_array(columns: ColumnTable) -> ArraySpec:
@@ -181,12 +225,21 @@ def _values(columns: ColumnTable, array: ArraySpec, rows: slice) -> list[Array]:
 
 
 def index_array_files(
-    folder: Path, array: ArraySpec, shards: Sequence[StoredShard], values: Callable[[slice], list[Array]]
+    folder: Path,
+    array: ArraySpec,
+    shards: Sequence[StoredShard],
+    values: Callable[[slice], list[Array]],
+    report: Callable[[int], None] = lambda _rows: None,
 ) -> list[FileEntry]:
-    """Write the files of an array, whose values are made for the rows of one shard after another."""
+    """Write the files of an array, whose values are made for the rows of one shard after another.
+
+    Args:
+        report: called with the number of rows before each shard is written.
+    """
     entries, start = [], 0
     for shard in shards:
         header, path = shard.header, stored_file(folder, shard.entry.file)
+        report(start)
         rows = slice(start, start + header.rows)
         speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
         assert isinstance(speakers, TextColumn)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -27,6 +27,8 @@ _AUDIO: Final = ("audio", "audio_filepath", "file", "file_name", "filename", "pa
 
 _SHOWN: Final = 3
 
+_REPORT_EVERY: Final = 5_000
+"""The number of rows between two reports of progress."""
 
 _MAX_TEXT: Final = 1 << 16
 """The maximum length of a text in bytes of UTF-8."""
@@ -112,7 +114,11 @@ class ColumnTable:
         )
 
 
-def read_column_table(source: Path | Mapping[str, Sequence[Any]], ids: Sequence[str]) -> ColumnTable:
+def read_column_table(
+    source: Path | Mapping[str, Sequence[Any]],
+    ids: Sequence[str],
+    progress: Callable[[int, int, str], None] = lambda _done, _total, _step: None,
+) -> ColumnTable:
     """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
 
     The table is read twice: once to know the kinds of its columns, and once for their values. Memory depends on the
@@ -121,17 +127,22 @@ def read_column_table(source: Path | Mapping[str, Sequence[Any]], ids: Sequence[
     Args:
         source: a CSV, TSV, JSON lines, parquet or arrow file; or column name → values.
         ids: the ids of the store.
+        progress: called with the number of joined utterances, of all utterances, and the step.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
     """
     where = str(source) if isinstance(source, Path) else "columns"
     reader = _Reader(where, ids)
-    for place, values in _rows(source):
+    for number, (place, values) in enumerate(_rows(source)):
+        if number % _REPORT_EVERY == 0:
+            progress(reader.joined, len(ids), "checking the table")
         reader.add(place, values)
     reader.check()
     table = reader.empty_table()
-    for place, values in _rows(source):
+    for number, (place, values) in enumerate(_rows(source)):
+        if number % _REPORT_EVERY == 0:
+            progress(reader.joined, len(ids), "reading the table")
         reader.fill(table, place, values)
     return reader.finished(table)
 
@@ -151,10 +162,15 @@ def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Map
 
 
 class _Reader:
-    """Collects the values of a table."""
+    """Collects the values of a table.
+
+    Attributes:
+        joined: the number of rows of the table that were joined since it was last opened.
+    """
 
     def __init__(self, where: str, ids: Sequence[str]) -> None:
         self._where = where
+        self.joined = 0
         self._rows = {id_: row for row, id_ in enumerate(ids)}
         # Where each row was read, for messages about repeated ones; empty if it was not.
         self._places = [""] * len(ids)
@@ -180,6 +196,7 @@ class _Reader:
                 one_line(f"{where}: '{name}' is repeated, first in {self._places[row]}; nothing was added")
             )
         self._places[row] = where
+        self.joined += 1
         for name, value in values.items():
             if name == key:
                 continue
@@ -232,7 +249,7 @@ class _Reader:
 
     def empty_table(self) -> ColumnTable:
         """Return the table before its values are read."""
-        n = len(self._places)
+        self.joined, n = 0, len(self._places)
         columns = self._columns.items()
         categories = {
             name: tuple(sorted(column.values))
@@ -254,6 +271,7 @@ class _Reader:
             CorpusError: the row is not as it was.
         """
         key, row = self._join(where, values)
+        self.joined += row is not None
         for name, value in values.items() if row is not None else ():
             column = self._names.get(name, "")
             if name == key or name in self._own or _is_missing(value):
