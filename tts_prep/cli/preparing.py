@@ -36,7 +36,7 @@ from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
-from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray
+from tts_prep.preprocess.runs.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
@@ -268,6 +268,7 @@ def incomplete_text(store: Path, array: IncompleteArray) -> str:
         return f"{', '.join((*spec.index_columns, *spec.text_columns))}: no values for {rows}, new or changed"
     options = {MEASURES: "--measures", "durations": "--alignments PATH"}
     option = options.get(spec.name, f"--array {spec.name}@{spec.axis}=PATH")
+    option = "--feature durations" if OF_MODEL in spec.settings else option
     why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"
     return f"{spec.name}: left out, {why}; 'tts-prep add {store} {option}' adds it again"
 

@@ -223,6 +223,22 @@ def test_an_update_aligns_new_rows_by_the_old_model_and_moves_no_old_boundary(
         assert run(capsys, "verify", store, "--quiet")[0] == 0
 
 
+def test_an_update_with_other_phonemes_leaves_durations_out_and_names_the_command_that_trains_again(
+    corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, options = tmp_path / "store", [option for option in OPTIONS if option != "--quiet"]
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *options, "--feature", "durations")[0] == 0
+    other = (*options, "--symbols", "vits", "--update")
+    status, out, _ = run(capsys, "ljspeech", corpus_of_texts, store, *other)
+    assert status == 0
+    assert (
+        f"durations: left out, no values for 6 rows, new or changed; 'tts-prep add {store} --feature durations'" in out
+    )
+    assert not {"durations", "alignment"} & {*UtteranceDataset(store).arrays}
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *other, "--feature", "durations")[0] == 0
+    assert "durations" in UtteranceDataset(store).arrays
+
+
 def test_parts_are_refused_with_the_command_that_adds_durations(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

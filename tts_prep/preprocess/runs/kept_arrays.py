@@ -37,6 +37,9 @@ from tts_prep.preprocess.runs.folder import take_over_file
 OF_PLAN: Final = "plan"
 """The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
 
+OF_MODEL: Final = "model"
+"""The setting of an array whose values are those of a model that was trained on the store."""
+
 
 @dataclass(frozen=True)
 class IncompleteArray:
@@ -109,7 +112,9 @@ def keep_arrays(
     for spec in specs:
         values = _KeptArray(source, folder, manifest, spec, rows)
         n_missing = sum(map(values.count_missing, shards))
-        is_kept = not n_missing or (_may_be_missing(spec) and OF_PLAN not in spec.settings)
+        # Scores of a model belong to the durations of the same model.
+        needs_all = OF_PLAN in spec.settings or OF_MODEL in spec.settings
+        is_kept = not n_missing or (_may_be_missing(spec) and not needs_all)
         if is_kept:
             files[spec.name] = [values.keep(shard) for shard in shards]
         if n_missing:
