@@ -26,6 +26,8 @@ from hypothesis import strategies as st
 from killing import contents
 
 from tts_prep.checks import waveforms
+from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
@@ -227,13 +229,37 @@ def test_columns_are_kept_for_unchanged_rows_and_missing_for_others(tmp_path: Pa
     assert [*columns["label"]] == ["", "good", "", "good", "", "bad", "good"]
 
 
-def test_columns_with_a_category_that_has_no_empty_value_are_left_out_and_named(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    make(tmp_path / "corpus", store, ROWS[:3])
-    add_columns(store, {"id": [row.id for row in ROWS[:3]], "label": ["good", "bad", "good"]})
-    (incomplete,) = make(tmp_path / "corpus", store, ROWS[:4], existing="update").incomplete
-    assert (incomplete.rows, incomplete.is_kept) == (1, False)
-    assert "label" not in UtteranceDataset(store, verify=True).columns
+def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_text(tmp_path: Path) -> None:
+    store, fresh = tmp_path / "store", tmp_path / "fresh"
+    make(tmp_path / "corpus", store, MANY[:-1])
+    ids = [row.id for row in MANY]
+    keep = [("yes", "no", "unsure")[number % 3] for number in range(23)]
+    kind = ["" if number == 4 else "ab"[number % 2] for number in range(23)]
+    add_columns(store, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
+    old = shards_of(store)
+    changed = [*MANY[:9], replace(MANY[9], text="Other words."), *MANY[10:]]
+    (incomplete,) = make(tmp_path / "corpus", store, changed, existing="update").incomplete
+    assert (incomplete.rows, incomplete.is_kept) == (2, True)
+    # Shards that were taken over, and rows that were kept in shards that were made.
+    assert {*old} & {*shards_of(store)}
+    keep[9], kind[9] = "", ""
+    dataset = UtteranceDataset(store, verify=True)
+    assert [*dataset.keep] == [*keep, ""]
+    assert [*dataset.kind] == [*kind, ""]
+    np.testing.assert_array_equal(dataset.mos, [*range(9), np.nan, *range(10, 23), np.nan])
+    assert dataset.filter(lambda m: m.keep == "no").id[0] == ids[1]
+    assert [fault for _, fault in verify_store(store) if fault] == []
+    # The same values and categories as if somebody had added them to a fresh build; only the checksum is the first one.
+    make(tmp_path / "corpus", fresh, changed)
+    added = [None if number == 9 else number for number in range(23)]
+    add_columns(fresh, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": added})
+    specs = [read_manifest(path).specs["external_columns"] for path in (store, fresh)]
+    assert specs[0].categories == specs[1].categories == {"keep": ("", "no", "unsure", "yes"), "kind": ("", "a", "b")}
+    # The next update links the files of columns again.
+    before = inodes(store)
+    make(tmp_path / "corpus", store, changed[:-1], existing="update")
+    assert any("external_columns" in name for name in linked(before, store))
+    assert [*UtteranceDataset(store, verify=True).keep] == keep
 
 
 def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_it(

@@ -238,26 +238,28 @@ def index_array_files(
     """
     entries, start = [], 0
     for shard in shards:
-        header, path = shard.header, stored_file(folder, shard.entry.file)
         report(start)
-        rows = slice(start, start + header.rows)
-        speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
-        assert isinstance(speakers, TextColumn)
-        key = array_key(array, header.key)
-        entries.append(
-            write_array_file(
-                folder,
-                array,
-                shard.number,
-                header.key,
-                key,
-                values(rows),
-                speakers=list(speakers),
-                is_numbered=header.is_numbered,
-            )
-        )
+        rows = slice(start, start + shard.header.rows)
+        entries.append(index_array_file(folder, array, shard, values(rows)))
         start = rows.stop
     return entries
+
+
+def index_array_file(folder: Path, array: ArraySpec, shard: StoredShard, values: Sequence[Array]) -> FileEntry:
+    """Write the file of an array of columns for one shard; return its entry."""
+    header, path = shard.header, stored_file(folder, shard.entry.file)
+    speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
+    assert isinstance(speakers, TextColumn)
+    return write_array_file(
+        folder,
+        array,
+        shard.number,
+        header.key,
+        array_key(array, header.key),
+        values,
+        speakers=list(speakers),
+        is_numbered=header.is_numbered,
+    )
 
 
 def _ids(store: Path, manifest: Manifest) -> list[str]:

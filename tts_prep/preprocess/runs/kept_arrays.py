@@ -2,7 +2,8 @@
 
 An array that is computed from the corpus is made again with its recorded settings, so that its files of unchanged
 shards are taken over by their keys. The values of any other array are kept for unchanged rows: rows with the same
-texts, phonemes and mel. If rows have no values, columns of the index get NaN there, and other arrays are left out.
+texts, phonemes and mel. If rows have no values, columns of the index get NaN or empty texts there, and other arrays
+are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.contents.shard import inspect_shard
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import stored_file
-from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FRAME, PHONEME, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
@@ -31,6 +32,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import FEATURES, make_feature
+from tts_prep.preprocess.runs.add_columns import index_array_file
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
 
@@ -47,7 +49,7 @@ class IncompleteArray:
 
     Attributes:
         rows: the number of rows without values.
-        is_kept: the array is in the new store, with NaN in these rows; otherwise it was left out.
+        is_kept: the array is in the new store, with NaN or empty texts in these rows; otherwise it was left out.
     """
 
     spec: ArraySpec
@@ -88,9 +90,10 @@ def recorded_features(manifest: Manifest, config: Configuration, given: Collecti
     return tuple(found)
 
 
-def _may_be_missing(spec: ArraySpec) -> bool:
-    """Return whether rows of an array may have no values: NaN in columns of the index, or empty texts."""
-    return spec.holds_columns and all(table[0] == "" for table in spec.categories.values())
+def _with_empty_categories(spec: ArraySpec) -> ArraySpec:
+    """Return the specification of an array some of whose rows have no values: each category has an empty text."""
+    tables = {name: list(table) if "" in table else ["", *table] for name, table in spec.categories.items()}
+    return replace(spec, settings={**spec.settings, "categories": tables}) if tables else spec
 
 
 def keep_arrays(
@@ -114,9 +117,10 @@ def keep_arrays(
         n_missing = sum(map(values.count_missing, shards))
         # Scores of a model belong to the durations of the same model.
         needs_all = OF_PLAN in spec.settings or OF_MODEL in spec.settings
-        is_kept = not n_missing or (_may_be_missing(spec) and not needs_all)
+        is_kept = not n_missing or (spec.holds_columns and not needs_all)
         if is_kept:
-            files[spec.name] = [values.keep(shard) for shard in shards]
+            kept = _with_empty_categories(spec) if n_missing else spec
+            files[spec.name] = [values.keep(shard, kept) for shard in shards]
         if n_missing:
             incomplete.append(IncompleteArray(spec, n_missing, is_kept))
     return KeptArrays(files, tuple(incomplete))
@@ -206,18 +210,26 @@ class _KeptArray:
             return shard.header.rows
         return sum(values is None for values in self._of(shard.number))
 
-    def keep(self, shard: StoredShard) -> FileEntry:
-        """Take over or write the file of a new shard; return its entry."""
-        header, spec = shard.header, self._spec
-        if entry := self._unchanged(shard):
+    def keep(self, shard: StoredShard, spec: ArraySpec) -> FileEntry:
+        """Take over or write the file of a new shard; return its entry.
+
+        Args:
+            spec: the specification in the new store, which may have an empty category before those of the old one.
+        """
+        entry = self._unchanged(shard)
+        if entry and spec == self._spec:
             file = array_file_name(spec.name, shard.number)
             take_over_file(self._source, self._folder, entry.file, file)
             return replace(entry, file=file)
-        # The first category is the empty one.
-        missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
-        if spec.text_columns:
-            missing = np.zeros(len(spec.text_columns), np.uint8)
-        values = [missing if found is None else found for found in self._of(shard.number)]
+        if entry:
+            # Only columns of numbers get other specifications. What the seal covers is not read again.
+            path = self._source / entry.file
+            table = map_file(path).dataset(dataset_at(path, read_locations(path), spec.name))
+            return index_array_file(self._folder, spec, shard, list(table + self._added_codes(spec)))
+        found = list(self._of(shard.number))
+        if spec.holds_columns:
+            return index_array_file(self._folder, spec, shard, self._columns(spec, found))
+        header, values = shard.header, [row for row in found if row is not None]
         rows = _Rows.read(self._folder, shard.number).stored.rows
         return write_array_file(
             self._folder,
@@ -230,6 +242,20 @@ class _KeptArray:
             lengths=rows.expected_lengths(spec.axis),
             is_numbered=header.is_numbered,
         )
+
+    def _columns(self, spec: ArraySpec, found: Sequence[Array | None]) -> list[Array]:
+        """Return the rows of an array of columns, with missing values where nothing was found."""
+        if spec.text_columns:
+            return [np.zeros(len(spec.text_columns), np.uint8) if row is None else row for row in found]
+        # The first category is the empty one.
+        missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
+        added = self._added_codes(spec)
+        return [missing if row is None else row + added for row in found]
+
+    def _added_codes(self, spec: ArraySpec) -> Array:
+        """Return what the codes of each column have become greater by: the number of new categories before theirs."""
+        old, new = self._spec.categories, spec.categories
+        return np.array([len(new.get(name, ())) - len(old.get(name, ())) for name in spec.index_columns], np.float64)
 
     def _unchanged(self, shard: StoredShard) -> FileEntry | None:
         """Return the old file of an unchanged shard, if it is intact."""
