@@ -1,8 +1,8 @@
 """Compare the named symbol tables with their sources' own code, on the same strings, id by id.
 
     python conformance/symbols.py --styletts2 DIR --vits DIR --matcha DIR --piper DIR --fastspeech2 DIR --coqui DIR
-                                 --idiap DIR --tacotron2 DIR --gpt DIR --kokoro CONFIG.json --parakeet DIR --espnet DIR
-                                 --paddlespeech DIR --baker LIST [--texts FILE]
+                                 --idiap DIR --tacotron2 DIR --gpt DIR --nemo DIR --f5 DIR --kokoro CONFIG.json
+                                 --parakeet DIR --espnet DIR --paddlespeech DIR --baker LIST [--texts FILE]
 
 Each DIR is a checkout of the system. Its code is run in a process of its own; functions that stand in files that import
 torch are taken out of them. Parakeet's takes its phonemes from the package g2p_en; ESPnet's DIR also has
@@ -37,6 +37,20 @@ def take(path, *names, **scope):
     exec(compile("from __future__ import annotations", path, "exec"), scope)
     exec(compile(tree, path, "exec", dont_inherit=False), scope)
     return scope
+def nemo_scope():
+    import abc, contextlib, itertools, logging, re, string, typing, unicodedata
+    scope = {name: getattr(typing, name) for name in ("Callable", "List", "Optional", "Set", "Tuple", "Union")}
+    scope.update(ABC=abc.ABC, abstractmethod=abc.abstractmethod, contextmanager=contextlib.contextmanager, re=re,
+                 itertools=itertools, string=string, unicodedata=unicodedata, unicode=str, logging=logging,
+                 experimental=lambda kind: kind)
+    folder = root + "/nemo/collections/common/tokenizers/text_to_speech/"
+    names = ("get_ipa_punctuation_list", "validate_locale", "get_grapheme_character_set")
+    scope = take(folder + "ipa_lexicon.py", "constants", *names, **scope)
+    names = ("english_text_preprocessing", "any_locale_text_preprocessing", "normalize_unicode_text",
+             "english_word_tokenize", "any_locale_word_tokenize", "_word_tokenize")
+    scope = take(folder + "tokenizer_utils.py", "constants", *names, **scope)
+    names = ("BaseTokenizer", "EnglishPhonemesTokenizer", "IPATokenizer")
+    return take(folder + "tts_tokenizers.py", *names, **scope)
 root = sys.argv[1]
 sys.path.insert(0, root)
 texts = json.load(sys.stdin)
@@ -187,6 +201,35 @@ sys.path.insert(0, root + "/GPT_SoVITS")
 from text import cleaned_text_to_sequence
 result = [cleaned_text_to_sequence(text.split(" "), "v2") for text in texts]
 """,
+    "nemo-arpabet": """
+Tokenizer = nemo_scope()["EnglishPhonemesTokenizer"]
+tokenizer = Tokenizer(None, punct=True, stresses=True, chars=True, apostrophe=True, pad_with_space=True)
+result = [tokenizer.encode_from_g2p([" " if t == "▁" else t for t in text.split(" ")]) for text in texts]
+""",
+    "nemo-ipa": """
+import pathlib, random
+from collections import defaultdict
+scope = nemo_scope()
+scope = take(root + "/nemo/collections/tts/g2p/utils.py", "constants", "set_grapheme_case", **scope)
+scope = take(root + "/nemo/collections/tts/g2p/models/base.py", "BaseG2p", **scope)
+scope = take(root + "/nemo/collections/tts/g2p/models/i18n_ipa.py", "IpaG2p", pathlib=pathlib, random=random,
+             defaultdict=defaultdict, **scope)
+folder = root + "/scripts/tts_dataset_files/"
+g2p = scope["IpaG2p"](folder + "ipa_cmudict-0.7b_nv23.01.txt", heteronyms=folder + "heteronyms-052722",
+                      phoneme_probability=0.8, ignore_ambiguous_words=False, use_chars=True, use_stresses=True)
+tokenizer = scope["IPATokenizer"](g2p, punct=True, apostrophe=True)
+result = [tokenizer.encode_from_g2p(list(text)) for text in texts]
+""",
+    "f5": """
+import os, torch
+from importlib.resources import files
+from torch.nn.utils.rnn import pad_sequence
+scope = take(root + "/src/f5_tts/model/utils.py", "get_tokenizer", "list_str_to_idx", os=os, torch=torch, files=files,
+             pad_sequence=pad_sequence, int=dict)
+ids, _ = scope["get_tokenizer"](root + "/data/Emilia_ZH_EN_pinyin/vocab.txt", "custom")
+result = [scope["list_str_to_idx"]([[" " if t == "▁" else t for t in text.split(" ")]], ids)[0].tolist()
+          for text in texts]
+""",
     "kokoro": """
 vocab = json.load(open(root))["vocab"]
 result = [[0, *(vocab[c] for c in text), 0] for text in texts]
@@ -194,7 +237,7 @@ result = [[0, *(vocab[c] for c in text), 0] for text in texts]
 }
 
 
-SPACED = ("parakeet", "espnet-g2p", "paddlespeech-zh", "gpt-sovits", "gpt-sovits-v2")
+SPACED = ("parakeet", "espnet-g2p", "paddlespeech-zh", "gpt-sovits", "gpt-sovits-v2", "nemo-arpabet", "f5")
 """Tables of symbols with several characters."""
 
 BRACES = ("fastspeech2", "tacotron2")
@@ -235,10 +278,11 @@ def strings(name: str, lines: list[str], count: int) -> list[str]:
     """Return strings of the table's symbols: lines of phonemes as far as it has them, and random ones."""
     source = random.Random(0)
     vocab = Vocab.from_table(get_table("vits" if name.startswith("matcha") else name.partition(",")[0]))
-    known = {symbol for symbol in vocab.symbols if len(symbol) == 1 and symbol not in vocab.specials}
+    known = {symbol for symbol in vocab.symbols if len(symbol) == 1 and symbol not in vocab.specials - {" "}}
     if name in SPACED:
-        tokens = sorted(set(vocab.symbols) - vocab.specials)
-        return [join_symbols(source.choices(tokens, k=source.randrange(1, 120))) for _ in range(count)]
+        tokens = sorted(set(vocab.symbols) - (vocab.specials - {" "}))
+        drawn = [source.choices(tokens, k=source.randrange(1, 120)) for _ in range(count)]
+        return [join_symbols(_spaced_once(line) if name == "nemo-arpabet" else line) for line in drawn]
     if name in BRACES:
         phones = [symbol[1:] for symbol in vocab.symbols if symbol[0] == "@"]
         letters = sorted(known - {"_"})
@@ -247,7 +291,14 @@ def strings(name: str, lines: list[str], count: int) -> list[str]:
             for _ in range(count)
         ]
     drawn = ["".join(source.choices(sorted(known), k=source.randrange(1, 120))) for _ in range(count)]
-    return drawn + ["".join(c for c in line if c in known) for line in lines]
+    drawn += ["".join(c for c in line if c in known) for line in lines]
+    return ["".join(_spaced_once(list(text))) for text in drawn] if name == "nemo-ipa" else drawn
+
+
+def _spaced_once(symbols: list[str]) -> list[str]:
+    """Return a line without spaces at its ends, and with single ones, as NeMo's tokenizers make of any line."""
+    single = [s for s, before in zip(symbols, [" ", *symbols], strict=False) if (s, before) != (" ", " ")]
+    return ["a", *single, "a"]
 
 
 def main() -> None:
@@ -262,6 +313,8 @@ def main() -> None:
         "idiap",
         "tacotron2",
         "gpt",
+        "nemo",
+        "f5",
         "kokoro",
         "parakeet",
         "espnet",

@@ -39,7 +39,14 @@ a table, write `./NAME`.
 
 A file may also have lines of a symbol, a space and its id, as PaddleSpeech's `phone_id_map.txt`. PaddleSpeech and
 ESPnet number their symbols for each model, and publish the ids with the model. `paddlespeech-zh` has the ids of
-PaddleSpeech's models of Baker; with it, `--frontend mandarin` spells syllables as PaddleSpeech does.
+PaddleSpeech's models of Baker; with it, `--frontend mandarin` spells syllables as PaddleSpeech does. Between symbol
+and id may be a tab, as in ZipVoice's `tokens.txt`.
+
+A file `*.json` is the configuration of a voice of Piper or Kokoro. A file `*.py` is a system's `symbols.py`, such as
+those of VITS, Matcha-TTS, StyleTTS2 and MeloTTS: its list `symbols` is read, and nothing in the file is run. Read are
+texts, lists, their sums, names assigned before, and `list`, `tuple`, `set` and `sorted`. A list that is made in another
+way is refused with its line, as in Tacotron 2, FastSpeech2 and GPT-SoVITS, whose tables have names here. A repeated
+symbol has its later id, as in these systems.
 
 `--symbols auto` reads the texts of the corpus once before the build, and makes a table of `<pad>`, `<unk>`, `<s>`,
 `</s>` and the symbols that occur, in code point order. The table depends on texts and frontend only: every part
@@ -58,6 +65,20 @@ spaces separate symbols, and `▁` is the symbol space. Inside braces, spaces se
 FastSpeech2: `{HH AH0 L OW1}`. FastSpeech2's table calls its phones `@HH`; the `@` is omitted inside braces. Text
 outside braces is read as characters.
 
+## NeMo and F5-TTS
+
+`nemo-arpabet` and `nemo-ipa` are the tables of NeMo's English configurations. NeMo collects the second from its
+dictionary, so that another dictionary or language is another table; write the tokenizer's `tokens` into a file for
+`--symbols`. The frontend `arpabet` puts no space between words, and `espeak` has other phones, so NeMo's own phones go
+in by `--frontend phonemes`: as text for `nemo-ipa`, and separated by spaces for `nemo-arpabet`, with `▁` for the space
+between words.
+
+`f5` has letters and syllables of pinyin. F5-TTS calls `convert_char_to_pinyin`, which puts a space before each
+syllable and writes the neutral tone without a number. No frontend here does that: the frontend `mandarin-pinyin`
+writes `ma5` and no spaces. Give the tokens of F5-TTS's function to `--frontend phonemes`, separated by spaces and with
+`▁` for a space. F5-TTS pads with -1 and adds 1 to all ids in the model; a batch here is padded with 0, the id of the
+space, and `phoneme_lengths` says where to put -1.
+
 ## Ends and blanks
 
 | system | option |
@@ -65,6 +86,7 @@ outside braces is read as characters.
 | VITS, Matcha-TTS, Coqui's VITS | `around`: a blank between all symbols and at both ends |
 | Piper | `between`: `^ _ h _ ə _ l _ o _ ʊ _ $`; its table adds start and end symbols by default |
 | Kokoro | the id 0 at both ends, by default with its table |
+| NeMo | a space at both ends, by default with `nemo-arpabet`; with `nemo-ipa`, `--ends` for FastPitch, not for VITS |
 | Parakeet | `<s>` and `</s>` at the ends, by default with the frontend `arpabet` |
 
 Blanks are inserted when a batch is collated, `Collator(blanks="around")`, so that one store serves models with and
@@ -72,9 +94,11 @@ without blanks; or when the store is built, `--blanks around`. In a batch, `phon
 ids and `n_phonemes` include ends and blanks; the text of the phonemes and the result of `Frontend.decode` do not.
 
 `conformance/symbols.py` runs the original code of each source and these tables on the same strings: 1,000 random ones
-for each table, and 505 lines of phonemes. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
+for each table, 27,000 to 124,000 ids, in 19 comparisons of 15 tables. Those of Kokoro, ESPnet and PaddleSpeech need
+files of a model or a corpus. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
 FastSpeech2, both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, Kokoro's
-vocabulary, NVIDIA's `text_to_sequence`, GPT-SoVITS's `cleaned_text_to_sequence`, Parakeet's `English.numericalize`
+vocabulary, NVIDIA's `text_to_sequence`, GPT-SoVITS's `cleaned_text_to_sequence`, NeMo's `encode_from_g2p`, F5-TTS's
+`list_str_to_idx`, Parakeet's `English.numericalize`
 (whose `...` is `…` here) and ESPnet's `TokenIDConverter` return the same ids for all of them. `paddlespeech-zh` follows
 PaddleSpeech's scripts for Baker's pinyin: its lexicon, `spn` for the three syllables that it lacks, the pauses of its
 aligner, and `get_input_token`. The models could not be run, but their published comma has the same id, 263. `mfa-arpa`

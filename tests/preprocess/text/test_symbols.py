@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ PUBLIC = {
     "tacotron2": (148, {"_": 0, "-": 1, " ": 11, "A": 12, "a": 38, "@AA": 64, "@ZH": 147}),
     "gpt-sovits": (322, {"!": 0, "AA": 5, "…": 321}),
     "gpt-sovits-v2": (732, {"!": 0, "AA": 5, "Yz": 731}),
+    "nemo-arpabet": (114, {" ": 0, "B": 1, "AA0": 25, "a": 70, "'": 96, "}": 111, "<pad>": 112, "<oov>": 113}),
+    "nemo-ipa": (96, {"!": 0, "'": 2, "A": 22, "a": 50, "θ": 92, " ": 93, "<pad>": 94, "<oov>": 95}),
+    "f5": (2545, {" ": 0, "!": 1, "a1": 63, "zuo4": 1412, "𠮶": 2544}),
     "fastspeech2": (360, {"_": 0, "-": 1, "A": 12, "@AA": 64, "@ZH": 147, "@b": 148, "@rr": 356, "@sil": 359}),
     "parakeet": (81, {"<pad>": 0, "<unk>": 1, "<s>": 2, "</s>": 3, "AA0": 4}),
     "espnet-g2p": (78, {"<blank>": 0, "<unk>": 1, "AH0": 2, "N": 3, "..": 76, "<sos/eos>": 77}),
@@ -69,6 +73,94 @@ def test_a_broken_configuration_of_a_voice_is_one_error(tmp_path: Path, content:
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=message):
         choose_symbols(str(path))
+
+
+# The forms of the files of VITS and Matcha-TTS, StyleTTS2 and MeloTTS, shortened.
+MATCHA = """\"\"\" from https://github.com/keithito/tacotron \"\"\"
+_pad = "_"
+_punctuation = ';:,. '
+_letters = 'ABab'
+_letters_ipa = (
+    "ɑɐ'̩'"  # the apostrophe twice
+)
+symbols = [_pad] + list(_punctuation) + list(_letters) + list(_letters_ipa)
+SPACE_ID = symbols.index(" ")
+"""
+STYLETTS2 = """import os
+_pad = "$"
+symbols = [_pad] + list("ab")
+dicts = {}
+for i in range(len((symbols))):
+    dicts[symbols[i]] = i
+class TextCleaner:
+    def __init__(self, dummy=None):
+        self.word_index_dictionary = dicts
+        print(len(dicts))
+"""
+MELO = """punctuation = ["!", "…"]
+pu_symbols = punctuation + ["SP", "UNK"]
+zh_symbols = ["E", "AA"]
+ja_symbols = ["a:", "E"]
+pad = "_"
+normal_symbols = sorted(set(zh_symbols + ja_symbols))
+symbols = [pad] + normal_symbols + pu_symbols
+sil_phonemes_ids = [symbols.index(i) for i in pu_symbols]
+num_zh_tones = 6
+language_id_map = {"ZH": 0}
+"""
+
+
+@pytest.mark.parametrize("source", [MATCHA, STYLETTS2, MELO, "symbols = ['a', *('b', 'c')]\nsymbols += ['d' 'e']\n"])
+def test_the_symbols_of_a_python_file_are_those_that_python_makes_of_it(tmp_path: Path, source: str) -> None:
+    path = tmp_path / "symbols.py"
+    path.write_text(source, encoding="utf-8")
+    scope: dict = {}
+    exec(compile(source, "symbols.py", "exec"), scope)
+    assert choose_symbols(str(path)) == tuple(scope["symbols"])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("letters = ['a']\n", "symbols.py: no list 'symbols'; expected a list of texts"),
+        ("symbols = ['a']\nsymbols.append('b')\n", "symbols.py:2: 'symbols' is made by code, which is not run"),
+        ("symbols = ['a']\nif True:\n    symbols = ['b']\n", "symbols.py:3: 'symbols' is made by code"),
+        ("symbols = ['a']\nshuffle(symbols)\n", "symbols.py:2: 'symbols' is made by code"),
+        ("symbols = ['a']\nx = symbols = ['b']\n", "symbols.py:2: 'symbols' is made by code"),
+        ("symbols = ['a']\nsymbols[0] = 'b'\n", "symbols.py:2: 'symbols' is made by code"),
+        ("from other import symbols\n", "symbols.py:1: 'symbols' is made by code"),
+        ("symbols = ['@' + s for s in 'ab']\n", "symbols.py:1: 'symbols' is made by code"),
+        ("symbols = open('/etc/passwd').read()\n", "symbols.py:1: 'symbols' is made by code"),
+        ("symbols = list({'a', 'b'})\n", "symbols.py:1: 'symbols' is made by code"),
+        ("symbols = list(set('ab'))\n", "symbols.py:1: 'symbols' is made by code"),
+        ("symbols = set('ab')\n", "no list 'symbols'"),
+        ("symbols = [f'{1}']\n", "symbols.py:1: 'symbols' is made by code"),
+        ("symbols = ['']\n", "expected symbols, found ''"),
+        ("symbols = ['\\ud800']\n", "expected symbols, found"),
+        ("symbols = ['a'\n", "not Python"),
+        ("symbols = ['\\x']\n", "not Python"),
+        ("symbols = " + "(" * 5000 + "'a'" + ")" * 5000, "symbols.py"),
+        ("symbols = ['a']" + " + ['a']" * 20_000, "symbols.py:1: 'symbols' is made by code"),
+        ("a = 'ab'\n" + "a = a + a\n" * 60 + "symbols = list(a)", "symbols.py:62: 'symbols' is made by code"),
+        ("x = 1\n" * 50_000, "at most 262,144 bytes"),
+    ],
+)
+def test_a_python_file_is_never_run_and_what_its_code_makes_is_refused(
+    tmp_path: Path, source: str, message: str
+) -> None:
+    path = tmp_path / "symbols.py"
+    path.write_text(source, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        choose_symbols(str(path))
+
+
+def test_nemos_line_of_phones_has_a_space_at_both_ends_and_f5_takes_pinyin_and_letters() -> None:
+    # NeMo: fastpitch_align_v1.05.yaml has pad_with_space. F5: the tokens of convert_char_to_pinyin of "Hi 你好".
+    nemo = get_frontend("phonemes", symbols="nemo-arpabet")
+    assert nemo.numericalize(nemo.phoneticize("HH AH0 L OW1 ▁ y o")).tolist() == [0, 7, 31, 10, 59, 0, 94, 84, 0]
+    f5 = get_frontend("phonemes", symbols="f5")
+    ids = f5.numericalize(f5.phoneticize("H i ▁ ▁ ni3 ▁ hao3"))
+    assert [f5.vocab.symbols[number] for number in ids] == ["H", "i", " ", " ", "ni3", " ", "hao3"]
 
 
 def test_every_table_says_where_it_is_from_and_has_its_specials() -> None:

@@ -73,7 +73,8 @@ _TABLES: Final = (
     SymbolTable(
         "vits",
         "VITS, Matcha-TTS",
-        "https://github.com/jaywalnut310/vits, text/symbols.py; https://github.com/shivammehta25/Matcha-TTS",
+        "https://github.com/jaywalnut310/vits 2e561ba, text/symbols.py; "
+        "https://github.com/shivammehta25/Matcha-TTS 108906c",
         "MIT",
         pad="_",
         blank="_",
@@ -82,7 +83,7 @@ _TABLES: Final = (
     SymbolTable(
         "piper",
         "Piper; characters are decomposed (NFD)",
-        "https://github.com/OHF-Voice/piper1-gpl, src/piper/phoneme_ids.py",
+        "https://github.com/OHF-Voice/piper1-gpl b275826, src/piper/phoneme_ids.py",
         "GPL-3.0-or-later (the program)",
         pad="_",
         start="^",
@@ -106,7 +107,7 @@ _TABLES: Final = (
     SymbolTable(
         "coqui",
         "Coqui TTS to 0.22: models of IPA phonemes",
-        "https://github.com/coqui-ai/TTS 0.22, TTS/tts/utils/text/characters.py (IPAPhonemes)",
+        "https://github.com/coqui-ai/TTS 0.22.0 (dbf1a08), TTS/tts/utils/text/characters.py (IPAPhonemes)",
         "MPL-2.0",
         pad="<PAD>",
         start="<BOS>",
@@ -116,7 +117,7 @@ _TABLES: Final = (
     SymbolTable(
         "coqui-vits",
         "Coqui TTS to 0.22: VITS",
-        "https://github.com/coqui-ai/TTS 0.22, TTS/tts/models/vits.py (VitsCharacters)",
+        "https://github.com/coqui-ai/TTS 0.22.0 (dbf1a08), TTS/tts/models/vits.py (VitsCharacters)",
         "MPL-2.0",
         pad="<PAD>",
         blank="<BLNK>",
@@ -165,16 +166,45 @@ _TABLES: Final = (
         unk="UNK",
     ),
     SymbolTable(
+        "nemo-arpabet",
+        "NeMo's FastPitch in English: EnglishPhonemesTokenizer with stresses and characters",
+        "https://github.com/NVIDIA/NeMo 8cfedd7, text_to_speech/tts_tokenizers.py, fastpitch_align_v1.05.yaml",
+        "Apache-2.0",
+        pad="<pad>",
+        unk="<oov>",
+        start=" ",
+        end=" ",
+        ends=True,
+    ),
+    SymbolTable(
+        "nemo-ipa",
+        "NeMo's FastPitch and VITS in English: IPATokenizer with ipa_cmudict-0.7b_nv23.01",
+        "https://github.com/NVIDIA/NeMo 8cfedd7, text_to_speech/tts_tokenizers.py, fastpitch_align_ipa.yaml, vits.yaml",
+        "Apache-2.0",
+        pad="<pad>",
+        unk="<oov>",
+        start=" ",
+        end=" ",
+    ),
+    SymbolTable(
+        "f5",
+        "F5-TTS: characters and pinyin with tone (Emilia_ZH_EN_pinyin)",
+        "https://github.com/SWivid/F5-TTS 2ae2c9b (1.1.20), data/Emilia_ZH_EN_pinyin/vocab.txt",
+        "MIT",
+        pad=" ",
+        unk=" ",
+    ),
+    SymbolTable(
         "fastspeech2",
         "ming024/FastSpeech2: characters, and ARPAbet and pinyin with @",
-        "https://github.com/ming024/FastSpeech2, text/symbols.py",
+        "https://github.com/ming024/FastSpeech2 d4e79eb, text/symbols.py",
         "MIT",
         pad="_",
     ),
     SymbolTable(
         "parakeet",
         "Parakeet's English: ARPAbet with stress; the default of the frontend arpabet",
-        "https://github.com/PaddlePaddle/Parakeet, parakeet/frontend/phonectic.py (English)",
+        "https://github.com/PaddlePaddle/Parakeet 8705a2a, parakeet/frontend/phonectic.py (English)",
         "Apache-2.0",
         pad="<pad>",
         unk="<unk>",
@@ -184,7 +214,7 @@ _TABLES: Final = (
     SymbolTable(
         "parakeet-characters",
         "Parakeet's EnglishCharacter; the default of the frontend characters",
-        "https://github.com/PaddlePaddle/Parakeet, parakeet/frontend/phonectic.py (EnglishCharacter)",
+        "https://github.com/PaddlePaddle/Parakeet 8705a2a, parakeet/frontend/phonectic.py (EnglishCharacter)",
         "Apache-2.0",
         pad="<pad>",
         unk="<unk>",
@@ -194,7 +224,7 @@ _TABLES: Final = (
     SymbolTable(
         "mandarin",
         "Mandarin initials and finals with tone, as in AISHELL-3; the default of the frontend mandarin",
-        "https://github.com/ming024/FastSpeech2, text/pinyin.py, without ids of its own; in its order",
+        "https://github.com/ming024/FastSpeech2 d4e79eb, text/pinyin.py, without ids of its own; in its order",
         "MIT",
         pad="<pad>",
         unk="<unk>",
@@ -204,7 +234,7 @@ _TABLES: Final = (
     SymbolTable(
         "mandarin-prosody",
         "the same, and the prosody marks #1 to #4 of Baker's corpus",
-        "https://github.com/ming024/FastSpeech2, text/pinyin.py, without ids of its own; in its order",
+        "https://github.com/ming024/FastSpeech2 d4e79eb, text/pinyin.py, without ids of its own; in its order",
         "MIT",
         pad="<pad>",
         unk="<unk>",
@@ -214,7 +244,7 @@ _TABLES: Final = (
     SymbolTable(
         "mandarin-pinyin",
         "Mandarin syllables with tone; the default of the frontend mandarin-pinyin",
-        "https://github.com/ming024/FastSpeech2, lexicon/pinyin-lexicon-r.txt, without ids of its own; sorted",
+        "https://github.com/ming024/FastSpeech2 d4e79eb, lexicon/pinyin-lexicon-r.txt, without ids of its own; sorted",
         "MIT",
         pad="<pad>",
         unk="<unk>",
@@ -320,6 +350,9 @@ def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...]:
         hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
         raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
     symbols = read_symbols(path)
+    if path.suffix == ".py":
+        # A system's own list: a repeated symbol has its later id there too, and without one all ids behind it shift.
+        return symbols
     # StyleTTS2's and VITS's tables contain the apostrophe twice, which is allowed in copies of them.
     public = (table.symbols for table in TABLES.values())
     n_public = max((len(table) for table in public if symbols[: len(table)] == table), default=0)

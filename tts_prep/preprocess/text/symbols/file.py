@@ -1,4 +1,4 @@
-"""Symbol tables in files: one symbol per line, or a voice's JSON."""
+"""Symbol tables in files: one symbol per line, a voice's JSON, or the list in a Python file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
+from tts_prep.preprocess.text.symbols.python_lists import python_symbols
 
 _MAX_BYTES: Final = 1 << 22
 """The maximum length of a table; that of a voice has some ten thousand bytes."""
@@ -19,12 +20,13 @@ def read_symbols(path: Path) -> tuple[str, ...]:
 
     Every line may also be a symbol, a space or tab, and an id, as in PaddleSpeech's ``phone_id_map.txt`` and in
     ``tokens.txt``. A file ``*.json`` is the configuration of a voice: Piper's, with ``phoneme_id_map``, or Kokoro's,
-    with ``vocab``; ids without a symbol become ``<unused-N>``. Special symbols are recognized by their names, see
+    with ``vocab``; ids without a symbol become ``<unused-N>``. A file ``*.py`` is a system's ``symbols.py``, whose list
+    ``symbols`` is read without running it. Special symbols are recognized by their names, see
     `tts_prep.preprocess.text.Vocab.from_table`.
 
     Raises:
         ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, …; or
-            the JSON has no table.
+            the JSON or the Python file has no table.
     """
     try:
         content = read_regular(path, _MAX_BYTES)
@@ -33,6 +35,8 @@ def read_symbols(path: Path) -> tuple[str, ...]:
     try:
         if path.suffix == ".json":
             return _of_voice(content, path.name)
+        if path.suffix == ".py":
+            return python_symbols(content, path.name)
         return _by_ids(parse_symbols(content, path.name), path.name)
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"symbols: {path}: expected UTF-8 ({error.reason} at byte {error.start})") from error
