@@ -159,6 +159,49 @@ def test_rows_are_joined_by_the_names_of_recordings(store: Path) -> None:
     assert added.missing == {"mos": 1}
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(
+    ("of_id", "path"),
+    [
+        ("clips/{}", "clips/{}.wav"),
+        ("clips/{}", "./clips/{}.flac"),
+        ("clips/{}", "/data/corpus/clips/{}.wav"),
+        ("clips/{}", "C:\\data\\clips\\{}.wav"),
+        ("clips/{}", "{}.wav"),
+        ("{}", "/data/corpus/clips/{}.wav"),
+        ("{}", "file:///data/{}.WAV"),
+        ("v1.5_{}", "clips/v1.5_{}.wav"),
+        # A list of absolute paths has them as ids.
+        ("/data/corpus/clips/{}", "/data/corpus/clips/{}.wav"),
+        ("/data/corpus/clips/{}", "clips/{}.wav"),
+    ],
+)
+def test_a_table_of_paths_is_joined_with_ids_however_long_either_is(
+    tmp_path: Path, capsys, suffix: str, of_id: str, path: str
+) -> None:
+    rows = make_rows([20, 30, 40])
+    for row, name in zip(rows, ("one", "two", "three"), strict=True):
+        row.id = of_id.format(name)
+    store = write_store(tmp_path / "store", rows, n_shards=2)
+    table = [{"audio": path.format(name), "mos": mos} for name, mos in (("three", 3), ("one", 1), ("other", 9))]
+    status, out, err = run(capsys, "add", store, "--columns", write_table(tmp_path / f"s{suffix}", table))
+    assert (status, err) == (0, "")
+    np.testing.assert_array_equal(UtteranceDataset(store).mos, [1, np.nan, 3])
+    assert f"1 rows of no utterance of the store: {path.format('other')}" in out
+
+
+def test_a_path_that_is_the_end_of_several_ids_is_of_none(tmp_path: Path) -> None:
+    rows = make_rows([20, 30, 40])
+    for row, name in zip(rows, ("x/a/one", "y/a/one", "y/b/two"), strict=True):
+        row.id = name
+    store = write_store(tmp_path / "store", rows)
+    added = add_columns(
+        store, {"audio": ["one.wav", "a/one.wav", "b/two.wav", "", "/", "..", "x/a/one"], "mos": range(7)}
+    )
+    np.testing.assert_array_equal(UtteranceDataset(store).mos, [6, np.nan, 2])
+    assert added.unknown == (("one.wav", "a/one.wav", ""), 5)
+
+
 def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
     n = MAX_CATEGORIES + 1
     rows = make_rows([3] * n)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -24,6 +25,9 @@ _MAX_CATEGORY: Final = 200
 
 _AUDIO: Final = ("audio", "audio_filepath", "file", "file_name", "filename", "path", "wav")
 """The names of columns by which rows are joined if there is no column ``id``."""
+
+_MAX_NAMES: Final = 8
+"""The maximum number of names of a path that is shorter than the ids it is joined with; it limits the memory."""
 
 _SHOWN: Final = 3
 
@@ -225,11 +229,26 @@ class _Reader:
         return column
 
     def _row_of_path(self, path: str) -> int | None:
-        """Return the row of a recording: its path without suffix, or the end of it, is an id."""
+        """Return the row of a recording: its path without suffix, or the end of it, is an id, or the end of one id."""
         parts = PurePosixPath(path.replace("\\", "/")).parts
-        names = ["/".join(parts[first:]) for first in range(len(parts))]
+        names = [str(PurePosixPath(*parts[first:])) for first in range(len(parts))]
         candidates = [*names, *(str(PurePosixPath(name).with_suffix("")) for name in names if name.strip("./"))]
-        return next((self._rows[name] for name in candidates if name in self._rows), None)
+        found = next((self._rows[name] for name in candidates if name in self._rows), None)
+        if found is not None or not names:
+            return found
+        whole = (names[0], candidates[len(names)] if len(candidates) > len(names) else "")
+        return next((row for name in whole if (row := self._rows_of_ends.get(name)) is not None), None)
+
+    @cached_property
+    def _rows_of_ends(self) -> Mapping[str, int | None]:
+        """The rows of the ends of ids that are paths; None for an end of several ids."""
+        found: dict[str, int | None] = {}
+        for id_, row in self._rows.items():
+            parts = id_.split("/")
+            for first in range(max(1, len(parts) - _MAX_NAMES), len(parts)):
+                end = "/".join(parts[first:])
+                found[end] = None if end in found else row
+        return found
 
     def check(self) -> None:
         """Check that the table can be joined, and has columns of one kind each.
