@@ -179,6 +179,26 @@ def test_a_store_is_replaced_with_and_without_an_exchange_of_names(
     assert [path.name for path in two_stores.parent.iterdir()] == ["store"]
 
 
+def test_an_interruption_while_the_old_store_is_deleted_leaves_nothing_of_it(
+    two_stores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, calls = replacement.shutil.rmtree, 0
+
+    def interrupted_once(folder: Path, **options: bool) -> None:
+        nonlocal calls
+        calls += 1
+        # The first call finds nothing to delete.
+        if calls == 2:
+            raise KeyboardInterrupt
+        remove(folder, **options)
+
+    monkeypatch.setattr(replacement.shutil, "rmtree", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        replacement.replace_store(two_stores)
+    assert not left_beside(two_stores)
+    assert (two_stores / "manifest.json").read_text() == ".store.replacement"
+
+
 def test_a_kill_between_two_renames_is_made_good_by_the_next_reader(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

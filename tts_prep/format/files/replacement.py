@@ -41,22 +41,33 @@ def replace_store(store: Path) -> None:
     """
     real, new, old = Path(os.path.realpath(store)), replacement_folder(store), replaced_folder(store)
     remove_folder(old)
-    with writing(store):
+    try:
+        with writing(store):
+            _put_in_place(new, real, old)
+            sync(real.parent)
+        remove_folder(old)
+    except BaseException:
+        # After an interruption, the new store may be in place, and the rest of the old one is in nobody's way.
+        if not new.exists() and (real / MANIFEST).exists():
+            remove_folder(old)
+        raise
+
+
+def _put_in_place(new: Path, real: Path, old: Path) -> None:
+    """Rename a store to ``old``, and its replacement to the name of the store."""
+    try:
+        exchange(new, real)
+        new.rename(old)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        # After a kill between these two renames, `recover_store` reverts the first one.
+        real.rename(old)
         try:
-            exchange(new, real)
-            new.rename(old)
-        except OSError as error:
-            if error.errno not in _UNSUPPORTED:
-                raise
-            # After a kill between these two renames, `recover_store` reverts the first one.
-            real.rename(old)
-            try:
-                new.rename(real)
-            except BaseException:
-                old.rename(real)
-                raise
-        sync(real.parent)
-    remove_folder(old)
+            new.rename(real)
+        except BaseException:
+            old.rename(real)
+            raise
 
 
 def recover_store(store: Path) -> bool:
