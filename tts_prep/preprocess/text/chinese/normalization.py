@@ -100,6 +100,7 @@ _TIME_RANGE = re.compile(r"(?<=\d:[0-5]\d)\s?[-–—]\s?(?=\d{1,2}:[0-5]\d)")
 # 3:1; with two digits behind the colon, it is a time of the day.
 _RATIO = re.compile(r"(?<![\d:])(\d+):(\d|[6-9]\d|\d{3,})(?![\d:])")
 _PERCENT = re.compile(rf"({_NUMBER}) ?(%|‰)")
+_ALWAYS = re.compile(r"(?<![\d/])24/7(?![\d/])")
 _FRACTION = re.compile(r"(?<![\d/])(\d+)/(\d+)(?![\d/])")
 _RANGE = re.compile(r"(?<=[\d%CF])\s?[~〜～]\s?(?=-?\d)")
 _SPAN = re.compile(r"(?<=\d)[-–—](?=\d+ ?(?:[年月日岁天周次℃%个人元米分小]|°C|km|kg))")
@@ -149,6 +150,8 @@ def _percentages(text: str) -> str:
 
 
 def _fractions(text: str) -> str:
+    # Around the clock; no fraction.
+    text = _ALWAYS.sub("二十四七", text)
     return _FRACTION.sub(lambda match: f"{cardinal(match[2])}分之{cardinal(match[1])}", text)
 
 

@@ -30,6 +30,7 @@ _MARKS: Final = {
 }
 # A dot between digits is part of a number.
 _MARK: Final = re.compile(r"(?<=\d)([,.:])(?=\d)|([、，､。．｡？！…⋯‥,.?!]+)")
+_ELLIPSIS: Final = re.compile("([…‥])")
 _CURRENCIES: Final = {"¥": "円", "$": "ドル", "€": "ユーロ", "£": "ポンド"}
 _AMOUNT: Final = re.compile(r"([¥$€£])(\d[\d,.]*[万億兆]*)")
 _TIME: Final = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
@@ -93,7 +94,7 @@ class JapaneseFrontend(VocabFrontend):
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Rewrite times, amounts of money and negative numbers so that Open JTalk reads them correctly."""
-        text = unicodedata.normalize("NFKC", without_controls(text)).replace("°C", "度")
+        text = _composed(without_controls(text)).replace("°C", "度")
         text = _AMOUNT.sub(lambda match: match[2] + _CURRENCIES[match[1]], text)
         text = _TIME.sub(r"\1時\2分", text).replace("時00分", "時")
         return _MINUS.sub("マイナス", text)
@@ -106,7 +107,7 @@ class JapaneseFrontend(VocabFrontend):
         """
         if language is not None and not is_japanese(language):
             raise TextError(f"the frontend 'japanese' supports Japanese only, the text is in {language!r}")
-        text = unicodedata.normalize("NFKC", text)
+        text = _composed(text)
         if len(text) > MAX_CHARACTERS:
             raise TextError(f"{len(text):,} characters, the frontend 'japanese' supports at most {MAX_CHARACTERS:,}")
         if not _READABLE.search(text):
@@ -165,6 +166,11 @@ class JapaneseFrontend(VocabFrontend):
 
 
 japanese_prosody = partial(JapaneseFrontend, style="prosody")
+
+
+def _composed(text: str) -> str:
+    """Return the text in NFKC, but with its ellipses, of which NFKC makes full stops."""
+    return "".join(unicodedata.normalize("NFKC", part) if part not in "…‥" else part for part in _ELLIPSIS.split(text))
 
 
 def is_japanese(language: str) -> bool:
