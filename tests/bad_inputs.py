@@ -93,6 +93,7 @@ def cases() -> Iterator[Case]:
     yield from _repairs()
     yield from _additions()
     yield from _views()
+    yield from _reviews()
     yield from _lists()
     yield from _library()
 
@@ -398,6 +399,47 @@ def _views() -> Iterator[Case]:
     yield Case("a folder below a file", "export STORE CORPUS/metadata.csv/OUT --to lhotse")
     yield Case("a folder below a file", "export-scp STORE CORPUS/metadata.csv/OUT")
     yield Case("a symbol table that does not exist", "symbols styletts")
+
+
+def _reviews() -> Iterator[Case]:
+    for option in ("--suspects -1", "--suspects many", "--suspects 10001"):
+        yield Case(option, f"report STORE {option}")
+    for address in ("here", "http://example.com:80/a/", "http://localhost:8000/"):
+        yield Case("an address that is not a review's", f"report STORE --review {address}")
+    yield Case("no such store", "review NOWHERE")
+    yield Case("a folder that is not a store", "review CORPUS")
+    yield Case("a port that does not exist", "review STORE --port 65536")
+    yield Case("decisions in a folder that does not exist", "review STORE --decisions NOWHERE/FILE")
+    yield Case("no such corpus", "review STORE --corpus NOWHERE", _whole)
+    head = "id,keep,text,speaker,note\n"
+    files = (
+        ("an empty file of decisions", b""),
+        ("a table of other columns", b"audio,text\na.wav,A text.\n"),
+        ("decisions in Latin-1", f"{head}a,yes,caf\xe9,,\n".encode("latin-1")),
+        ("a row of three cells", f"{head}a,yes,\n".encode()),
+        ("an id twice", f"{head}a,yes,,,\na,no,,,\n".encode()),
+        ("a decision that does not exist", f"{head}a,perhaps,,,\n".encode()),
+    )
+    for given, data in files:
+        breaking = _two_files_of_decisions(data)
+        yield Case(given, "merge-decisions FILE.csv OTHER.csv", breaking)
+        yield Case(given, "review STORE --decisions FILE.csv", breaking)
+    yield Case("no such file", "merge-decisions FILE.csv OTHER.csv")
+    yield Case("a single file", "merge-decisions FILE.csv", _two_files_of_decisions(head.encode()))
+    yield Case("a file twice", "merge-decisions FILE.csv FILE.csv", _two_files_of_decisions(head.encode()))
+    yield Case(
+        "an output in a folder that does not exist",
+        "merge-decisions FILE.csv OTHER.csv --output NOWHERE/FILE",
+        _two_files_of_decisions(head.encode()),
+    )
+
+
+def _two_files_of_decisions(data: bytes) -> Callable[[World], None]:
+    def breaking(world: World) -> None:
+        world.write("FILE.csv", data)
+        world.write("OTHER.csv", "id,keep,text,speaker,note\nb,no,,,\n")
+
+    return breaking
 
 
 def _lists() -> Iterator[Case]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.atomic import replacing
@@ -200,7 +200,10 @@ def _read(path: Path) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, t
             for row in reader:
                 where = f"{path}:{reader.line_num}"
                 if None in row or None in row.values():
-                    raise ConfigurationError(f"{where}: expected {len(names)} cells")
+                    # DictReader fills missing cells with None, and keeps further ones as a list.
+                    values: list[Any] = [*row.values()]
+                    n_cells = sum(len(value) if isinstance(value, list) else value is not None for value in values)
+                    raise ConfigurationError(f"{where}: expected {len(names)} cells, found {n_cells}")
                 utterance = of_cell(row["id"])
                 if not utterance or utterance in others:
                     raise ConfigurationError(f"{where}: expected an id that has no other row, found {utterance[:80]!r}")
