@@ -23,7 +23,7 @@ from typing import Any
 
 from tts_prep.preprocess.text.frontends.frontend import join_symbols, split_symbols
 from tts_prep.preprocess.text.frontends.phonemes import PhonemesFrontend
-from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.symbols import choose_symbols, get_table
 from tts_prep.preprocess.text.vocab import Vocab
 
 TAKE = """
@@ -244,6 +244,10 @@ BRACES = ("fastspeech2", "tacotron2")
 """Tables of characters, and of phones in braces."""
 
 
+FILES = {"styletts2": "text_utils.py", "vits": "text/symbols.py", "matcha": "matcha/text/symbols.py"}
+"""Python files whose list ``symbols`` --symbols reads."""
+
+
 def source_ids(name: str, path: Path, texts: list[str], more: str = "") -> list[list[int]]:
     code = TAKE + SOURCES[name] + "\njson.dump(result, out)\n"
     done = subprocess.run(
@@ -272,6 +276,18 @@ def our_ids(name: str, texts: list[str]) -> list[list[int]]:
         frontend = PhonemesFrontend(symbols=vocab)
         return [frontend.numericalize(frontend.phoneticize(text)).tolist() for text in texts]
     return [vocab.encode(vocab.split(text)).tolist() for text in texts]
+
+
+def files_differ(name: str, path: Path) -> bool:
+    """Compare the list that is read from a system's Python file, which is not run, with that of the file's code."""
+    file = path / FILES[name]
+    code = TAKE + f"json.dump(take({str(file)!r}, 'constants')['symbols'], out)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], input="[]", capture_output=True, text=True, check=True
+    )
+    theirs = json.loads(done.stdout)
+    print(f"{name:<25}{FILES[name]}: {len(theirs)} symbols, as read: {tuple(theirs) == choose_symbols(str(file))}")
+    return tuple(theirs) != choose_symbols(str(file))
 
 
 def strings(name: str, lines: list[str], count: int) -> list[str]:
@@ -336,6 +352,7 @@ def main() -> None:
         theirs, ours = source_ids(name, path.absolute(), texts, str(options.baker)), our_ids(name, texts)
         different = sum(a != b for a, b in zip(theirs, ours, strict=True))
         wrong += different
+        wrong += name in FILES and files_differ(name, path.absolute())
         print(f"{name:<25}{len(texts):>6} strings {sum(map(len, theirs)):>9,} ids  {different} strings differ")
     raise SystemExit(1 if wrong else 0)
 

@@ -45,8 +45,8 @@ and id may be a tab, as in ZipVoice's `tokens.txt`.
 A file `*.json` is the configuration of a voice of Piper or Kokoro. A file `*.py` is a system's `symbols.py`, such as
 those of VITS, Matcha-TTS, StyleTTS2 and MeloTTS: its list `symbols` is read, and nothing in the file is run. Read are
 texts, lists, their sums, names assigned before, and `list`, `tuple`, `set` and `sorted`. A list that is made in another
-way is refused with its line, as in Tacotron 2, FastSpeech2 and GPT-SoVITS, whose tables have names here. A repeated
-symbol has its later id, as in these systems.
+way is refused with its line, as in those of Tacotron 2, FastSpeech2 and GPT-SoVITS, whose tables have names here. A
+repeated symbol has its later id, as in these systems.
 
 `--symbols auto` reads the texts of the corpus once before the build, and makes a table of `<pad>`, `<unk>`, `<s>`,
 `</s>` and the symbols that occur, in code point order. The table depends on texts and frontend only: every part
@@ -94,8 +94,8 @@ without blanks; or when the store is built, `--blanks around`. In a batch, `phon
 ids and `n_phonemes` include ends and blanks; the text of the phonemes and the result of `Frontend.decode` do not.
 
 `conformance/symbols.py` runs the original code of each source and these tables on the same strings: 1,000 random ones
-for each table, 27,000 to 124,000 ids, in 19 comparisons of 15 tables. Those of Kokoro, ESPnet and PaddleSpeech need
-files of a model or a corpus. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
+for each table, 27,000 to 124,000 ids, in 20 comparisons of 16 tables. Those of ESPnet and PaddleSpeech need files
+of a model or a corpus. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
 FastSpeech2, both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, Kokoro's
 vocabulary, NVIDIA's `text_to_sequence`, GPT-SoVITS's `cleaned_text_to_sequence`, NeMo's `encode_from_g2p`, F5-TTS's
 `list_str_to_idx`, Parakeet's `English.numericalize`

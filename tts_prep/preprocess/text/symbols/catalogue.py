@@ -97,7 +97,7 @@ _TABLES: Final = (
     SymbolTable(
         "kokoro",
         "Kokoro-82M; ids that it does not use are <unused-N>",
-        "https://huggingface.co/hexgrad/Kokoro-82M, config.json",
+        "https://huggingface.co/hexgrad/Kokoro-82M, config.json, as in kokoro-onnx 0.6.1",
         "Apache-2.0",
         pad="$",
         start="$",
