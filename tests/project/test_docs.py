@@ -145,7 +145,7 @@ def test_links_lead_somewhere() -> None:
     assert broken == []
 
 
-@pytest.mark.parametrize("page", ["check", "presets", "recipes", "symbols"])
+@pytest.mark.parametrize("page", ["check", "export", "presets", "recipes", "symbols"])
 def test_a_page_that_a_script_makes_is_what_the_script_makes_now(page: str) -> None:
     spec = importlib.util.spec_from_file_location(f"make_{page}", ROOT / "docs" / f"make_{page}.py")
     assert spec

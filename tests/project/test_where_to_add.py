@@ -103,14 +103,21 @@ def a_measure(package: Path) -> str:
 def an_export_layout(package: Path) -> str:
     folder = package / "export"
     folder.joinpath("scratch.py").write_text(
+        "from tts_prep.export.layout import Layout\n"
         "def export_scratch(dataset, folder):\n    folder.write('ids', '\\n'.join(dataset.id).encode())\n"
+        "LAYOUT = Layout('scratch', export_scratch, '`ids`', 'everyone', system='Scratch', other_names=('itch',))\n"
     )
     path = folder / "layouts.py"
-    added(path, '    "espnet"', '    "scratch": export_scratch,')
-    added(path, "from tts_prep.export.webdataset", "from tts_prep.export.scratch import export_scratch")
+    changed(path, "piper, webdataset\n", "piper, scratch, webdataset\n")
+    added(path, "    webdataset.LAYOUT,", "    scratch.LAYOUT,")
     return (
-        "from tts_prep.export import export\n"
+        "from tts_prep.export import export; from tts_prep import ConfigurationError\n"
         "assert [path.name for path in export('store', 'scratch', 'new')] == ['ids']\n"
+        "from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
+        "assert 'ids; for everyone' in CliRunner().invoke(cli, ['export', '--help']).output\n"
+        "try:\n    export('store', 'itch', 'other')\n"
+        "except ConfigurationError as error:\n    assert \"the layout for Scratch is 'scratch'\" in str(error)\n"
+        "else:\n    raise AssertionError\n"
     )
 
 

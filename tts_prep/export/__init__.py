@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tts_prep.export.layout import Layout
     from tts_prep.export.layouts import LAYOUTS, export
 
-__all__ = ["LAYOUTS", "export"]
+__all__ = ["LAYOUTS", "Layout", "export"]
 
 
 def __getattr__(name: str) -> Any:

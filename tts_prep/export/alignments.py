@@ -10,6 +10,7 @@ from typing import Final
 from tts_prep.acoustics.phones.symbols import BREAK, PAUSE, PHONE, symbol_kinds
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import export_rows
 from tts_prep.loader import UtteranceDataset
 
@@ -117,3 +118,16 @@ def _with_text(words: list[LabelledTime], texts: Sequence[str]) -> list[Labelled
         return words
     labels = iter(texts)
     return [LabelledTime(word.start, word.end, next(labels)) if word.label else word for word in words]
+
+
+TEXTGRID: Final = Layout(
+    "textgrid",
+    export_textgrids,
+    "`NAME.TextGrid`, tiers `words` and `phones`",
+    "Praat, and what reads the Montreal Forced Aligner's files",
+    needs="durations",
+    system="Praat",
+    other_names=("praat", "mfa", "textgrids"),
+)
+
+CTM: Final = Layout("ctm", export_ctm, "`phones.ctm`, `words.ctm`", "Kaldi's tools", needs="durations")

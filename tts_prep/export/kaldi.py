@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import struct
 from collections import defaultdict
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, unique_names, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -129,3 +130,20 @@ def _int16(waveform: npt.NDArray[np.generic]) -> npt.NDArray[np.int16]:
     if waveform.dtype == np.int16:
         return waveform.astype(np.int16, copy=False)
     return np.clip(np.rint(waveform.astype(np.float64) * 32_768), -32_768, 32_767).astype(np.int16)
+
+
+ESPNET: Final = Layout(
+    "espnet",
+    export_espnet,
+    "`wav.scp`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_samples`, `wavs/`",
+    "ESPnet's and Kaldi's tools",
+    needs="waveforms",
+)
+
+KALDI: Final = Layout(
+    "kaldi",
+    export_kaldi,
+    "`feats.ark`, `feats.scp`, `wav.scp`, `wavs/`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_frames`, "
+    "`utt2dur`, `utt2num_samples`",
+    "Kaldi's tools, kaldiio",
+)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import Utterance, UtteranceDataset
 
@@ -98,3 +99,8 @@ def _features(utterance: Utterance, dataset: UtteranceDataset, file: Path) -> di
         "recording_id": utterance.id,
         "channels": 0,
     }
+
+
+LAYOUT: Final = Layout(
+    "lhotse", export_lhotse, "`cuts.jsonl.gz`, `features/*.npy`, `wavs/`", "`lhotse.CutSet.from_file`"
+)

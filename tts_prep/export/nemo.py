@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -42,3 +44,14 @@ def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         }
         lines.append(json.dumps(value, ensure_ascii=False) + "\n")
     folder.write("manifest.json", "".join(lines))
+
+
+LAYOUT: Final = Layout(
+    "nemo",
+    export_nemo,
+    "`manifest.json`, `wavs/`",
+    "NeMo's datasets",
+    needs="waveforms",
+    system="NeMo",
+    other_names=("json", "jsonl", "manifest"),
+)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from tts_prep.errors import MissingPackageError
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -80,3 +81,14 @@ def _values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
     if utterance.waveform is not None:
         values["audio"] = {"bytes": wav_bytes(utterance.waveform, sample_rate), "path": f"{row.name}.wav"}
     return values
+
+
+LAYOUT: Final = Layout(
+    "parquet",
+    export_parquet,
+    "`data/train-*.parquet`",
+    '`datasets.load_dataset("parquet", …)`; `cast_column("audio", Audio())`',
+    needs="pyarrow (`[parquet]`)",
+    system="Hugging Face's datasets",
+    other_names=("hf", "huggingface", "hugging-face", "datasets", "arrow"),
+)

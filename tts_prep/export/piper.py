@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Final
 
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.accepted import PIPER, check_ids
@@ -32,3 +34,12 @@ def export_piper(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         ids = " ".join(map(str, utterance.phonemes.tolist()))
         writer.writerow([f"{row.name}.wav", *speaker, " ".join(utterance.text.split()), ids])
     folder.write("metadata.csv", file.getvalue())
+
+
+LAYOUT: Final = Layout(
+    "piper",
+    export_piper,
+    "`metadata.csv`, `wavs/`",
+    "`python3 -m piper.train fit --data.dataset_type phoneme_ids`",
+    needs="waveforms, `--symbols piper --blanks between`",
+)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from typing import Final
 
 from tts_prep.export.folder import ExportFolder
+from tts_prep.export.layout import Layout
 from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -56,3 +58,13 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
     if utterance.waveform is not None:
         files[".wav"] = wav_bytes(utterance.waveform, sample_rate)
     return files
+
+
+LAYOUT: Final = Layout(
+    "webdataset",
+    export_webdataset,
+    "`*.tar` with `.json`, `.mel.npy`, `.phonemes.npy`, `.wav`",
+    "`webdataset.WebDataset`",
+    system="WebDataset",
+    other_names=("wds", "tar", "tars"),
+)

@@ -17,7 +17,18 @@ def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> 
     return [name for name in LAYOUTS if name.startswith(incomplete)]
 
 
-@click.command()
+class _WithLayouts(click.Command):
+    """A command whose help lists the layouts."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from tts_prep.export import LAYOUTS
+
+        with formatter.section("Layouts"):
+            formatter.write_dl([(layout.name, layout.help) for layout in LAYOUTS.values()])
+        super().format_options(ctx, formatter)
+
+
+@click.command(cls=_WithLayouts)
 @click.argument("store", type=PATH)
 @click.argument("folder", type=PATH)
 @click.option(
@@ -26,18 +37,6 @@ def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @quiet_option
 def export(store: Path, folder: Path, layout: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.
-
-    \b
-      ctm          phones.ctm and words.ctm, from durations
-      espnet       wav.scp, text, phn_text, utt2spk, spk2utt, wavs/
-      fastspeech2  ming024's mel/, pitch/, energy/, duration/, train.txt, val.txt
-      kaldi        feats.ark, feats.scp, wav.scp, text, utt2spk, spk2utt, wavs/ of 16 bits
-      lhotse       cuts.jsonl.gz, features/ and wavs/
-      nemo         manifest.json, wavs/
-      parquet      data/*.parquet for Hugging Face datasets
-      piper        metadata.csv with phoneme ids, wavs/
-      textgrid     a TextGrid for each utterance, from durations
-      webdataset   tar archives with json, mel.npy, phonemes.npy and wav
 
     \b
     Example:
