@@ -121,7 +121,7 @@ def main() -> None:
             browser.open(terminal)
             browser.screenshot(images / "terminal.png", whole=True)
             halves = []
-            for scheme, section in (("light", "overview"), ("dark", "reason-cut-start")):
+            for scheme, section in (("light", "overview"), ("dark", "reason-clipped")):
                 browser.show(width=640, height=1000, scheme=scheme)
                 browser.open(folder / "report.html")
                 browser.run(f"document.querySelector('#{section}').scrollIntoView()")

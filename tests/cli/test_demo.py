@@ -8,6 +8,9 @@ import pytest
 import soundfile
 from commands import run
 
+from tts_prep.checks.catalogue import THRESHOLDS
+from tts_prep.checks.measuring import sound_measures
+from tts_prep.checks.waveforms import Waveform
 from tts_prep.demo.corpus import make_demo_corpus, read_sentences
 from tts_prep.errors import CorpusError
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
@@ -63,6 +66,29 @@ def test_textgrids_have_the_phones_where_they_are_heard(corpus: Path) -> None:
         )
         assert durations.sum() == 1 + len(samples) // 256
         assert abs(changed) <= 1
+
+
+def test_recordings_begin_and_end_with_a_quiet_room(corpus: Path) -> None:
+    for path in sorted((corpus / "wavs").iterdir()):
+        samples, rate = soundfile.read(path)
+        for end in (samples[: rate // 10], samples[-(rate // 10) :]):
+            level = 10 * np.log10(np.mean(end**2) / np.max(samples**2))
+            # The noise that is planted in one recording is louder.
+            assert level < -35 or path.stem == "DEMO-0030"
+            assert end.any()
+
+
+def test_the_planted_faults_are_the_suspects_of_a_check(corpus: Path) -> None:
+    waveforms = {path.stem: soundfile.read(path, dtype="int16") for path in sorted((corpus / "wavs").iterdir())}
+    measures = {name: sound_measures(Waveform(samples, rate)) for name, (samples, rate) in waveforms.items()}
+    found = {
+        (name, threshold.reason)
+        for name, values in measures.items()
+        for threshold in THRESHOLDS
+        if threshold.measure in values
+        and (values[threshold.measure] - threshold.limit) * (1 if threshold.above else -1) > 0
+    }
+    assert found == {("DEMO-0010", "clipped"), ("DEMO-0020", "digital-silence"), ("DEMO-0030", "noisy")}
 
 
 def test_sentences_are_varied() -> None:

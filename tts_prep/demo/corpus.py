@@ -6,8 +6,10 @@ import io
 import itertools
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import soundfile
 
 from tts_prep.errors import CorpusError
@@ -34,12 +36,28 @@ MANNERS = (
 )
 
 
+_BREATH = 0.15
+"""The duration of quiet room at both ends of a recording in seconds: espeak-ng begins and ends abruptly."""
+
+_ROOM = 57
+"""The noise of the room is the sum of three whole numbers from -57 to 57: nearly Gaussian, 55 dB below full scale."""
+
+_GAP = 0.1
+"""The duration of the planted gap in seconds."""
+
+_NOISE_DB = 4.0
+"""The level of the speech relative to the planted noise in dB."""
+
+Samples = npt.NDArray[np.int64]
+
+
 def make_demo_corpus(folder: Path) -> int:
     """Write ``metadata.csv``, ``wavs/`` and ``TextGrid/`` to a folder; return the number of utterances.
 
     The folder is created if necessary. A row is ``id|text|normalized text``, without quoting; a recording is mono
-    16-bit PCM at 22,050 Hz. The TextGrids have the times of phones that espeak-ng reports during synthesis. Output is
-    deterministic, and files with the correct contents are not rewritten.
+    16-bit PCM at 22,050 Hz, with the noise of a quiet room. Three recordings have a planted fault each, see `FAULTS`.
+    The TextGrids have the times of phones that espeak-ng reports during synthesis. Output is deterministic, and files
+    with the correct contents are not rewritten.
 
     Raises:
         CorpusError: the folder contains another corpus, or cannot be written.
@@ -75,14 +93,56 @@ def read_sentences() -> list[tuple[str, str]]:
 def _record(text: str, number: int) -> tuple[bytes, bytes]:
     """Synthesize a sentence; return its WAV file and its TextGrid."""
     waveform, sample_rate, phones = speak_with_phones(text, **MANNERS[number % len(MANNERS)]._asdict())
+    n_breath = round(_BREATH * sample_rate)
+    rng = np.random.default_rng(number)
+    samples = np.pad(waveform.astype(np.int64), n_breath)
+    # Whole numbers, so that the bytes are the same on every machine.
+    samples += rng.integers(-_ROOM, _ROOM + 1, (3, len(samples))).sum(axis=0)
+    if number in FAULTS:
+        samples = FAULTS[number](samples, sample_rate)
     wav = io.BytesIO()
-    soundfile.write(wav, waveform, sample_rate, format="WAV", subtype="PCM_16")
-    return wav.getvalue(), _textgrid(phones, len(waveform) / sample_rate).encode("utf-8")
+    recording = np.clip(samples, -32767, 32767).astype(np.int16)
+    soundfile.write(wav, recording, sample_rate, format="WAV", subtype="PCM_16")
+    start = n_breath / sample_rate
+    said = [(start + time, name) for time, name in phones]
+    spoken = start + len(waveform) / sample_rate
+    return wav.getvalue(), _textgrid(said, spoken, len(recording) / sample_rate).encode("utf-8")
 
 
-def _textgrid(phones: list[tuple[float, str]], end: float) -> str:
-    """Return phones as a TextGrid with one tier ``phones``."""
-    bounds = [*phones, (end, "")]
+def _overdriven(samples: Samples, _: int) -> Samples:
+    """Return a recording whose input was set too high: 12 dB above full scale."""
+    loud: Samples = 4 * 32768 * samples // np.abs(samples).max()
+    return loud
+
+
+def _interrupted(samples: Samples, sample_rate: int) -> Samples:
+    """Return a recording of which a part in the middle was lost."""
+    middle, half = len(samples) // 2, round(_GAP * sample_rate / 2)
+    samples[middle - half : middle + half] = 0
+    return samples
+
+
+def _noisy(samples: Samples, _: int) -> Samples:
+    """Return a recording with loud noise."""
+    samples = samples // 4
+    most = int(np.sqrt(np.mean(samples**2)) * 10 ** (-_NOISE_DB / 20))
+    noise: Samples = np.random.default_rng(0).integers(-most, most + 1, (3, len(samples))).sum(axis=0)
+    return samples + noise
+
+
+FAULTS: Final = {9: _overdriven, 19: _interrupted, 29: _noisy}
+"""The planted faults by number of the recording, from 0: ``clipped``, ``digital-silence`` and ``noisy``."""
+
+
+def _textgrid(phones: list[tuple[float, str]], spoken: float, end: float) -> str:
+    """Return phones as a TextGrid with one tier ``phones``.
+
+    Args:
+        phones: the start of each phone in seconds, and its name.
+        spoken: the end of the last phone in seconds.
+        end: the duration of the recording in seconds.
+    """
+    bounds = [*phones, (spoken, ""), (end, "")]
     # Every recording starts with a pause. Empty intervals are dropped.
     times = [LabelledTime(0.0, bounds[0][0], "")]
     times += [LabelledTime(start, stop, name) for (start, name), (stop, _) in itertools.pairwise(bounds)]
