@@ -64,7 +64,7 @@ def picture_of_a_review(store: Path, path: Path) -> None:
 
     dataset = UtteranceDataset(store)
     decisions = DecisionFile(store.parent / "decisions.csv")
-    for row, decision in enumerate((Decision("yes"), Decision("no", note="a door"), Decision("unsure"))):
+    for row, decision in ((29, Decision("no")), (0, Decision("yes")), (1, Decision("unsure"))):
         decisions.decide(dataset.id[row], decision)
     pages = Pages(dataset, decisions, Sounds(dataset))
     pages.measure()
@@ -75,7 +75,7 @@ def picture_of_a_review(store: Path, path: Path) -> None:
             for scheme in ("light", "dark"):
                 browser.go("about:blank")
                 browser.show(width=1280, height=800, scheme=scheme)
-                browser.go(f"{server.address}#id={dataset.id[28]}")
+                browser.go(f"{server.address}#id={dataset.id[9]}")
                 browser.wait(
                     "document.querySelector('#neighbours li') && document.querySelector('#source').textContent"
                 )
@@ -117,7 +117,7 @@ def main() -> None:
         terminal.write_text(f'<meta charset="utf-8"><body style="margin:0"><pre style="{style}">{body}</pre>')
         browser = Browser()
         try:
-            browser.show(width=920, height=100)
+            browser.show(width=1230, height=100)
             browser.open(terminal)
             browser.screenshot(images / "terminal.png", whole=True)
             halves = []

@@ -39,8 +39,8 @@ MANNERS = (
 _BREATH = 0.15
 """The duration of quiet room at both ends of a recording in seconds: espeak-ng begins and ends abruptly."""
 
-_ROOM = 57
-"""The noise of the room is the sum of three whole numbers from -57 to 57: nearly Gaussian, 55 dB below full scale."""
+_ROOM = 32
+"""The noise of the room is the sum of three whole numbers from -32 to 32: nearly Gaussian, 60 dB below full scale."""
 
 _GAP = 0.1
 """The duration of the planted gap in seconds."""
