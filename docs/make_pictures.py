@@ -117,7 +117,7 @@ def main() -> None:
         terminal.write_text(f'<meta charset="utf-8"><body style="margin:0"><pre style="{style}">{body}</pre>')
         browser = Browser()
         try:
-            browser.show(width=1230, height=100)
+            browser.show(width=1250, height=100)
             browser.open(terminal)
             browser.screenshot(images / "terminal.png", whole=True)
             halves = []

@@ -1,8 +1,10 @@
 """Train a small text-to-mel model on a CPU: alignment, length buckets, validation, and resuming in mid-epoch.
 
     tts-prep demo demo
-    python examples/train_text_to_mel.py demo/store --epochs 20
-    python examples/train_text_to_mel.py demo/store --epochs 30     # resumes from the checkpoint
+    tts-prep ljspeech demo/corpus store --preset hifigan --waveform int16
+    tts-prep check store --ids suspects.txt
+    python examples/train_text_to_mel.py store --exclude suspects.txt --epochs 20
+    python examples/train_text_to_mel.py store --exclude suspects.txt --epochs 30     # resumes from the checkpoint
 
 No durations are needed: monotonic alignment search assigns frames to phonemes, as in Glow-TTS (Kim et al. 2020) and
 Matcha-TTS. The validation loss is that of the mel with the alignment of the recording; predicting the mean of the
@@ -91,10 +93,11 @@ def validate(model, loader):
     return sum(losses) / sum(int(batch.mel_lengths.sum()) for batch in loader)
 
 
-def train(store, checkpoint, epochs, max_frames=4000, valid_size=8, stop_after=None):
+def train(store, checkpoint, epochs, max_frames=4000, valid_size=8, stop_after=None, exclude=()):
     """Return the validation loss after each finished epoch; stop early after `stop_after` steps."""
     torch.manual_seed(0)
-    valid, rest = UtteranceDataset(store).split(valid_size, seed=0)
+    dataset = UtteranceDataset(store).filter(lambda m: ~m.id.isin(exclude))
+    valid, rest = dataset.split(valid_size, seed=0)
     train_loader, valid_loader = make_loader(rest, max_frames, True), make_loader(valid, max_frames, False)
     model = TextToMel(len(rest.symbols), rest.n_mels)
     optimizer = torch.optim.Adam(model.parameters(), 2e-3)
@@ -136,8 +139,10 @@ def main(arguments=None):
     parser.add_argument("store", type=Path)
     parser.add_argument("--checkpoint", type=Path, default=Path("text_to_mel.pt"))
     parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--exclude", type=Path, help="a file with an id per line")
     options = parser.parse_args(arguments)
-    train(options.store, options.checkpoint, options.epochs)
+    exclude = options.exclude.read_text("utf-8").split("\n") if options.exclude else ()
+    train(options.store, options.checkpoint, options.epochs, exclude=exclude)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     tts-prep demo demo
     tts-prep ljspeech demo/corpus store --preset hifigan --waveform int16
-    python examples/train_vocoder.py store --epochs 60
+    tts-prep check store --ids suspects.txt
+    python examples/train_vocoder.py store --exclude suspects.txt --epochs 60
 
 The model predicts magnitude and phase of a short-time Fourier transform, as Vocos (Siuzdak 2023) does, but has no
 discriminators. The loss is the mean distance of log magnitudes at three resolutions.
@@ -76,10 +77,10 @@ def validate(model, loader):
     return float(torch.stack(losses).mean())
 
 
-def train(store, epochs, valid_size=8):
+def train(store, epochs, valid_size=8, exclude=()):
     """Return the model, the utterances for validation, and the validation loss before and after each epoch."""
     torch.manual_seed(0)
-    dataset = UtteranceDataset(store)
+    dataset = UtteranceDataset(store).filter(lambda m: ~m.id.isin(exclude))
     valid, rest = dataset.split(valid_size, seed=0)
     model = Vocoder(dataset.n_mels, dataset.metadata.audio_settings["n_fft"], dataset.hop_length)
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
@@ -111,8 +112,10 @@ def main(arguments=None):
     parser.add_argument("store", type=Path)
     parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--output", type=Path, default=Path("vocoder.wav"))
+    parser.add_argument("--exclude", type=Path, help="a file with an id per line")
     options = parser.parse_args(arguments)
-    model, valid, _ = train(options.store, options.epochs)
+    exclude = options.exclude.read_text("utf-8").split("\n") if options.exclude else ()
+    model, valid, _ = train(options.store, options.epochs, exclude=exclude)
     write_speech(model, valid[0], valid, options.output)
     print(f"{options.output}: {valid[0].id}, which the vocoder has not been trained on")
 

@@ -111,9 +111,10 @@ def test_every_command_and_code_block_of_a_page_runs(page: Path, demo_corpus: Pa
 def test_the_code_of_the_tutorial_runs_on_real_clips(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    make = [sys.executable, "-m", "tts_prep", "ljspeech", str(REAL), "store", "--jobs", "1"]
+    make = [sys.executable, "-m", "tts_prep", "ljspeech", str(REAL), "store", "--waveform", "int16", "--jobs", "1"]
+    check = [sys.executable, "-m", "tts_prep", "check", "store", "--ids", "suspects.txt"]
     scripts = [content for language, _, content in blocks(ROOT / "docs/tutorial.md") if language == "python"]
-    for command in (make, *([sys.executable, "-c", script] for script in scripts)):
+    for command in (make, check, *([sys.executable, "-c", script] for script in scripts)):
         subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
 
 

