@@ -81,7 +81,7 @@ METADATA = Path(__file__).parents[4] / "shared" / "data" / "ljspeech-metadata.cs
         ("see www.example.org/a", "see W W W dot example dot org slash a"),
         ("at 127.0.0.1", "at one two seven dot zero dot zero dot one"),
         ("from 5pm to 7 p.m. EST", "from five p.m. to seven p.m. E S T"),
-        ("4 1/2 cups, 3/100", "four and a half cups, three one hundredths"),
+        ("4 1/2 cups, 3/100", "four and a half cups, three hundredths"),
         ("the 1th", "the one th"),
     ],
 )

@@ -97,6 +97,30 @@ def test_sentences_that_were_written_without_knowing_the_rules_are_read_as_peopl
     assert wrong == FRESH_OTHERWISE
 
 
+SUBJECTS = Path(__file__).parent / "data/english_subjects.tsv"
+SUBJECTS_OTHERWISE = {
+    # "William I" may be followed by the pronoun.
+    "In 1066 William I took London; in 1087 he died, aged 59.": "In ten sixty-six William I took London; in ten "
+    "eighty-seven he died, aged fifty-nine.",
+    # The kings of old citations of statutes.
+    "The Act of 1701 (12 & 13 Will. III) is still law.": "The Act of seventeen oh one (twelve and thirteen Will. III) "
+    "is still law.",
+}
+
+
+def test_sentences_of_seven_subjects_are_read_as_people_do() -> None:
+    rows = [line.split("\t") for line in SUBJECTS.read_text(encoding="utf-8").splitlines()]
+    said = {sentence: normalize_english(sentence) for _, sentence, _ in rows}
+    assert len(said) == 100
+    assert len({name for name, _, _ in rows}) == 7
+    wrong = {
+        sentence: said[sentence]
+        for _, sentence, expected in rows
+        if not is_accepted(sentence, expected, said[sentence])
+    }
+    assert wrong == SUBJECTS_OTHERWISE
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -114,6 +138,21 @@ def test_sentences_that_were_written_without_knowing_the_rules_are_read_as_peopl
         ("1.5M users and 3B people", "one point five million users and three billion people"),
         ("3M Company", "three M Company"),
         ("E. coli and the S. bank", "E. coli and the south bank"),
+        ("Open 24/7/365.", "Open twenty-four seven three sixty-five."),
+        (
+            "With 7*24 support, 7*24 = 168.",
+            "With twenty-four seven support, seven times twenty-four equals one hundred sixty-eight.",
+        ),
+        ("3-5 May and Sept. 25-26", "the third to the fifth of May and September twenty-fifth to twenty-sixth"),
+        ("It cost $5 < $6, or ~€7.", "It cost five dollars is less than six dollars, or about seven euros."),
+        ("10^-6 or 3 x 10⁻³", "ten to the power of minus six or three times ten to the power of minus three"),
+        ("in the Sun. On Sun. I", "in the Sun. On Sunday. I"),
+        ("Elizabeth I of England, as Elizabeth I know", "Elizabeth the first of England, as Elizabeth I know"),
+        ("½ oz, 3/4 lb, a 1/2 hr drive", "half an ounce, three quarters of a pound, a half hour drive"),
+        ("a 2 A fuse for 12 V, the 2 A levels", "a two ampere fuse for twelve volts, the two A levels"),
+        ("A- and B-lists, an A-.", "A- and B-lists, an A minus."),
+        ("Take US-50 E to 5 W Main St.", "Take US-fifty east to five W Main Street."),
+        ("25.3M in 1900, 3M Company", "twenty-five point three million in nineteen hundred, three M Company"),
     ],
 )
 def test_forms_beside_those_of_the_tables(text: str, said: str) -> None:
@@ -169,6 +208,17 @@ SAID = frozenset(
 
 def words(text: str) -> list[str]:
     return re.findall(r"[a-z']+", normalize_english(text).lower())
+
+
+@pytest.mark.parametrize("sign", "<>≤≥≈±~=^")
+def test_no_sign_before_a_signed_number_or_a_sum_is_lost(sign: str) -> None:
+    for before, number in product(("5 ", "x "), ("-5", "\u22125", "±5", "$5", "£2.50", "-$5", ".5")):
+        if sign == number[0] or (sign == "^" and {*number} & {*"$£"}):
+            continue
+        text = f"We had {before}{sign} {number} there."
+        said = normalize_english(text)
+        assert sign in said or set(words(text)) - set(words(f"We had {before}{number} there.")), (text, said)
+        assert sign not in said, (text, said)
 
 
 @pytest.mark.parametrize("sign", SIGNS)

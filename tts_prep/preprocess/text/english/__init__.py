@@ -16,7 +16,7 @@ from tts_prep.preprocess.text.english.dates import dates, times
 from tts_prep.preprocess.text.english.figures import cardinals, codes, decimals, labels, ordinals, years
 from tts_prep.preprocess.text.english.quantities import measures, money
 from tts_prep.preprocess.text.english.roman import roman
-from tts_prep.preprocess.text.english.signs import arithmetic, fractions, music, ranges, ratios
+from tts_prep.preprocess.text.english.signs import arithmetic, around_the_clock, fractions, music, ranges, ratios
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 
@@ -32,7 +32,7 @@ def normalize_english(text: str) -> str:
     has_numbers = any(map(str.isnumeric, text))
     if has_numbers:
         # Before `plain_marks`, because a short dash between numbers is a range, and a date may have hyphens.
-        text = ratios(telephone(text))
+        text = around_the_clock(ratios(telephone(text)))
         text = ranges(_MINUS.sub("minus ", dates(text)))
     text = roman(abbreviations(plain_marks(music(text))))
     if has_numbers:

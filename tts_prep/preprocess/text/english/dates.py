@@ -26,6 +26,17 @@ _MONTH_FIRST: Final = re.compile(
     rf"\b(?P<month>(?i:{_SHORT})\b\.?|{_NO_WORD.lower()}|{_NO_WORD.upper()}|(?:march|may)(?= \d\d?,? {_YEAR}\b))"
     rf"(?P<gap>[ -]){_DAY}(?:{_SUFFIX})?(?![\d:.]*\d)(?P<year>(?:,? |-){_YEAR}\b)?(?!\w)"
 )
+_FULL_OR_SHORT: Final = rf"(?:(?:{'|'.join(_MONTHS)})\b|(?:{_SHORT})\b\.?)"
+_OF_MONTH: Final = "(?:[12]\\d|3[01]|0?[1-9])"
+# "June 25-26", "3-5 May": from a day to another.
+_FROM_DAY: Final = re.compile(
+    rf"\b({_FULL_OR_SHORT}) ({_OF_MONTH})(?:{_SUFFIX})?[-–](?:({_OF_MONTH})(?:{_SUFFIX})?\b(?![-–/.:]?\d)|"
+    rf"(?={_FULL_OR_SHORT} \d))"
+)
+_DAY_TO: Final = re.compile(
+    rf"(?P<the>\b[Tt]he )?(?<![\w/.:–-])(?P<day>{_OF_MONTH})(?:{_SUFFIX})?[-–]"
+    rf"(?={_OF_MONTH}(?:{_SUFFIX})? {_FULL_OR_SHORT})"
+)
 _ISO: Final = re.compile(rf"(?<![\w/.-])(?P<year>{_YEAR})([-/.])(?P<month>1[0-2]|0?[1-9])\2{_DAY}(?![\w/-])(?!\.\d)")
 # "2023/24", a season or a financial year.
 _SEASON: Final = re.compile(r"(?<![\w/.-])(1[1-9]\d\d|20\d\d)/(\d\d)(?![\w/-])(?!\.\d)")
@@ -48,8 +59,17 @@ def dates(text: str) -> str:
     text = _NUMERIC.sub(_numeric, text)
     text = _SEASON.sub(_season, text)
     text = _EARLY.sub(lambda match: match[1] + year(int(match[2])), text)
+    if "-" in text or "–" in text:
+        text = _FROM_DAY.sub(_from_day, text)
+        text = _DAY_TO.sub(lambda match: f"{match['the'] or 'the '}{ordinal(int(match['day']))} to ", text)
     text = _DAY_FIRST.sub(_day_first, text)
     return _MONTH_FIRST.sub(_month_first, text)
+
+
+def _from_day(match: re.Match[str]) -> str:
+    month, day, last = match.groups()
+    # The first day is read behind; the other has no month, but is read alike.
+    return f"{month} {day} to {(last if month in _MONTHS else ordinal(last)) if last else ''}"
 
 
 def _season(match: re.Match[str]) -> str:

@@ -57,7 +57,11 @@ _HOURS: Final = re.compile(
     r"(?= hours\b(?! of\b))"
 )
 # "2M copies", "1.5bn users": before a plural noun.
-_SCALED: Final = re.compile(r"(?<![\w.,$£€¥-])(\d+(?:\.\d+)?)(M|bn|B)(?= (?:[a-z]+ )?(?:[a-z]{3,}s|people)\b)")
+_SCALED: Final = re.compile(
+    r"(?<![\w.,$£€¥-])(?:(\d+\.\d+)(M|bn|B)(?![\w/]|\.\w)|(\d+)(M|bn|B)(?= (?:[a-z]+ )?(?:[a-z]{3,}s|people)\b))"
+)
+# "FY2025", a financial year.
+_FINANCIAL: Final = re.compile(r"\b([FC]Y)(20\d\d)\b")
 _SCALES: Final = {"M": "million", "bn": "billion", "B": "billion"}
 _DIGITS: Final = re.compile(_NUMBER)
 
@@ -67,7 +71,8 @@ def labels(text: str) -> str:
     text = _NUMBER_SIGN.sub(_number_sign, text)
     if " hours" in text:
         text = _HOURS.sub(_hours, text)
-    text = _SCALED.sub(lambda match: f"{match[1]} {_SCALES[match[2]]}", text)
+    text = _SCALED.sub(lambda match: f"{match[1] or match[3]} {_SCALES[match[2] or match[4]]}", text)
+    text = _FINANCIAL.sub(lambda match: f"{' '.join(match[1])} {year(int(match[2]))}", text)
     text = _HOUSE.sub(lambda match: year(int(match[1] + match[2])), text)
     return _LABEL.sub(lambda match: match[1] + label(match[2].replace(",", "")), text)
 
@@ -118,7 +123,13 @@ def decimals(text: str) -> str:
     text = _SPACED.sub(lambda match: match[0].replace(" ", ""), text)
     text = _VERSION.sub(_version, text)
     text = _CALIBER.sub(lambda match: cardinal(int(match[1])), text)
-    return _DECIMAL.sub(lambda match: decimal((match[1] or "").replace(",", ""), match[2]), text)
+    return _DECIMAL.sub(_decimal, text)
+
+
+def _decimal(match: re.Match[str]) -> str:
+    words = decimal((match[1] or "").replace(",", ""), match[2])
+    before, behind = match.string[: match.start()][-1:], match.string[match.end() :][:1]
+    return f"{' ' * before.isalpha()}{words}{' ' * behind.isalpha()}"
 
 
 def _version(match: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from tts_prep.preprocess.text.english.number_words import cardinal, decimal
+from tts_prep.preprocess.text.english.signs import sign_before_number, sign_between_numbers, with_fractions
 from tts_prep.preprocess.text.tables import word_table
 
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d)"
@@ -45,12 +46,22 @@ _RUPEES: Final = re.compile(r"\b(?:Rs\.? ?|INR )(?=\d)")
 _FROM_TO: Final = re.compile(rf"([$£€¥₹])({NUMBER}(?:\.\d\d)?) ?[-–] ?(?={NUMBER})")
 
 
+_COMPARED: Final = re.compile(rf"([<>≤≥≈~±]) ?(?=(?:-|minus )?(?:{'|'.join(_PREFIXES)})?[{''.join(_CURRENCIES)}]\.?\d)")
+
+
 def money(text: str) -> str:
     """Return a text with sums of money in words."""
+    if any(sign in text for sign in "<>≤≥≈~±"):
+        text = _COMPARED.sub(_compared, text)
     text = _RUPEES.sub("₹", _FROM_TO.sub(r"\2 to \1", text))
     text = _SIGN_BEHIND.sub(r"\2\1", text)
     text = _CENTS.sub(lambda match: _apart(match, f"{cardinal(match[1])} cent{'s' * (match[1] != '1')}"), text)
     return _SUM.sub(lambda match: _apart(match, _sum(match)), text)
+
+
+def _compared(match: re.Match[str]) -> str:
+    behind_number = match.string[: match.start()].rstrip()[-1:].isdigit()
+    return f" {sign_between_numbers(match[1]) if behind_number else sign_before_number(match[1])} "
 
 
 def _apart(match: re.Match[str], words: str) -> str:
@@ -112,6 +123,7 @@ _UNITS: Final = word_table(
     ms=millisecond s=second ns=nanosecond min=minute mins=minute hr=hour hrs=hour h=hour sec=second secs=second
     cal=calorie kcal=kilocalorie bpm=beat+per+minute rpm=revolution+per+minute
     tbsp=tablespoon tbsps=tablespoon tsp=teaspoon tsps=teaspoon cc=CC gal=gallon pt=pint qt=quart sq=square
+    pts=point rebs=rebound
     """
 )
 _PLURALS: Final = {
@@ -144,12 +156,28 @@ _ONLY_FEET: Final = re.compile(r"(?<![\w.'])(?P<feet>\d{1,3})'(?= (?:tall|long|w
 _INCHES: Final = re.compile(r"(?<![\w\"'])(?P<number>\d+(?:\.\d+)?)\"(?=[,.;:)!?]*(?: (?![\w ]*\")|$))(?<!\"\d\")")
 _TIMES: Final = re.compile(r"(?<![\w.])(\d+\.\d+)x\b")
 _UNIT_BY: Final = re.compile(r"(?<=\d)( ?(?:m|cm|mm|km|ft|in|feet|inch|inches|\"|')) ?[x×] ?(?=\d)")
-_BY: Final = re.compile(r"(?<![\w.])(\d+) ?[x×] ?(\d+)(?! ?(?:=|is\b|equals\b|makes\b))(?= ?(?:[a-z°]|\"|'|$|[ ,.]))")
+_BY: Final = re.compile(
+    r"(?<![\w.])(\d+) ?[x×] ?(\d+)(?! ?(?:=|is\b|equals\b|makes\b))(?= ?(?:[a-z°]|\"|'|$|[ ,.?!;)])|-[a-z])"
+)
 _PERIOD: Final = word_table("s=second d=day day=day hour=hour second=second minute=minute")
 
 
-# "10 in. wide", "5 gal. of oil": an abbreviation with a dot in the middle of a sentence.
-_DOTTED: Final = re.compile(rf"{_MEASURED_NUMBER} (?P<unit>in|{_NAMES})\.(?= [a-z(]|[,;:])")
+# "10 in. wide", "5 gal. of oil", "a 9-in. pan": an abbreviation with a dot in the middle of a sentence.
+_DOTTED: Final = re.compile(rf"{_MEASURED_NUMBER}(?P<gap>[ -])(?P<unit>in|{_NAMES})\.(?= [a-z(]|[,;:])")
+# "½ hr", "3/4 lb of beef", "1/8-inch": the unit of a fraction.
+_PART_OF: Final = re.compile(
+    rf"(?P<before>\b[Aa]n? |\b[Tt]he )?(?<![\d/.])(?<!\d )(?<!\d-)\b"
+    rf"(?P<over>\d{{1,2}})/(?P<under>\d{{1,3}})(?P<gap>[ -]?)"
+    rf"(?P<unit>in\.|{_NAMES})(?:(?<!\.)\.(?= [a-z(]|[,;:)]))?(?![\w/²³'])"
+)
+# "2h 14m 33s".
+_TOOK: Final = re.compile(
+    r"(?<![\w.,])(?:(?P<hours>\d+) ?h(?:rs?)? ?(?P<minutes>\d+) ?m(?:ins?)?"
+    r"(?: ?(?P<seconds>\d+(?:\.\d+)?) ?s(?:ecs?)?)?|(?P<only>\d+) ?m ?(?P<rest>\d+(?:\.\d+)?) ?s)\b"
+)
+# "2 A", where volts or watts are in the same text.
+_AMPERES: Final = re.compile(rf"{_MEASURED_NUMBER} ?A\b(?! [A-Z]|'s| (?:level|grade|side)s?\b)")
+_ELECTRIC: Final = re.compile(r"\d ?(?:[kmM]?[VWΩ]|kWh|volts?|watts?|ohms?)\b")
 _ONLY_DOTTED: Final = word_table("in=inch")
 # "3 sq. mi.", "20 cu ft": the dot behind the unit ends a sentence if a capital or nothing follows.
 _SQUARE: Final = re.compile(
@@ -161,10 +189,46 @@ def measures(text: str) -> str:
     """Return a text with units in words and unchanged numbers."""
     if " sq" in text or " cu" in text:
         text = _SQUARE.sub(_square, text)
+    if "m" in text:
+        text = _TOOK.sub(_took, text)
+    if "A" in text and _ELECTRIC.search(text):
+        text = _AMPERES.sub(_amperes, text)
+    if "/" in text or not text.isascii():
+        text = _PART_OF.sub(_part_of, with_fractions(text))
     text = _ONLY_FEET.sub(lambda match: _feet_alone(match["feet"]), _FEET.sub(_feet, text))
     text = _INCHES.sub(_inches, _UNIT_BY.sub(r"\1 by ", text))
     text = _BY.sub(r"\1 by \2", _TIMES.sub(r"\1 x", text))
     return _UNIT.sub(_unit, _DOTTED.sub(_dotted, _DEGREES.sub(_degrees, text)))
+
+
+def _amperes(match: re.Match[str]) -> str:
+    return f"{match['number']} ampere{'s' * (match['number'] != '1' and not _names_one(match))}"
+
+
+def _took(match: re.Match[str]) -> str:
+    units = ("hours", match["hours"]), ("minutes", match["minutes"] or match["only"])
+    named = (*units, ("seconds", match["seconds"] or match["rest"]))
+    return " ".join(f"{number} {name.removesuffix('s' * (number == '1'))}" for name, number in named if number)
+
+
+def _part_of(match: re.Match[str]) -> str:
+    over, under, written = match["over"], match["under"], match["unit"]
+    one = _ONLY_DOTTED.get(written.rstrip(".")) or _UNITS.get(written) or _UNITS[written.lower()]
+    if written in _ALONE and match["gap"] == " ":
+        return match[0]
+    before = match["before"] or ""
+    if before or match["gap"] == "-":
+        # "a ½ hr drive", "a 1/8-inch edge": before a noun.
+        if over == "1" and before:
+            before = f"{before[0]} " if before[0] in "aA" else before
+        return f"{before}{'half' if (over, under) == ('1', '2') else f'{over}/{under}'} {one}"
+    if (over, under) == ("1", "2"):
+        return f"half {_article(one)} {one}"
+    return f"{over}/{under} {one}" if over == "1" else f"{over}/{under} of {_article(one)} {one}"
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[0] in "aeio" or noun.startswith("hour") else "a"
 
 
 def _feet(match: re.Match[str]) -> str:
@@ -212,6 +276,8 @@ def _square(match: re.Match[str]) -> str:
 def _dotted(match: re.Match[str]) -> str:
     number, unit = match["number"], match["unit"]
     one = _ONLY_DOTTED.get(unit) or _UNITS.get(unit) or _UNITS[unit.lower()]
+    if match["gap"] == "-":
+        return f"{number}-{one}"
     return f"{number} {one if number == '1' else _plural(one)}"
 
 

@@ -25,6 +25,8 @@ _LOWER: Final = re.compile(
 )
 _REIGN: Final = re.compile(rf"\b({_RULERS}) ([IVX]+)\b(?:\.(?=[,;:—)]| \S|$))?")
 _MAX_REIGN: Final = 39
+_RANK: Final = re.compile(r"\b(?:King|Queen|Pope|Emperor|Empress|Tsar|Czar|Kaiser|Prince|Sultan) $")
+_NO_PRONOUN: Final = re.compile(r"'s\b|[,;:)]| (?:(?:is|has|does)\b|of [A-Z])")
 
 
 def roman(text: str) -> str:
@@ -52,6 +54,12 @@ def _value(numeral: str) -> int:
     return sum(-value if value < following else value for value, following in pairs)
 
 
+def _is_first(match: re.Match[str]) -> bool:
+    """Return whether a name's ``I`` is the numeral: "King James I was", "William I of Scotland"."""
+    before = match.string[max(0, match.start() - 10) : match.start()]
+    return bool(_RANK.search(before) or _NO_PRONOUN.match(match.string, match.end()))
+
+
 def _reign(match: re.Match[str]) -> str:
     if not re.fullmatch(_NUMERAL, match[2]) or _value(match[2]) > _MAX_REIGN:
         return match[0]
@@ -63,8 +71,8 @@ def _reign(match: re.Match[str]) -> str:
     ):
         return match[0]
     number = _value(match[2])
-    # "I" after a name is usually the pronoun, unless a dot follows.
-    if number == 1 and not match[0].endswith("."):
+    # "I" after a name is usually the pronoun, unless a dot follows, or what does not go with the pronoun.
+    if number == 1 and not match[0].endswith(".") and not _is_first(match):
         return match[0]
     end = "." if match[0].endswith(".") and match.end() == len(match.string) else ""
     return f"{match[1]} the {ordinal(number)}{end}"
