@@ -109,7 +109,7 @@ def test_a_frontend_that_raises_costs_one_row_that_is_named(
                 raise IndexError("list index out of\nrange")
             return text
 
-    monkeypatch.setattr(phonemizing, "frontend_of", lambda config: Fragile())
+    monkeypatch.setattr(phonemizing, "make_frontend", lambda config: Fragile())
     (folder / "fragile.txt").write_text("a.wav|One.\nb.wav|Take 2.\n", encoding="utf-8")
     record(folder / "b.wav", 0.1)
     status, out, _ = run(

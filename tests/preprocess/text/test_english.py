@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tts_prep.preprocess.text import english
 from tts_prep.preprocess.text.english import normalize_english
 from tts_prep.preprocess.text.english.number_words import cardinal, ordinal
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
@@ -180,3 +182,107 @@ def test_abbreviations_of_lj_speechs_third_column_are_spoken_as_the_corpus_means
     assert counts["doctor"] - written["doctor"] == 59 + 1
     assert counts["drive"] == written["drive"]
     assert (counts["saint"] - written["saint"], counts["street"] - written["street"]) == (15, 1)
+
+
+FRAGMENTS = (
+    *(
+        "$",
+        "£",
+        "€",
+        "No.",
+        "Nos.",
+        "no.",
+        "#",
+        "%",
+        "°",
+        "°C",
+        " p.m.",
+        " a.m.",
+        "o'clock",
+        "kg",
+        "km/h",
+        "mph",
+        "lb.",
+    ),
+    *(
+        " hours",
+        "/",
+        "-",
+        "–",
+        "\u2212",
+        ":",
+        ".",
+        ",",
+        "th",
+        "st",
+        "B.C.",
+        "vs.",
+        "Fig.",
+        "pp.",
+        "Ch.",
+        "v.",
+        "x",
+        "~",
+    ),
+    *(
+        "II",
+        "XL",
+        "IV",
+        " I ",
+        "Chapter ",
+        "Henry ",
+        "a",
+        "million",
+        "half",
+        " ",
+        " ",
+        " ",
+        "<b>",
+        "</b>",
+        "±",
+        "√",
+        "·",
+    ),
+    *("C#", "©", "²", "½", "٣", "五", "7", "Box ", "Room ", "C-", "e-mail@x.com", "www.", "(", ")", "[", "]", "'", '"'),
+)
+FRAGMENT_TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map("".join)
+
+
+def without_guards(text: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    with monkeypatch.context() as patch:
+        patch.setattr(english, "_has_numbers", lambda text: True)
+        return normalize_english(text)
+
+
+@given(FRAGMENT_TEXTS | st.text(max_size=60))
+def test_rules_for_numbers_change_no_text_without_a_number(text: str) -> None:
+    assert without_guards(text, pytest.MonkeyPatch()) == normalize_english(text)
+
+
+@given(st.text(max_size=20) | FRAGMENT_TEXTS)
+def test_a_text_has_numbers_if_one_of_its_characters_is_numeric(text: str) -> None:
+    assert english._has_numbers(text) == any(map(str.isnumeric, text))
+
+
+@pytest.mark.skipif(not METADATA.is_file(), reason="the real texts are not at hand")
+def test_rules_for_numbers_change_none_of_lj_speechs_texts_without_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [line.split("|")[1] for line in METADATA.read_text(encoding="utf-8").splitlines()]
+    plain = [text for text in texts if not any(map(str.isnumeric, text))]
+    assert len(plain) > 10_000
+    guarded = list(map(normalize_english, plain))
+    monkeypatch.setattr(english, "_has_numbers", lambda text: True)
+    assert list(map(normalize_english, plain)) == guarded
+
+
+ROMAN_TEXTS = st.lists(
+    st.sampled_from(
+        ("Chapter", "chapter ", "Type", "Henry", "John", "Louis", " ", "I", "V", "X", "L", "C", "CE", ".", "'")
+    )
+).map("".join)
+
+
+@given(ROMAN_TEXTS)
+def test_a_text_that_is_not_searched_for_numerals_has_none(text: str) -> None:
+    roman = sys.modules["tts_prep.preprocess.text.english.roman"]
+    unguarded = roman._COUNTED.sub(roman._counted, roman._REIGN.sub(roman._reign, text))
+    assert roman.roman(text) == unguarded

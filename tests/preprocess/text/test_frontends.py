@@ -2,19 +2,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from phonemizer.punctuation import Punctuation
+from phonemizer.separator import default_separator
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.preprocess.configuration.records import TextConfig
+from tts_prep.preprocess.runs import phonemizing
 from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess.text.frontends import espeak
 from tts_prep.preprocess.text.frontends.arpabet import ipa_to_arpabet
 from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
+from tts_prep.preprocess.text.frontends.ipa_marks import MARKS
 
 ENGLISH = ("espeak", "arpabet", "characters", "phonemes")
 SENTENCES = {
@@ -50,7 +59,7 @@ def test_decoding_the_ids_of_any_phonemes_gives_them_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENGLISH)
 def test_results_do_not_depend_on_what_came_before(name: str) -> None:
-    strange = ["\x01+5S (", "\x00", "<voice name='de'>", "[[h@l'oU]]", 'open " quote', "Ω☃ naïve", "x " * 500, "— — —"]
+    strange = ["\x01+5S (", "\x00", "<voice name='de'>", "[[h@l'oU]]", 'open " quote', "Ωд naïve", "x " * 500, "— — —"]
     plain = ["One, two.", "It's 12:30 and $5.20.", "naive cafe"]
     frontend = get_frontend(name, unknown="drop")
     alone = [get_frontend(name, unknown="drop").phoneticize(text) for text in plain]
@@ -221,7 +230,7 @@ def test_arpabet_without_its_dictionary_says_what_to_install(monkeypatch: pytest
 def test_unknown_symbols_are_remarked_whatever_becomes_of_them() -> None:
     for policy in ("error", "drop"):
         frontend = get_frontend("phonemes", unknown=policy)
-        assert list(frontend.remarks("a☃b☃", "a☃b☃")) == [(UNKNOWN_SYMBOLS, "☃")] * 2
+        assert list(frontend.remarks("aдbд", "aдbд")) == [(UNKNOWN_SYMBOLS, "д")] * 2
 
 
 @pytest.mark.parametrize("count", [3000, pytest.param(30_000, marks=pytest.mark.soak)])
@@ -250,3 +259,63 @@ def resident_bytes() -> int:
     if not statm.exists():
         pytest.skip("this system does not say how much memory a process has")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+MARKED_TEXTS = st.lists(
+    st.sampled_from((*MARKS, *MARKS, " ", " ", "a", "b c", "(", ")", "-", "'", "1,5", "3", "é", "\u00a0", "quiet"))
+).map("".join)
+
+
+class Echo:
+    """Says a text as it is, with espeak-ng's separators; brackets and ``quiet`` give no phonemes."""
+
+    version = (1, 52, 0)
+
+    def set_voice(self, code: str) -> None:
+        pass
+
+    def text_to_phonemes(self, text: str) -> str:
+        return "_".join(text.replace("quiet", "").replace("(", "").replace(")", "")) + "_ "[: len(text) % 3]
+
+
+@given(MARKED_TEXTS | st.text(max_size=20))
+@settings(max_examples=500)
+def test_marks_are_kept_as_by_phonemizer(text: str) -> None:
+    punctuation, echo = Punctuation(MARKS), Echo()
+    pieces, marks = punctuation.preserve(text)
+    lines = [echo.text_to_phonemes(piece).strip().replace("\n", " ").replace("  ", " ") for piece in pieces]
+    words = [re.sub(r"_+ ", " ", line).replace("_", "").split(" ") for line in lines]
+    spoken = [" ".join(word.strip() for word in of_line) for of_line in words]
+    expected = "".join(punctuation.restore(spoken, marks, default_separator, strip=True))
+    assert espeak._Voice(echo, "en-us").phonemize(text) == expected
+
+
+def test_a_text_that_several_speakers_read_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = TextConfig(unknown="drop")
+    frontend, calls = phonemizing.frontend_of(config), []
+    phoneticize = frontend.phoneticize
+    monkeypatch.setattr(
+        frontend, "phoneticize", lambda text, language=None: (calls.append(text), phoneticize(text, language))[1]
+    )
+    results = []
+    for number in range(3):
+        remarks = Remarks()
+        phonemes, ids = phonemizing.phonemize("Take 2 д of a dance.", f"row {number}", config, remarks)
+        results.append((phonemes, ids.tolist(), [*remarks.as_dict().values()]))
+        assert {first for kind in remarks.as_dict().values() for _, first in kind.values()} == {f"row {number}"}
+        ids[:] = 0
+    assert len(calls) == 1
+    assert [result[:2] for result in results] == [results[0][:2]] * 3
+    phonemizing.phonemize("Take 2 д of a dance.", "row", config, Remarks(), normalized=True)
+    assert len(calls) == 2  # normalized or not are two texts
+    other = replace(config, language="en-gb")
+    assert phonemizing.phonemize("Take 2 д of a dance.", "row", other, Remarks())[0] != results[0][0]
+
+
+def test_the_cache_of_texts_is_bounded() -> None:
+    config = TextConfig(frontend="characters", unknown="drop")
+    for number in range(phonemizing._MAX_CACHED_TEXTS + 10):
+        phonemizing.phonemize(f"{'a' * (number % 500)} {number}", "row", config, Remarks())
+    held = phonemizing._reader_of(config).read_cached.cache_info()
+    assert 0 < held.currsize <= phonemizing._MAX_CACHED_TEXTS
+    assert held.misses < phonemizing._MAX_CACHED_TEXTS  # long texts are not cached

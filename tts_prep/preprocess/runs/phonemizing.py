@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +37,13 @@ def phonemize(
         TextError: there is nothing to speak, a symbol is not in the vocabulary (and unknown symbols are errors), or the
             frontend raised an unexpected exception.
     """
-    frontend = frontend_of(config)
+    reader = _reader_of(config)
+    read = reader.read_cached if len(text) <= _MAX_CACHED_LENGTH else reader.read
     with _text_errors(config, text):
-        spoken, phoneme_text = phoneticize(text, config, language=language, normalized=normalized)
-        for kind, symbol in frontend.remarks(spoken, phoneme_text, language):
+        phoneme_text, found = read(text, language, normalized)
+        for kind, symbol in found:
             remarks.add(kind, symbol, identifier)
-        return phoneme_text, frontend.numericalize(phoneme_text)
+        return phoneme_text, reader.frontend.numericalize(phoneme_text)
 
 
 def phoneticize(text: str, config: TextConfig, *, language: str | None, normalized: bool) -> tuple[str, str]:
@@ -50,10 +52,8 @@ def phoneticize(text: str, config: TextConfig, *, language: str | None, normaliz
     Raises:
         TextError: there is nothing to speak, or the frontend raised an unexpected exception.
     """
-    frontend = frontend_of(config)
     with _text_errors(config, text):
-        spoken = text if normalized or not config.normalize else frontend.normalize(text, language)
-        return spoken, frontend.phoneticize(spoken, language)
+        return _reader_of(config).phoneticize(text, language, normalized)
 
 
 def encode_labels(
@@ -73,6 +73,11 @@ def encode_labels(
     return join_symbols(symbols), vocab.encode(symbols, config.unknown)
 
 
+_MAX_CACHED_TEXTS: Final = 4096
+_MAX_CACHED_LENGTH: Final = 400
+"""The bounds of the cache: with phonemes, at most some 8 MiB in every process."""
+
+
 @contextmanager
 def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
     """Convert unexpected exceptions of a library to `TextError`, so that one text does not end the run."""
@@ -87,7 +92,46 @@ def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
         ) from error
 
 
-@lru_cache(maxsize=1)
 def frontend_of(config: TextConfig) -> Frontend:
     """Return the frontend of this process. It is cached, because starting a backend is slow."""
-    return make_frontend(config)
+    return _reader_of(config).frontend
+
+
+class _Reader:
+    """The frontend of a configuration, and the last texts that it read.
+
+    In many corpora, several speakers read the same sentences (VCTK, ESD). A result depends on the text, its language
+    and the configuration alone, so that a cached one is the same.
+    """
+
+    def __init__(self, config: TextConfig) -> None:
+        self.frontend = make_frontend(config)
+        self._normalizes = config.normalize
+        self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
+
+    def phoneticize(self, text: str, language: str | None, normalized: bool) -> tuple[str, str]:
+        """Return the normalized text, and its phonemes as text."""
+        spoken = text if normalized or not self._normalizes else self.frontend.normalize(text, language)
+        return spoken, self.frontend.phoneticize(spoken, language)
+
+    def read(
+        self,
+        text: str,
+        language: str | None,
+        normalized: bool,
+    ) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Return the phonemes of a text as text, and the remarks of the frontend."""
+        spoken, phonemes = self.phoneticize(text, language, normalized)
+        return phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
+
+
+def _reader_of(config: TextConfig) -> _Reader:
+    """Return the reader of this process."""
+    global _reader
+    # Found by identity first: to compare or hash all settings for every text takes as long as a short text.
+    if _reader is None or (_reader[0] is not config and _reader[0] != config):
+        _reader = (config, _Reader(config))
+    return _reader[1]
+
+
+_reader: tuple[TextConfig, _Reader] | None = None

@@ -174,7 +174,8 @@ class Vocab:
 
     def unknown(self, symbols: Iterable[str]) -> list[str]:
         """Return the symbols that are not in the table, in order, with repetitions."""
-        return [symbol for symbol in symbols if symbol not in self._ids]
+        found = symbols if isinstance(symbols, Sequence) else tuple(symbols)
+        return [] if self._ids.keys() >= set(found) else [symbol for symbol in found if symbol not in self._ids]
 
     def split(self, phonemes: str) -> list[str]:
         """Split a text into symbols, by the longest match.
@@ -196,13 +197,13 @@ class Vocab:
             TextError: a symbol is not in the table; the message lists all unknown symbols, and a named table that has
                 all symbols.
         """
-        ids = [self._ids.get(symbol, -1) for symbol in symbols]
-        if -1 in ids:
+        ids: list[Any] = list(map(self._ids.get, symbols))
+        if None in ids:
             if unknown == "unk" and self.unk_symbol is not None:
                 replacement = self._ids[self.unk_symbol]
-                ids = [replacement if number < 0 else number for number in ids]
+                ids = [replacement if number is None else number for number in ids]
             elif unknown == "drop":
-                ids = [number for number in ids if number >= 0]
+                ids = [number for number in ids if number is not None]
             else:
                 raise TextError(_unknown(self.unknown(symbols), symbols))
         if self.ends:

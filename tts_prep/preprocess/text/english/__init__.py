@@ -29,7 +29,7 @@ def is_english(language: str) -> bool:
 def normalize_english(text: str) -> str:
     """Expand an English text to words. A text that is already in words is unchanged."""
     text = electronic(without_controls(text))
-    has_numbers = any(map(str.isnumeric, text))
+    has_numbers = _has_numbers(text)
     if has_numbers:
         # Before `plain_marks`, because a short dash between numbers is a range, and a date may have hyphens.
         text = around_the_clock(ratios(telephone(text)))
@@ -42,6 +42,13 @@ def normalize_english(text: str) -> str:
     return " ".join(_BEFORE_MARK.sub(r"\1", _signs(text)).split())
 
 
+def _has_numbers(text: str) -> bool:
+    """Return whether a text has a character of a number: a digit of any script, ``½``, ``Ⅳ`` or ``五``."""
+    # The expression takes a fifth of the time, and the other numbers are not ASCII.
+    return bool(_DIGIT.search(text)) or (not text.isascii() and any(map(str.isnumeric, text)))
+
+
+_DIGIT: Final = re.compile("[0-9]")
 _SIGNS: Final = {"&": " and ", "@": " at ", "%": " percent ", "°": " degrees ", "+": " plus ", "=": " equals "}
 _SIGN: Final = re.compile(rf"&c\.|[{re.escape(''.join(_SIGNS))}]")
 _MINUS: Final = re.compile(r"(?<![\w.,)\]°%])[-\u2212](?=[$£€]?\.?\d)")

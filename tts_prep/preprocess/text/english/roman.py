@@ -9,6 +9,8 @@ from tts_prep.preprocess.text.english.number_words import cardinal, ordinal
 
 _VALUES: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _NUMERAL: Final = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+_NUMERAL_WORD: Final = re.compile(r" [IVXLC]+\b")
+"""What every capital numeral is part of; few texts have it, and a search for nouns and rulers takes much longer."""
 _NOUNS: Final = (
     "Chapter|Part|Section|Article|Volume|Vol|Book|Act|Scene|Phase|Stage|Type|Class|Grade|Level|Title|Appendix|Table|"
     "Figure|Canto|Corps|Division|War|Mark|Super Bowl|Group|Episode|Lesson|Unit|Plate|Psalm"
@@ -31,7 +33,7 @@ _NO_PRONOUN: Final = re.compile(r"'s\b|[,;:)]| (?:(?:is|has|does)\b|of [A-Z])")
 
 def roman(text: str) -> str:
     """Return a text with Roman numerals in words: cardinals after nouns, ordinals after names of rulers."""
-    if any(numeral in text for numeral in "IVXLC"):
+    if _NUMERAL_WORD.search(text):
         text = _COUNTED.sub(_counted, _REIGN.sub(_reign, text))
     return _LOWER.sub(_lower, text) if "i" in text or "v" in text or "x" in text else text
 
