@@ -35,6 +35,7 @@ FLOORS = (
     "pictures",
     "format",
     "preprocess",
+    "remote",
     "loader",
     "checks",
     "report",
@@ -52,7 +53,8 @@ ABOVE = {
     "pictures": {"errors", "quantities"},
     "format": {"errors"},
     "preprocess": {"errors", "quantities", "compiler", "acoustics", "format"},
-    "loader": {"errors", "acoustics", "pictures", "format"},
+    "remote": {"errors", "format"},
+    "loader": {"errors", "acoustics", "pictures", "format", "remote"},
     "checks": {"errors", "compiler", "acoustics", "format", "loader"},
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks"},
     "review": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks", "report"},
@@ -61,7 +63,7 @@ ABOVE = {
     "demo": {"errors", "format", "preprocess", "export"},
     "cli": {
         *("errors", "quantities", "compiler", "pictures", "format", "preprocess"),
-        *("loader", "checks", "report", "review", "recipes", "export", "demo"),
+        *("remote", "loader", "checks", "report", "review", "recipes", "export", "demo"),
     },
 }
 FORMAT_PACKAGES = (
@@ -95,7 +97,8 @@ def loaded_by(code: str) -> set[str]:
         ("import tts_prep.acoustics.loudness", HEAVY | {"h5py", "click"}),
         ("import tts_prep.format.records.manifest", HEAVY | {"h5py", "click"}),
         ("import tts_prep.format.contents.index, tts_prep.format.verification", HEAVY | {"h5py", "click"}),
-        ("import tts_prep.loader", HEAVY | {"h5py", "click", "torch"}),
+        ("import tts_prep.remote.cache", HEAVY | {"h5py", "click", "torch", "fsspec", "aiohttp"}),
+        ("import tts_prep.loader", HEAVY | {"h5py", "click", "torch", "fsspec"}),
         ("import tts_prep.pictures.figure, tts_prep.loader.dataset.utterance", HEAVY | {"h5py", "click"}),
         ("import tts_prep.checks.detection", HEAVY | {"h5py", "click", "torch"}),
         ("import tts_prep.report.policies, tts_prep.report.summary", HEAVY | {"click"}),

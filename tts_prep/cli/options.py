@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -13,10 +12,9 @@ import click
 from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.grouped_help import GroupedOption
 from tts_prep.errors import ConfigurationError, StoreError
+from tts_prep.format.files.paths import is_url
 from tts_prep.preprocess.configuration.options import MELS, SETTINGS, STORE, preset_names
 from tts_prep.preprocess.option import Option
-
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,7 +23,7 @@ class _Path(click.Path):
     """A path; a URL is refused before any work is done."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if _URL.match(str(value)) and not Path(value).exists():
+        if is_url(str(value)):
             raise ConfigurationError(f"{value}: a URL; download it first, and give the path of the file or folder")
         return super().convert(value, param, ctx)
 

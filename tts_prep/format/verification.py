@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -33,13 +33,21 @@ from tts_prep.format.records.store_plan import read_plan
 
 
 def verify_store(
-    store: Path, manifest: Manifest | None = None, *, find: FindLocations | None = None
+    store: Path,
+    manifest: Manifest | None = None,
+    *,
+    find: FindLocations | None = None,
+    fetch: Callable[[FileEntry], None] | None = None,
 ) -> Iterator[tuple[FileEntry, str | None]]:
     """Verify a store. Yield every file with its fault, or None.
 
     Checked are the size and checksum of every file, the seal of every HDF5 file, the numbers of rows, that the rows of
     the index tile the arrays, and that HDF5 finds the datasets at the locations in the manifest and the index. For a
     broken file, the fault names the broken datasets. HDF5 files are parsed in another process.
+
+    Args:
+        find: finds the datasets of an HDF5 file; defaults to that process.
+        fetch: brings a file of the store here before it is verified.
 
     Raises:
         StoreError: there is no store, or its manifest cannot be read; ``tts-prep reindex`` rebuilds the manifest.
@@ -48,16 +56,18 @@ def verify_store(
     manifest = manifest or read_manifest(store, checked=False)
     yield FileEntry(MANIFEST, (store / MANIFEST).stat().st_size, 0, ""), manifest_fault(store)
     with nullcontext(find) if find else hdf5_process() as find_datasets:
-        yield from _Verification(store, manifest, find_datasets).files()
+        yield from _Verification(store, manifest, find_datasets, fetch).files()
 
 
-def require_intact(store: Path, manifest: Manifest | None = None) -> None:
+def require_intact(
+    store: Path, manifest: Manifest | None = None, *, fetch: Callable[[FileEntry], None] | None = None
+) -> None:
     """Check that all files of a store are intact.
 
     Raises:
         CorruptStoreError: a file is broken; the message names the first one.
     """
-    for entry, fault in verify_store(store, manifest):
+    for entry, fault in verify_store(store, manifest, fetch=fetch):
         if fault:
             raise CorruptStoreError(f"{store / entry.file}: {fault}; 'tts-prep verify' lists all such files")
 
@@ -72,7 +82,10 @@ def other_files(store: Path, manifest: Manifest) -> list[str]:
 class _Verification:
     """One pass over the files of a store."""
 
-    def __init__(self, store: Path, manifest: Manifest, find: FindLocations) -> None:
+    def __init__(
+        self, store: Path, manifest: Manifest, find: FindLocations, fetch: Callable[[FileEntry], None] | None
+    ) -> None:
+        self._fetch = fetch
         self._store = store
         self._manifest = manifest
         self._find = find
@@ -98,6 +111,8 @@ class _Verification:
         """Return the digest of a file, and the fault of its size or checksum."""
         path = self._store / entry.file
         try:
+            if self._fetch is not None:
+                self._fetch(entry)
             if not path.exists():
                 return None, "no such file"
             stored_file(self._store, entry.file)

@@ -378,7 +378,10 @@ class DataLoader(Generic[BatchT]):
         return [] if done not in self._told or sampler._ends_after(self._taken) else list(sampler._after(self._taken))
 
     def _batches(self) -> Iterator[Any]:
-        batches = self._with_epoch_set(iterate_epoch(self.batch_sampler))
+        drawn: Iterable[Any] = iterate_epoch(self.batch_sampler)
+        if isinstance(self.dataset, UtteranceDataset):
+            drawn = self.dataset.fetched_ahead(drawn)
+        batches = self._with_epoch_set(iter(drawn))
         if not self._prefetch:
             return map(self._make, batches)
         make: Callable[[Any], Any] = self._make

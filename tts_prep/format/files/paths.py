@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from itertools import islice
@@ -12,6 +13,14 @@ from typing import Final
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.files.regular_files import read_error
 from tts_prep.format.layout import ADDED_ARRAYS, MANIFEST, SHARDS, array_file_number, shard_number
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is the URL of something that is not here, and not that of an existing file."""
+    text = os.fspath(path)
+    return _URL.match(text) is not None and not os.path.lexists(text)
 
 
 def shard_folder_files(store: Path) -> Iterator[str]:

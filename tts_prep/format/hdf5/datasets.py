@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -147,9 +148,21 @@ def map_file(path: Path) -> MappedFile:
     """
     try:
         with open_regular(path) as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return MappedFile(path, np.empty(0, np.uint8), None)
-            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return map_open_file(path, file)
+    except (OSError, OverflowError, ValueError) as error:
+        raise _unusable(path, "opened", error) from error
+
+
+def map_open_file(path: Path, file: FileIO) -> MappedFile:
+    """Memory-map an open regular file. The map keeps its open file description, and so a lock on it, until it ends.
+
+    Raises:
+        CorruptStoreError: it cannot be mapped.
+    """
+    try:
+        if os.fstat(file.fileno()).st_size == 0:
+            return MappedFile(path, np.empty(0, np.uint8), None)
+        memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, OverflowError, ValueError) as error:
         raise _unusable(path, "opened", error) from error
     return MappedFile(path, np.frombuffer(memory, np.uint8), memory)

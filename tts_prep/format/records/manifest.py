@@ -182,13 +182,28 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
     if not _exists(path) and not recover_store(store):
         raise StoreError(_why_no_manifest(store))
     text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
-    value = parse_json(path, text)
+    return parse_manifest(path, text, checked=checked, rebuild=f"; run 'tts-prep reindex {store}'")
+
+
+def parse_manifest(where: Path | str, text: str, *, checked: bool = True, rebuild: str = "") -> Manifest:
+    """Parse and check the text of a manifest.
+
+    Args:
+        where: the file, for messages.
+        checked: check its own checksum.
+        rebuild: what to do about a wrong checksum, the end of the message.
+
+    Raises:
+        StoreError: it is not the manifest of a store, or has a newer major version.
+        CorruptStoreError: it violates ``docs/format.md``.
+    """
+    value = parse_json(where, text)
     if not isinstance(value, dict) or value.get("format") != STORE_FORMAT:
-        raise StoreError(f'{path}: expected a JSON object with "format": "{STORE_FORMAT}", found something else')
-    version = check_version(path, value.get("version"))
-    manifest = _parse(Record(path, value), located=version >= _LOCATED_SINCE)
+        raise StoreError(f'{where}: expected a JSON object with "format": "{STORE_FORMAT}", found something else')
+    version = check_version(where, value.get("version"))
+    manifest = _parse(Record(where, value), located=version >= _LOCATED_SINCE)
     if checked and version >= _LOCATED_SINCE and (fault := _checksum_fault(text, value.get("checksum"))):
-        raise CorruptStoreError(f"{path}: {fault}; run 'tts-prep reindex {store}'")
+        raise CorruptStoreError(f"{where}: {fault}{rebuild}")
     return manifest
 
 

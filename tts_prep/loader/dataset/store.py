@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.contents.index import Index, check_places, index_locations, open_index
 from tts_prep.format.contents.ood_texts import ood_locations, open_ood_texts
 from tts_prep.format.files.checksums import file_sha256
-from tts_prep.format.files.paths import stored_file
+from tts_prep.format.files.paths import is_url, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column
 from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.layout import MANIFEST
@@ -21,6 +22,9 @@ from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
+
+if TYPE_CHECKING:
+    from tts_prep.remote.cache import CachedStore
 
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
@@ -34,28 +38,39 @@ class Store:
     since it has no lock. HDF5 is used only for stores of format 1.0 and 1.1, in another process.
 
     Args:
-        path: the store's folder.
+        path: the store's folder, or its URL.
         verify: check the checksum of every file first.
+        cache: with a URL, the folder for copies of the files that are used.
+        cache_size: the maximum size of that folder in bytes.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
         CorruptStoreError: the manifest or the index violates ``docs/format.md``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        verify: bool = False,
+        cache: str | os.PathLike[str] | None = None,
+        cache_size: int | None = None,
+    ) -> None:
+        self._cached = _cached_store(path, cache, cache_size)
         # Absolute, because the program may change its working directory before a file is mapped.
-        self.path = Path(path).absolute()
+        self.path = self._cached.folder if self._cached else Path(path).absolute()
         self._checksum = ""
         self._verify = verify
         self._forget()
         self._open()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "checksum": self._checksum}
+        return {"path": self.path, "checksum": self._checksum, "cached": self._cached}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path = state["path"]
         self._checksum = state["checksum"]
+        self._cached = state["cached"]
         self._verify = False
         self._forget()
 
@@ -183,6 +198,9 @@ class Store:
         try:
             views = [arrays[shard][start : start + length] for shard, start, length in places]
         except KeyError:
+            needed = {shard for shard, _, _ in places if shard not in arrays}
+            if self._cached is not None:
+                self._cached.fetch_all(self._files_with([name], needed), self._release)
             # Referenced here, so that none of them is closed while the others are mapped.
             arrays = {shard: self.array(name, shard) for shard in {shard for shard, _, _ in places}}
             views = [arrays[shard][start : start + length] for shard, start, length in places]
@@ -194,6 +212,41 @@ class Store:
                     "run 'tts-prep verify'"
                 )
         return views
+
+    def fetched_ahead(self, batches: Iterable[Any], shards_of: Callable[[Any], Iterable[int]]) -> Iterable[Any]:
+        """Yield batches. The files of later ones are downloaded meanwhile, if the store is behind a URL.
+
+        Args:
+            shards_of: returns the shards of a batch.
+        """
+        if self._cached is None:
+            return batches
+
+        def files_of(batch: Any) -> Sequence[FileEntry]:
+            # The arrays that were used before, in this process; the first batch has used none.
+            return self._files_with([*self._arrays] or ["mel"], shards_of(batch))
+
+        return self._cached.ahead(batches, files_of)
+
+    def is_at_hand(self, shards: Iterable[int]) -> bool:
+        """Return whether the shards can be read without a download."""
+        return self._cached is None or all(map(self._cached.has, self._files_with(["mel"], shards)))
+
+    def _files_with(self, names: Iterable[str], shards: Iterable[int]) -> list[FileEntry]:
+        """Return the files of arrays of shards that are not mapped yet."""
+        numbers = [number for number in shards if 0 <= number < len(self.manifest.shards)]
+        return [
+            self.manifest.file_of(name, number)
+            for name in list(names)
+            for number in numbers
+            if number not in self._arrays.get(name, {})
+        ]
+
+    def _release(self) -> None:
+        """Let go of all maps: those without live views are closed, and mapped again on access."""
+        self._files.clear()
+        for arrays in list(self._arrays.values()):
+            arrays.clear()
 
     def _find_array(self, name: str, shard: int) -> Array:
         manifest = self.manifest
@@ -211,7 +264,7 @@ class Store:
     def _map(self, entry: FileEntry) -> MappedFile:
         file = self._files.get(entry.file)
         if file is None:
-            file = map_file(stored_file(self.path, entry.file))
+            file = self._map_whole(entry)
             if file.size != entry.size:
                 raise CorruptStoreError(
                     f"{file.path}: {file.size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', "
@@ -219,22 +272,26 @@ class Store:
                 )
             self._check_unchanged()
             if len(self._files) >= max_files():
-                # Files with live views stay mapped; all others are closed, and mapped again on access.
-                self._files.clear()
-                for arrays in list(self._arrays.values()):
-                    arrays.clear()
+                self._release()
             file = self._files.setdefault(entry.file, file)
         return file
 
+    def _map_whole(self, entry: FileEntry) -> MappedFile:
+        if self._cached is not None:
+            return self._cached.map(entry, self._release)
+        return map_file(stored_file(self.path, entry.file))
+
     def _open(self) -> tuple[Manifest, Index, StoreMetadata]:
         if self._opened is None:
+            if self._cached is not None:
+                self._cached.ensure_open()
             if (self.path / MANIFEST).is_file():
                 self._check_unchanged()
             manifest = read_manifest(self.path)
             if self._verify:
-                require_intact(self.path, manifest)
+                require_intact(self.path, manifest, fetch=self._cached.fetch if self._cached else None)
                 self._verify = False
-            file = map_file(stored_file(self.path, manifest.index.file))
+            file = self._map_whole(manifest.index)
             if manifest.datasets and file.size != manifest.index.size:
                 raise CorruptStoreError(
                     f"{file.path}: {file.size:,} bytes, the manifest says {manifest.index.size:,}; "
@@ -276,6 +333,23 @@ class Store:
                 f"{self.index.path}: its {len(column.table)} speakers differ from the {len(self.metadata.speakers)} of "
                 "the manifest; run 'tts-prep verify'"
             )
+
+
+def _cached_store(
+    path: str | os.PathLike[str], cache: str | os.PathLike[str] | None, cache_size: int | None
+) -> CachedStore | None:
+    """Return the cache of a store behind a URL; None for a folder."""
+    if not is_url(path):
+        if cache is not None or cache_size is not None:
+            raise ConfigurationError(f"{path}: a folder needs no cache, which is for URLs; leave cache out")
+        return None
+    if cache is None:
+        raise ConfigurationError(
+            "a store behind a URL needs a folder for copies of its files: UtteranceDataset(url, cache='FOLDER')"
+        )
+    from tts_prep.remote.cache import CachedStore
+
+    return CachedStore(os.fspath(path), cache, cache_size)
 
 
 def max_files() -> int:

@@ -64,16 +64,27 @@ class UtteranceDataset(FixedColumns):
         <UtteranceDataset 'store': 3 utterances>
 
     Args:
-        path: the store's folder.
+        path: the store's folder, or a URL such as ``s3://bucket/store``; see ``docs/remote.md``.
         verify: check the checksum of every file first, as ``tts-prep verify`` does.
+        cache: with a URL, the folder for copies of the files that are used. The processes of a machine can share it.
+        cache_size: the maximum size of that folder in bytes: the least recently used files are removed. None sets no
+            limit.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
         CorruptStoreError: the manifest, the index or, with `verify`, any file violates ``docs/format.md``.
+        CannotReadError: the store is behind a URL, cannot be read there at present, and is not complete in the cache.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, verify: bool = False) -> None:
-        self._initialize(Store(path, verify=verify))
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        verify: bool = False,
+        cache: str | os.PathLike[str] | None = None,
+        cache_size: int | None = None,
+    ) -> None:
+        self._initialize(Store(path, verify=verify, cache=cache, cache_size=cache_size))
 
     def _initialize(
         self,
@@ -451,9 +462,19 @@ class UtteranceDataset(FixedColumns):
     def read_ahead(self, positions: Positions) -> None:
         """Ask the system to read mel, phonemes and waveform of the utterances at positions, without waiting."""
         chosen = self._selected(select_rows(self._rows, positions))
+        if not self._store.is_at_hand(chosen._shards()):
+            return
         for name in ARRAYS.keys() & self.arrays.keys():
             for view in chosen._maps(name):
                 ask_for(view)
+
+    def fetched_ahead(self, batches: Iterable[Any]) -> Iterable[Any]:
+        """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL."""
+        return self._store.fetched_ahead(batches, lambda of: self._selected(select_rows(self._rows, of))._shards())
+
+    def _shards(self) -> list[int]:
+        """Return the shards of the selected utterances, each once, in the order of their first use."""
+        return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
     def _utterance(self, row: int) -> Utterance:
         one = self._selected(range(row, row + 1))

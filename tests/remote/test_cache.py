@@ -1,0 +1,306 @@
+"""Stores behind URLs: what is downloaded, when, how often, and what stays in the cache."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stores import Row, make_rows, write_store
+from web_server import WebServer, serving
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.format.records.manifest import read_manifest
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+pytest.importorskip("aiohttp")
+pytest.importorskip("fsspec")
+
+N_FRAMES = tuple(range(20, 68))
+SHARDS = 12
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return make_rows(N_FRAMES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
+    """Return a folder with a store of twelve shards, in the subfolder ``voice``."""
+    folder = tmp_path_factory.mktemp("served")
+    write_store(folder / "voice", rows, n_shards=SHARDS, waveform=True)
+    return folder
+
+
+@pytest.fixture
+def web(folder: Path) -> Iterator[WebServer]:
+    with serving(folder) as server:
+        yield server
+
+
+def files_in(cache: Path) -> list[str]:
+    return sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
+
+
+def shard_files(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("shards/*.h5"))
+
+
+def test_opening_downloads_the_manifest_and_the_index_alone(web: WebServer, tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    assert len(dataset) == len(N_FRAMES)
+    assert dataset.n_frames.tolist() == list(N_FRAMES)
+    assert dict(web.requests) == {"voice/manifest.json": 1, "voice/index.h5": 1}
+
+
+def test_a_shard_is_downloaded_when_it_is_used_and_once(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    for _ in range(2):
+        assert np.array_equal(dataset[0].mel, rows[0].mel)
+    assert web.requests["voice/shards/00000.h5"] == 1
+    assert web.requests.total() == 3
+
+
+def test_the_values_are_those_of_the_store(web: WebServer, folder: Path, tmp_path: Path) -> None:
+    there, here = UtteranceDataset(f"{web.url}/voice", cache=tmp_path), UtteranceDataset(folder / "voice")
+    assert there.fingerprint == here.fingerprint
+    for name in ("mel", "phonemes", "waveform"):
+        assert all(np.array_equal(a, b) for a, b in zip(there.views(name), here.views(name), strict=True))
+    assert list(there.id) == list(here.id)
+
+
+def test_a_cache_holds_the_files_of_the_store_as_they_are(web: WebServer, folder: Path, tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    dataset.views("mel")
+    for path in dataset.path.rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (folder / "voice" / path.relative_to(dataset.path)).read_bytes()
+    assert dataset.path.name == "voice"
+    assert not list((tmp_path / ".partial").iterdir())
+
+
+def test_an_epoch_downloads_every_file_once(web: WebServer, tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=200, seed=0)
+    for _ in range(2):
+        assert sum(len(batch.ids) for batch in DataLoader(dataset, batch_sampler=sampler)) == len(N_FRAMES)
+    assert set(web.requests.values()) == {1}
+    needed = sum(path.stat().st_size for path in (web.folder / "voice").rglob("*.h5"))
+    assert web.sent == needed + (web.folder / "voice" / "manifest.json").stat().st_size
+
+
+def test_files_are_downloaded_ahead_of_the_loop(web: WebServer, tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    sampler = LengthBucketBatchSampler(dataset.n_frames, batch_size=2, shuffle=False)
+    batches = iter(DataLoader(dataset, batch_sampler=sampler, prefetch=0))
+    next(batches)
+    deadline = 200
+    while len(shard_files(tmp_path)) < SHARDS and deadline:
+        deadline -= 1
+        subprocess.run(["sleep", "0.05"], check=True)
+    assert len(shard_files(tmp_path)) == SHARDS
+    batches.close()
+
+
+def test_a_complete_copy_is_opened_without_a_connection(folder: Path, rows: list[Row], tmp_path: Path) -> None:
+    with serving(folder) as web:
+        url = f"{web.url}/voice"
+        UtteranceDataset(url, cache=tmp_path, verify=True)
+    dataset = UtteranceDataset(url, cache=tmp_path)
+    assert np.array_equal(dataset[5].mel, rows[5].mel)
+
+
+def test_an_incomplete_copy_is_not_opened_without_a_connection(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
+    with serving(folder) as web:
+        url = f"{web.url}/voice"
+        UtteranceDataset(url, cache=tmp_path)[0]
+    with pytest.raises(StoreError, match="no complete copy"):
+        UtteranceDataset(url, cache=tmp_path)
+
+
+def test_a_copy_in_another_process_opens_the_same_version(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    copy = pickle.loads(pickle.dumps(dataset))
+    assert np.array_equal(copy[7].mel, rows[7].mel)
+    assert web.requests["voice/manifest.json"] == 1
+
+
+def test_processes_that_share_a_cache_download_every_file_once(web: WebServer, tmp_path: Path) -> None:
+    code = """
+import sys
+from tts_prep.loader import UtteranceDataset
+dataset = UtteranceDataset(sys.argv[1], cache=sys.argv[2])
+print(sum(float(mel.sum()) for mel in dataset.views("mel")))
+"""
+    command = [sys.executable, "-c", code, f"{web.url}/voice", str(tmp_path)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    sums = {process.communicate(timeout=120)[0] for process in processes}
+    assert len(sums) == 1
+    assert [process.returncode for process in processes] == [0] * 4
+    assert {name: n for name, n in web.requests.items() if n != 1} == {"voice/manifest.json": 4}
+
+
+def test_the_least_recently_used_files_leave_a_cache_of_limited_size(
+    web: WebServer, rows: list[Row], tmp_path: Path
+) -> None:
+    sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
+    rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    limit = rest + 4 * max(sizes)
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=limit)
+    for number in range(len(rows)):
+        assert np.array_equal(dataset[number].mel, rows[number].mel)
+        assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) <= limit + 100
+    # In the order of the store, so that the last shards are left.
+    assert shard_files(tmp_path)[-1].name == f"{SHARDS - 1:05d}.h5"
+    assert not any(path.name == "00000.h5" for path in shard_files(tmp_path))
+    assert set(web.requests.values()) == {1}
+
+
+def test_a_file_that_is_mapped_stays_in_the_cache(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
+    rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=rest + 3 * max(sizes))
+    held = dataset[0].mel
+    for number in range(len(rows)):
+        dataset[number]
+    assert any(path.name == "00000.h5" for path in shard_files(tmp_path))
+    assert web.requests["voice/shards/00000.h5"] == 1
+    assert np.array_equal(held, rows[0].mel)
+    del held
+    gc.collect()
+    dataset[20].mel, dataset[30].mel, dataset[40].mel
+    assert not any(path.name == "00000.h5" for path in shard_files(tmp_path))
+
+
+def test_a_file_that_another_process_has_mapped_stays_in_the_cache(web: WebServer, tmp_path: Path) -> None:
+    sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
+    rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    code = """
+import sys
+from tts_prep.loader import UtteranceDataset
+held = UtteranceDataset(sys.argv[1], cache=sys.argv[2])[0].mel
+print("mapped", flush=True)
+sys.stdin.readline()
+"""
+    command = [sys.executable, "-c", code, f"{web.url}/voice", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "mapped\n"
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=rest + 3 * max(sizes))
+        for number in range(4, len(N_FRAMES)):
+            dataset[number]
+        assert any(path.name == "00000.h5" for path in shard_files(tmp_path))
+        other.communicate("\n", timeout=60)
+    dataset[20].mel, dataset[30].mel, dataset[40].mel
+    assert not any(path.name == "00000.h5" for path in shard_files(tmp_path))
+
+
+def test_a_store_that_is_updated_takes_its_unchanged_files_over(folder: Path, rows: list[Row], tmp_path: Path) -> None:
+    served = tmp_path / "served"
+    shutil.copytree(folder / "voice", served / "voice")
+    with serving(served) as web:
+        UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache").views("mel")
+        shutil.rmtree(served / "voice")
+        changed = make_rows(N_FRAMES)
+        changed[-1].mel = changed[-1].mel + 1
+        write_store(served / "voice", changed, n_shards=SHARDS, waveform=True)
+        web.requests.clear()
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+        assert np.array_equal(dataset[-1].mel, changed[-1].mel)
+        assert np.array_equal(dataset[0].mel, rows[0].mel)
+        dataset.views("mel")
+    shards = [name for name in web.requests if "shards" in name]
+    assert shards == [f"voice/shards/{SHARDS - 1:05d}.h5"]
+
+
+def test_a_store_that_is_replaced_while_it_is_read_is_an_error_and_not_other_data(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
+    served = tmp_path / "served"
+    shutil.copytree(folder / "voice", served / "voice")
+    with serving(served) as web:
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+        dataset[0]
+        shutil.rmtree(served / "voice")
+        changed = make_rows(N_FRAMES)
+        for row in changed:
+            row.mel = row.mel + 1
+        write_store(served / "voice", changed, n_shards=SHARDS, waveform=True)
+        with pytest.raises(StoreError, match="replaced since it was opened; open it again"):
+            dataset[-1]
+        again = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+        assert np.array_equal(again[-1].mel, changed[-1].mel)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://host/store", "expected a URL that starts with s3://, gs://, az://, hf://, http://, https://, file://"),
+        ("http://host/store?key=1", "without a query"),
+    ],
+)
+def test_other_urls_are_refused(url: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        UtteranceDataset(url, cache=tmp_path)
+
+
+def test_a_url_needs_a_cache_and_a_folder_none(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cache='FOLDER'"):
+        UtteranceDataset("http://127.0.0.1:1/store")
+    with pytest.raises(ConfigurationError, match="needs no cache"):
+        UtteranceDataset(folder / "voice", cache=tmp_path)
+
+
+def test_a_url_of_a_file_system_is_copied_too(folder: Path, rows: list[Row], tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"file://{folder}/voice", cache=tmp_path)
+    assert np.array_equal(dataset[3].waveform, rows[3].waveform)
+    assert dataset.path.is_relative_to(tmp_path)
+
+
+def test_a_manifest_with_paths_that_lead_out_of_the_store_writes_nothing_there(folder: Path, tmp_path: Path) -> None:
+    from stores import edit_manifest
+
+    for name in ("../evil.h5", "/tmp/evil.h5", "shards/../../evil.h5"):
+        served = tmp_path / hashlib.sha256(name.encode()).hexdigest()[:8]
+        shutil.copytree(folder / "voice", served / "voice")
+        edit_manifest(served / "voice", lambda value, name=name: value["shards"][0].update(file=name))
+        with serving(served) as web, pytest.raises(CorruptStoreError, match="expected the file 'shards/00000.h5'"):
+            UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+        assert [name for name in files_in(tmp_path / "cache") if "evil" in name] == []
+        assert sorted(web.requests) == ["voice/manifest.json"]
+
+
+def test_a_file_larger_than_the_disk_is_refused_before_it_is_downloaded(folder: Path, tmp_path: Path) -> None:
+    from stores import edit_manifest
+
+    shutil.copytree(folder / "voice", tmp_path / "served" / "voice")
+    edit_manifest(tmp_path / "served" / "voice", lambda value: value["index"].update(size=1 << 55))
+    with serving(tmp_path / "served") as web, pytest.raises(StoreError, match="bytes left, a file needs"):
+        UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+    assert sorted(web.requests) == ["voice/manifest.json"]
+
+
+def test_a_dataset_is_read_after_a_fork(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    dataset[0]
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            status = int(not np.array_equal(dataset[-1].mel, rows[-1].mel))
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0

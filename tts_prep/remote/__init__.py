@@ -1,0 +1,1 @@
+"""Stores behind URLs: downloads by fsspec, and a cache of files that the processes of a machine share."""

@@ -1,0 +1,345 @@
+"""A store behind a URL, of which files are downloaded when they are used."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from tts_prep.errors import CannotReadError, ConfigurationError, CorruptStoreError, StoreError, WriteError
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
+from tts_prep.format.layout import MANIFEST
+from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, parse_manifest, read_manifest
+from tts_prep.remote.placing import is_at, placing
+from tts_prep.remote.room import CURRENT, PARTIAL, CacheFullError, Room
+from tts_prep.remote.server import Patience, Server, Stopped
+
+THREADS = 8
+"""The number of files that a process downloads at a time."""
+
+_AHEAD_BYTES = 1 << 29
+_AHEAD_BATCHES = 512
+_TRIES = 20
+
+
+class CachedStore:
+    """The copy of a store in a cache: its manifest, and the files that were used.
+
+    A cache may hold several stores, and several versions of a store: ``NAME-HASH/VERSION/NAME/``, where the hash is of
+    the URL, and the version of the manifest. Each of these folders is a store as far as it is complete. Processes that
+    use the same cache download every file once. A file in the cache has been compared with the manifest's SHA-256.
+
+    Args:
+        url: the URL of the store.
+        cache: the folder of the cache.
+        size: the maximum size of the cache in bytes; None sets no limit. Least recently used files are removed.
+        patience: when a transfer is given up.
+
+    Attributes:
+        folder: the folder of the copy.
+    """
+
+    def __init__(
+        self, url: str, cache: str | os.PathLike[str], size: int | None = None, patience: Patience = Patience()
+    ) -> None:
+        if size is not None and size < 1:
+            raise ConfigurationError(f"cache_size: expected a number of bytes >= 1, found {size}")
+        self._url = url
+        self._cache = Path(cache).absolute()
+        self._size = size
+        self._patience = patience
+        self._connect()
+        try:
+            (self._cache / PARTIAL).mkdir(parents=True, exist_ok=True)
+            self._room.remove_remains()
+        except OSError as error:
+            raise WriteError(f"{self._cache}: cannot be written ({error.strerror}); give another cache") from error
+        self._version = self._open()
+
+    def _connect(self) -> None:
+        self._server = Server(self._url, self._patience)
+        self._room = Room(self._cache, self._size)
+        self._linked: dict[str, Path] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("_url", "_cache", "_size", "_patience", "_version")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._connect()
+
+    @property
+    def url(self) -> str:
+        """The URL, without a password."""
+        return self._server.shown
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the copy."""
+        return self._folder(self._version)
+
+    @property
+    def _versions(self) -> Path:
+        digest = hashlib.sha256(self._server.url.encode()).hexdigest()[:16]
+        return self._cache / f"{self._server.name()}-{digest}"
+
+    def _folder(self, version: str) -> Path:
+        return self._versions / version / self._server.name()
+
+    def _open(self) -> str:
+        """Download the manifest, and return its version; without a connection, that of a complete copy."""
+        try:
+            data, version = self._manifest()
+        except CannotReadError as error:
+            complete = self._complete_version()
+            if complete is None:
+                raise CannotReadError(f"{error} The cache has no complete copy of it.") from error
+            return complete
+        self._place(self._versions / CURRENT, version.encode())
+        self._place(self._folder(version) / MANIFEST, data)
+        return version
+
+    def _manifest(self) -> tuple[bytes, str]:
+        """Return the manifest on the server and its version."""
+
+        def parse(data: bytes) -> tuple[bytes, str]:
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise CorruptStoreError(f"{self.url}/{MANIFEST}: not UTF-8") from error
+            parse_manifest(f"{self.url}/{MANIFEST}", text)
+            return data, hashlib.sha256(data).hexdigest()[:32]
+
+        return self._server.read(MANIFEST, LONGEST_MANIFEST, parse)
+
+    def _complete_version(self) -> str | None:
+        """Return the version that was opened last, if all of its files are in the cache."""
+        try:
+            version = (self._versions / CURRENT).read_text(encoding="ascii")
+            if len(version) != 32 or not version.isalnum():
+                return None
+            folder = self._folder(version)
+            files = read_manifest(folder).files
+        except (OSError, ValueError, StoreError):
+            return None
+        return version if all(_has(folder / entry.file, entry.size) for entry in files) else None
+
+    def _place(self, path: Path, data: bytes) -> None:
+        """Write a small file, unless it has these bytes."""
+
+        def is_made() -> bool:
+            try:
+                return path.read_bytes() == data
+            except OSError:
+                return False
+
+        if is_made():
+            return
+        with self._placing(path, is_made, wait=True) as file:
+            if file is not None:
+                file.truncate(0)
+                file.write(data)
+
+    def _placing(
+        self, path: Path, is_made: Callable[[], bool], *, wait: bool
+    ) -> contextlib.AbstractContextManager[Any]:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{path.parent}: cannot be made ({error.strerror}); give another cache") from error
+        # All in one folder, where what killed processes leave is found.
+        name = hashlib.sha256(os.fsencode(path)).hexdigest()
+        return placing(path, self._cache / PARTIAL / name, is_made, self._patience.stall * 2 if wait else None)
+
+    def ensure_open(self) -> None:
+        """Download the manifest again if it is no longer in the cache, such as for a copy in another process.
+
+        Raises:
+            StoreError: the store on the server is another one by now.
+        """
+        if not (self.folder / MANIFEST).exists():
+            data, version = self._manifest()
+            if version != self._version:
+                raise self._replaced()
+            self._place(self.folder / MANIFEST, data)
+
+    def _replaced(self) -> StoreError:
+        return StoreError(f"{self.url}: the store was replaced since it was opened; open it again")
+
+    def has(self, entry: FileEntry) -> bool:
+        """Return whether a file is in the cache."""
+        return _has(self.folder / entry.file, entry.size)
+
+    def fetch(
+        self,
+        entry: FileEntry,
+        release: Callable[[], None] | None = None,
+        *,
+        wait: bool = True,
+        stop: Event | None = None,
+    ) -> None:
+        """Download a file of the store if the cache lacks it.
+
+        Args:
+            release: lets go of files that this process has mapped and does not use, if there is no room.
+            wait: wait for another process that downloads it, or that uses files whose room is needed.
+            stop: ends the download when it is set.
+
+        Raises:
+            StoreError: the store on the server was replaced, or the cache has no room.
+            CorruptStoreError: the server has another file than the manifest says.
+            CannotReadError: the file cannot be read at present.
+            WriteError: the file cannot be written.
+        """
+        path, is_made = self.folder / entry.file, partial(self.has, entry)
+        if is_made():
+            return
+        with self._placing(path, is_made, wait=wait) as file:
+            if file is None:
+                return
+            if self._is_linked(entry, path):
+                return
+            self._room.reserve(file, entry.size, release, self._patience.stall if wait else None)
+            try:
+                self._server.download(entry, file, stop)
+            except StoreError as error:
+                if not isinstance(error, WriteError | CannotReadError) and self._is_replaced():
+                    raise self._replaced() from error
+                raise
+            file.truncate(entry.size)
+
+    def _is_replaced(self) -> bool:
+        """Return whether the server has another manifest by now."""
+        try:
+            return self._manifest()[1] != self._version
+        except StoreError:
+            return True
+
+    def fetch_all(self, entries: Sequence[FileEntry], release: Callable[[], None] | None = None) -> None:
+        """Download several files at a time; errors as in `fetch`."""
+        missing = [entry for entry in entries if not self.has(entry)]
+        if len(missing) < 2:
+            return  # by the thread that maps it
+        stop = Event()
+        with ThreadPoolExecutor(min(THREADS, len(missing)), "tts-prep-remote") as pool:
+            try:
+                for future in [pool.submit(self.fetch, entry, release, stop=stop) for entry in missing]:
+                    future.result()
+            finally:
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def map(self, entry: FileEntry, release: Callable[[], None]) -> MappedFile:
+        """Download a file if need be, and memory-map it. It stays in the cache as long as it is mapped."""
+        if self._room.is_wanted():
+            release()
+        for _ in range(_TRIES):
+            self.fetch(entry, release)
+            if (file := self._mapped(entry)) is not None:
+                return file
+        path = self.folder / entry.file
+        raise CacheFullError(f"{path}: removed as often as it was downloaded; give a larger cache_size")
+
+    def _mapped(self, entry: FileEntry) -> MappedFile | None:
+        """Map a file of the cache, with a lock that ends with the map; None if it was removed."""
+        try:
+            path = stored_file(self.folder, entry.file)
+            with open_regular(path) as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                if not is_at(file, path):
+                    return None
+                with contextlib.suppress(OSError):  # of a cache that is read-only
+                    os.utime(file.fileno())
+                return map_open_file(path, file)
+        except (CorruptStoreError, FileNotFoundError):
+            if self.has(entry):
+                raise
+            return None
+
+    def ahead(self, batches: Iterable[Any], files_of: Callable[[Any], Sequence[FileEntry]]) -> Iterator[Any]:
+        """Yield batches, and download meanwhile the files of later ones, in their order.
+
+        Args:
+            files_of: returns the files that a batch needs and this process has not mapped.
+        """
+        limit = _AHEAD_BYTES if self._size is None else min(_AHEAD_BYTES, self._size // 2)
+        coming: deque[tuple[Any, list[FileEntry]]] = deque()
+        counted: dict[str, int] = {}
+        futures: dict[str, Future[None]] = {}
+        stop, iterator, is_last = Event(), iter(batches), False
+        pool = ThreadPoolExecutor(THREADS, "tts-prep-remote")
+        try:
+            while not is_last or coming:
+                while not is_last and (not coming or (sum(counted.values()) < limit and len(coming) < _AHEAD_BATCHES)):
+                    try:
+                        positions = next(iterator)
+                    except StopIteration:
+                        is_last = True
+                        break
+                    new = [entry for entry in files_of(positions) if entry.file not in counted]
+                    for entry in new:
+                        counted[entry.file] = entry.size
+                        if entry.file not in futures or futures[entry.file].done():
+                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, stop)
+                    coming.append((positions, new))
+                if coming:
+                    positions, new = coming.popleft()
+                    for entry in new:
+                        del counted[entry.file]
+                    yield positions
+        except BaseException:
+            # After a break or an exception in the caller, which close this generator.
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        # The last batches were drawn, and are still to be made.
+        pool.shutdown(wait=False)
+
+    def _fetch_ahead(self, entry: FileEntry, stop: Event) -> None:
+        # An error is raised when the file is used.
+        with contextlib.suppress(StoreError, Stopped):
+            self.fetch(entry, wait=False, stop=stop)
+
+    def _is_linked(self, entry: FileEntry, path: Path) -> bool:
+        """Take a file over from another version of the store in this cache; return whether there was one."""
+        if self._linked is None:
+            self._linked = dict(self._files_of_other_versions())
+        found = self._linked.get(entry.sha256)
+        if found is None or not _has(found, entry.size):
+            return False
+        try:
+            os.link(found, path)
+        except OSError:
+            return False
+        return True
+
+    def _files_of_other_versions(self) -> Iterator[tuple[str, Path]]:
+        for folder in sorted(self._versions.iterdir()):
+            if folder.name in (self._version, CURRENT):
+                continue
+            try:
+                manifest: Manifest = read_manifest(folder / self._server.name())
+            except StoreError:
+                continue
+            for entry in manifest.files:
+                path = folder / self._server.name() / entry.file
+                if _has(path, entry.size):
+                    yield entry.sha256, path
+
+
+def _has(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False

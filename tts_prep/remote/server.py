@@ -1,0 +1,266 @@
+"""Download the files of a store from an object store or a web server, with limits, retries and checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from threading import Event
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from tts_prep.errors import (
+    CannotReadError,
+    ConfigurationError,
+    CorruptStoreError,
+    MissingPackageError,
+    StoreError,
+    TtsPrepError,
+    WriteError,
+)
+from tts_prep.format.records.manifest import FileEntry
+
+PACKAGES: Final = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "az": "adlfs",
+    "hf": "huggingface_hub",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "file": "fsspec",
+}
+"""The schemes of URLs, and the package that fsspec needs for each."""
+
+_BLOCK = 1 << 22
+_REFUSED: Final = (401, 403)
+_JITTER = random.SystemRandom()
+"""Not Python's shared generator, whose state belongs to the program."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a transfer is given up.
+
+    Attributes:
+        attempts: how often a file is tried.
+        wait: seconds before the second attempt; each later wait is twice as long, give or take a half.
+        stall: seconds in which at least `least` bytes have to arrive.
+        least: bytes.
+    """
+
+    attempts: int = 5
+    wait: float = 0.5
+    stall: float = 60.0
+    least: int = 1 << 16
+
+
+class Stopped(Exception):  # noqa: N818 - not an error
+    """The download is no longer wanted."""
+
+
+class _ContentError(Exception):
+    """A server sent something else than the manifest says."""
+
+
+class Server:
+    """The folder of a store behind a URL.
+
+    Args:
+        url: ``s3://bucket/store`` and so on; see `PACKAGES`. Credentials are those that fsspec finds.
+        patience: when a transfer is given up.
+
+    Raises:
+        ConfigurationError: the URL has an unknown scheme, a query or a fragment.
+    """
+
+    def __init__(self, url: str, patience: Patience = Patience()) -> None:
+        self.url = url.rstrip("/")
+        self.patience = patience
+        try:
+            parts = urlsplit(self.url)
+        except ValueError as error:
+            raise ConfigurationError(f"{url}: not a URL ({error})") from error
+        self.scheme = parts.scheme.lower()
+        self._secret = parts.netloc.rpartition("@")[0]
+        self.shown = self._without_secret(self.url)
+        if self.scheme not in PACKAGES:
+            schemes = ", ".join(f"{name}://" for name in PACKAGES)
+            raise ConfigurationError(f"{self.shown}: expected a URL that starts with {schemes}")
+        if self.scheme in ("http", "https") and (parts.query or parts.fragment):
+            raise ConfigurationError(f"{self.shown}: expected the URL of a folder, without a query or a fragment")
+
+    def _without_secret(self, text: str) -> str:
+        return text.replace(f"{self._secret}@", "") if self._secret else text
+
+    def name(self) -> str:
+        """Return the last part of the URL, as the name of a folder."""
+        last = self.url.rpartition("/")[2]
+        return "".join(c if c.isascii() and (c.isalnum() or c in "_-.") else "_" for c in last)[:64].lstrip(".") or "_"
+
+    def read(self, name: str, most: int, parse: Callable[[bytes], T]) -> T:
+        """Return what a function makes of a file's bytes; its `CorruptStoreError` counts as a broken transfer.
+
+        Args:
+            most: the maximum size in bytes.
+
+        Raises:
+            StoreError: there is no such file.
+            CorruptStoreError: it is longer, or the function refuses it at every attempt.
+            CannotReadError: it cannot be read at present.
+        """
+
+        def attempt() -> T:
+            pieces: list[bytes] = []
+            for piece in self._pieces(name, most, None, Event()):
+                pieces.append(piece)
+                if sum(map(len, pieces)) > most:
+                    raise CorruptStoreError(f"{self.shown}/{name}: longer than the maximum of {most:,} bytes")
+            return parse(b"".join(pieces))
+
+        return self._retried(name, attempt, Event())
+
+    def download(self, entry: FileEntry, file: FileIO, stop: Event | None = None) -> None:
+        """Write a file of the store to an open file, and check its size and SHA-256 against its entry.
+
+        Args:
+            stop: ends the download when it is set.
+
+        Raises:
+            CorruptStoreError: the server has something else at every attempt.
+            CannotReadError: it cannot be read at present.
+            WriteError: the open file cannot be written.
+            Stopped: `stop` was set.
+        """
+        stopping = stop or Event()
+
+        def attempt() -> None:
+            file.seek(0)
+            digest, size = hashlib.sha256(), 0
+            for piece in self._pieces(entry.file, entry.size, entry.size, stopping):
+                size += len(piece)
+                if size > entry.size:
+                    break
+                digest.update(piece)
+                _write(file, piece)
+            if size != entry.size:
+                more = "more than " if size > entry.size else ""
+                raise _ContentError(f"{more}{min(size, entry.size):,} bytes, the manifest says {entry.size:,}")
+            if digest.hexdigest() != entry.sha256:
+                found = digest.hexdigest()[:12]
+                raise _ContentError(f"SHA-256 {found}…, the manifest says {entry.sha256[:12]}…")
+
+        self._retried(entry.file, attempt, stopping)
+
+    def _pieces(self, name: str, most: int, size: int | None, stop: Event) -> Iterator[bytes]:
+        """Yield the bytes of a file as they arrive, up to one byte more than `most`."""
+        done = 0
+        began, before = time.monotonic(), 0
+        with self._opened(name, size) as source:
+            while piece := source.read(min(_BLOCK, most + 1 - done)):
+                done += len(piece)
+                yield piece
+                if done > most:
+                    return
+                if stop.is_set():
+                    raise Stopped
+                now = time.monotonic()
+                if now - began > self.patience.stall:
+                    if done - before < self.patience.least:
+                        raise TimeoutError(f"{done - before:,} bytes in {now - began:.0f} s")
+                    began, before = now, done
+
+    @contextmanager
+    def _opened(self, name: str, size: int | None) -> Iterator[Any]:
+        """Open a file of the folder for reading in order."""
+        system, root = self._system()
+        path = f"{root}/{name}"
+        if self.scheme in ("http", "https"):
+            # One request, whose answer is read in pieces: a server that sends more than it should fills no memory.
+            # Any size, because fsspec asks for it first otherwise.
+            options: dict[str, Any] = {"block_size": 0, "size": size or 1}
+        else:
+            options = {"block_size": _BLOCK, "cache_type": "none"}
+        with system.open(path, "rb", **options) as file:
+            found = getattr(file, "size", None)
+            if size is not None and self.scheme not in ("http", "https") and found not in (None, size):
+                raise _ContentError(f"{found:,} bytes, the manifest says {size:,}")
+            yield file
+
+    def _system(self) -> tuple[Any, str]:
+        """Return fsspec's file system, one per process, and the path of the folder in it."""
+        try:
+            import fsspec
+        except ModuleNotFoundError as error:
+            raise MissingPackageError(
+                "URLs need fsspec, which is not installed: pip install 'tts-prep[remote]'"
+            ) from error
+        options: dict[str, Any] = {}
+        try:
+            if self.scheme in ("http", "https"):
+                options["client_kwargs"] = self._web_options(fsspec.config.conf)
+            system, root = fsspec.core.url_to_fs(self.url, **options)
+        except ImportError as error:
+            package = PACKAGES[self.scheme]
+            raise MissingPackageError(
+                f"{self.scheme}:// needs {package}, which is not installed: pip install {package}"
+            ) from error
+        return system, str(root).rstrip("/")
+
+    def _web_options(self, configured: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of aiohttp: those of fsspec's configuration, proxies of the environment, and a limit."""
+        import aiohttp
+
+        stall = self.patience.stall
+        limit = aiohttp.ClientTimeout(total=None, sock_connect=stall, sock_read=stall)
+        return {"trust_env": True, **configured.get("http", {}).get("client_kwargs", {}), "timeout": limit}
+
+    def _retried(self, name: str, attempt: Callable[[], T], stop: Event) -> T:
+        for number in range(1, self.patience.attempts + 1):
+            try:
+                return attempt()
+            except (WriteError, MissingPackageError, Stopped):
+                raise
+            except Exception as error:  # every library below fsspec has its own
+                if number == self.patience.attempts or _is_final(error):
+                    raise self._error(name, error, number) from error
+            wait = self.patience.wait * 2 ** (number - 1) * (0.5 + _JITTER.random())
+            if stop.wait(wait):
+                raise Stopped
+        raise AssertionError("unreachable")
+
+    def _error(self, name: str, error: Exception, attempts: int) -> TtsPrepError:
+        where = f"{self.shown}/{name}"
+        if isinstance(error, StoreError):
+            return error
+        if isinstance(error, _ContentError):
+            return CorruptStoreError(f"{where}: {error}; upload the store again, the manifest last")
+        if isinstance(error, FileNotFoundError):
+            return StoreError(f"{where}: no such file; expected the URL of a store made by tts-prep")
+        what = self._without_secret(" ".join(str(error).split())) or type(error).__name__
+        if _is_refused(error):
+            return CannotReadError(f"{where}: not permitted ({what}); the credentials are those that fsspec finds")
+        return CannotReadError(f"{where}: cannot be read in {attempts} attempts ({what}); is the server running?")
+
+
+def _is_refused(error: Exception) -> bool:
+    return isinstance(error, PermissionError) or getattr(error, "status", None) in _REFUSED
+
+
+def _is_final(error: Exception) -> bool:
+    """Return whether another attempt would end like this one."""
+    return isinstance(error, FileNotFoundError) or _is_refused(error)
+
+
+def _write(file: FileIO, piece: bytes) -> None:
+    rest = memoryview(piece)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        raise WriteError(f"{file.name}: cannot be written ({error.strerror or error})") from error
