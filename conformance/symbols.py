@@ -152,11 +152,12 @@ self = type("Vocabulary", (), {"vocab": vocab})()
 result = [English.numericalize(self, [{"▁": " ", "…": "..."}.get(t, t) for t in text.split(" ")]) for text in texts]
 """,
     "espnet-g2p": """
+import numpy as np
 from pathlib import Path
 import typing
 names = {name: getattr(typing, name) for name in ("Iterable", "List", "Union")}
 file = root + "/espnet2/text/token_id_converter.py"
-scope = take(file, "TokenIDConverter", Path=Path, typechecked=lambda function: function, **names)
+scope = take(file, "TokenIDConverter", Path=Path, np=np, typechecked=lambda function: function, **names)
 converter = scope["TokenIDConverter"](root + "/token_list.txt")
 result = [converter.tokens2ids(text.split(" ")) for text in texts]
 """,

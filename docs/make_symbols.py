@@ -94,15 +94,15 @@ without blanks; or when the store is built, `--blanks around`. In a batch, `phon
 ids and `n_phonemes` include ends and blanks; the text of the phonemes and the result of `Frontend.decode` do not.
 
 `conformance/symbols.py` runs the original code of each source and these tables on the same strings: 1,000 random ones
-for each table, 27,000 to 124,000 ids, in 20 comparisons of 16 tables. Those of ESPnet and PaddleSpeech need files
-of a model or a corpus. StyleTTS2's `TextCleaner`, the `text_to_sequence` of VITS, Matcha-TTS and
-FastSpeech2, both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and `intersperse_blank_char`, Kokoro's
-vocabulary, NVIDIA's `text_to_sequence`, GPT-SoVITS's `cleaned_text_to_sequence`, NeMo's `encode_from_g2p`, F5-TTS's
-`list_str_to_idx`, Parakeet's `English.numericalize`
-(whose `...` is `…` here) and ESPnet's `TokenIDConverter` return the same ids for all of them. `paddlespeech-zh` follows
-PaddleSpeech's scripts for Baker's pinyin: its lexicon, `spn` for the three syllables that it lacks, the pauses of its
-aligner, and `get_input_token`. The models could not be run, but their published comma has the same id, 263. `mfa-arpa`
-has all 69,987 phones of 1,000 utterances of LJ Speech by the Montreal Forced Aligner.
+for each table, 27,000 to 124,000 ids, in 22 comparisons of 18 tables. Those of ESPnet and PaddleSpeech need files of a
+model or a corpus (JETS's token list, and Baker's 10,000 sentences). StyleTTS2's `TextCleaner`, the `text_to_sequence`
+of VITS, Matcha-TTS and FastSpeech2, both `intersperse`, Piper's `phonemes_to_ids`, Coqui's characters and
+`intersperse_blank_char`, Kokoro's vocabulary, NVIDIA's `text_to_sequence`, GPT-SoVITS's `cleaned_text_to_sequence`,
+NeMo's `encode_from_g2p`, F5-TTS's `list_str_to_idx`, Parakeet's `English.numericalize` (whose `...` is `…` here) and
+ESPnet's `TokenIDConverter` return the same ids for all of them. `paddlespeech-zh` follows PaddleSpeech's scripts for
+Baker's pinyin: its lexicon, `spn` for the three syllables that it lacks, the pauses of its aligner, and
+`get_input_token`. The models could not be run, but their published comma has the same id, 263. `mfa-arpa` has all
+69,987 phones of 1,000 utterances of LJ Speech by the Montreal Forced Aligner.
 
 ## Sources
 

@@ -39,6 +39,10 @@ READINGS = {
     "你好": "ni2 hao3",
     "我很好": "wo2 hen2 hao3",
     "展览馆": "zhan2 lan2 guan3",
+    "管理组": "guan2 li2 zu3",
+    "你可以走": "ni3 ke2 yi2 zou3",
+    "我上学": "wo3 shang4 xue2",
+    "早上上课": "zao3 shang5 shang4 ke4",
     "小老虎": "xiao3 lao2 hu3",
     "我，好": "wo3 , hao3",
     "银行": "yin2 hang2",
@@ -141,6 +145,19 @@ def test_traditional_characters_neutral_tones_and_letters(text: str, pinyin: str
 
 def test_a_range_of_times_is_read_as_one() -> None:
     assert normalize_chinese("9:00-10:30开门") == "九点整至十点三十分开门"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("24/7营业", "二十四七营业"),
+        ("24/7/365", "二十四七三六五"),
+        ("7*24小时", "七乘二十四小时"),
+        ("3*4=12", "三乘以四等于十二"),
+    ],
+)
+def test_hours_around_the_clock_and_products_are_read(written: str, said: str) -> None:
+    assert normalize_chinese(written) == said
 
 
 @pytest.mark.parametrize("text", READINGS)

@@ -123,8 +123,8 @@ _TEXT = (
     ),
     Option(
         "symbols",
-        "Symbol table: a name in 'tts-prep symbols', a file with one symbol per line, or 'auto' for the symbols of the "
-        "corpus.  [default: that of the frontend and language]",
+        "Symbol table: a name in 'tts-prep symbols'; a file with one symbol per line, a voice's .json or a system's "
+        "symbols.py; or 'auto' for the symbols of the corpus.  [default: that of the frontend and language]",
         metavar="NAME|FILE|auto",
         values=symbol_tables,
         group=TEXTS,

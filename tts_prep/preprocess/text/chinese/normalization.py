@@ -100,7 +100,9 @@ _TIME_RANGE = re.compile(r"(?<=\d:[0-5]\d)\s?[-–—]\s?(?=\d{1,2}:[0-5]\d)")
 # 3:1; with two digits behind the colon, it is a time of the day.
 _RATIO = re.compile(r"(?<![\d:])(\d+):(\d|[6-9]\d|\d{3,})(?![\d:])")
 _PERCENT = re.compile(rf"({_NUMBER}) ?(%|‰)")
-_ALWAYS = re.compile(r"(?<![\d/])24/7(?![\d/])")
+_ALWAYS = re.compile(r"(?<![\d/])24/7(?:/(365))?(?![\d/])")
+# 7*24小时: seven by 24 hours.
+_BY_HOURS = re.compile(r"(?<![\d.])(7|24) ?[*xX×] ?(24|7)(?=小时|客服|服务|热线|在线|支持)")
 _FRACTION = re.compile(r"(?<![\d/])(\d+)/(\d+)(?![\d/])")
 _RANGE = re.compile(r"(?<=[\d%CF])\s?[~〜～]\s?(?=-?\d)")
 _SPAN = re.compile(r"(?<=\d)[-–—](?=\d+ ?(?:[年月日岁天周次℃%个人元米分小]|°C|km|kg))")
@@ -151,7 +153,8 @@ def _percentages(text: str) -> str:
 
 def _fractions(text: str) -> str:
     # Around the clock; no fraction.
-    text = _ALWAYS.sub("二十四七", text)
+    text = _ALWAYS.sub(lambda match: "二十四七" + spelled(match[1] or ""), text)
+    text = _BY_HOURS.sub(lambda match: f"{cardinal(match[1])}乘{cardinal(match[2])}", text)
     return _FRACTION.sub(lambda match: f"{cardinal(match[2])}分之{cardinal(match[1])}", text)
 
 
@@ -182,8 +185,8 @@ def _numbers(text: str) -> str:
 
 # Chinese has no spaces; those of pinyin and of other languages are kept.
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
-_SIGNS: Final = {"+": "加", "×": "乘以", "÷": "除以", "=": "等于", "&": "和"}
-_SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×÷=]) ?(?=[零一二三四五六七八九十])|(&)")
+_SIGNS: Final = {"+": "加", "×": "乘以", "*": "乘以", "÷": "除以", "=": "等于", "&": "和"}
+_SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×*÷=]) ?(?=[零一二三四五六七八九十])|(&)")
 
 
 def _signs(text: str) -> str:

@@ -41,7 +41,9 @@ def spoken_tones(syllables: Sequence[Syllable]) -> list[Syllable]:
     不 is bú before a fourth tone, and neutral between two of one verb. 一 is yí before a fourth tone and yì before
     others, but yī as an ordinal, as a digit and at the end. A third tone before a third tone is a second one: first
     inside of words, then in a word of one syllable before another word. (Chao, A Grammar of Spoken Chinese, 1968,
-    sections 1.3.4 and 1.3.6.)
+    sections 1.3.4 and 1.3.6.) A last word of one syllable is in one foot with the word before it, so that the last
+    syllable of that word changes too: 管理组. (Shih, The Prosodic Domain of Tone Sandhi in Chinese, 1986: a syllable
+    that is left joins the foot beside it.)
     """
     result = list(syllables)
     for i, syllable in enumerate(result):
@@ -83,4 +85,14 @@ def _third_tones(syllables: list[Syllable]) -> list[Syllable]:
         alone = result[i].character and words[result[i].word] == 1 and result[i].word != result[i + 1].word
         if alone and result[i].tone == result[i + 1].tone == "3":
             result[i] = result[i].with_tone("2")
-    return result
+    return _with_last_syllable(result, words)
+
+
+def _with_last_syllable(syllables: list[Syllable], words: Counter[int]) -> list[Syllable]:
+    """Apply third-tone sandhi between a word of two syllables, which is a foot, and a single one that is left."""
+    before, last = [None, None, *syllables][-2:]
+    if before is None or last is None or (words[before.word], words[last.word]) != (2, 1):
+        return syllables
+    if not (before.character and last.character and before.tone == last.tone == "3"):
+        return syllables
+    return [*syllables[:-2], before.with_tone("2"), last]

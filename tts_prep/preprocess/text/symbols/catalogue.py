@@ -66,7 +66,7 @@ _TABLES: Final = (
     SymbolTable(
         "espeak",
         "every language of espeak-ng; StyleTTS2's 178 symbols first",
-        "conformance/espeak_symbols.py, from espeak-ng's phoneme tables",
+        "conformance/espeak_symbols.py, from the phoneme tables of espeak-ng 1.52.0",
         "Apache-2.0",
         pad="$",
     ),
@@ -254,7 +254,7 @@ _TABLES: Final = (
     SymbolTable(
         "japanese",
         "Open JTalk's phones and marks; the default of the frontend japanese",
-        "https://open-jtalk.sourceforge.net, phones of its labels, without ids of its own; sorted",
+        "https://open-jtalk.sourceforge.net, phones of pyopenjtalk-plus 0.4.1's labels, without ids of its own; sorted",
         "BSD-3-Clause",
         pad="<pad>",
         unk="<unk>",
@@ -264,7 +264,7 @@ _TABLES: Final = (
     SymbolTable(
         "japanese-prosody",
         "the same phones with ESPnet's prosody marks; the default of the frontend japanese-prosody",
-        "https://github.com/espnet/espnet, pyopenjtalk_prosody, whose ids each recipe counts anew; sorted",
+        "https://github.com/espnet/espnet 202412, pyopenjtalk_prosody, whose ids each recipe counts anew; sorted",
         "Apache-2.0",
         pad="<pad>",
         unk="<unk>",
@@ -272,7 +272,7 @@ _TABLES: Final = (
     SymbolTable(
         "korean",
         "Hangul decomposed into jamo, and marks; the default of the frontend korean",
-        "https://www.unicode.org/charts/PDF/U1100.pdf, without ids of its own; in its order",
+        "https://www.unicode.org/charts/PDF/U1100.pdf, as in Unicode 5.2 to 16, without ids; in its order",
         "Unicode-3.0",
         pad="<pad>",
         unk="<unk>",
@@ -282,7 +282,7 @@ _TABLES: Final = (
     SymbolTable(
         "paddlespeech-zh",
         "PaddleSpeech: FastSpeech 2 on Baker (CSMSC); without y and w before finals, and with erhua in the final",
-        "https://github.com/PaddlePaddle/PaddleSpeech, examples/other/mfa and get_input_token, run on Baker's pinyin",
+        "https://github.com/PaddlePaddle/PaddleSpeech 969f339, examples/other/mfa, get_input_token; on Baker's pinyin",
         "Apache-2.0",
         pad="<pad>",
         unk="<unk>",
@@ -291,14 +291,14 @@ _TABLES: Final = (
     SymbolTable(
         "mfa-arpa",
         "phones of the Montreal Forced Aligner's english_us_arpa; it has no ids, so they are in sorted order",
-        "https://mfa-models.readthedocs.io, dictionary English (US) ARPA",
+        "https://mfa-models.readthedocs.io, dictionary English (US) ARPA v3.0.0",
         "CC BY 4.0",
         pad="<pad>",
     ),
     SymbolTable(
         "espnet-g2p",
         "ESPnet: LJ Speech with g2p_en_no_space (JETS)",
-        "https://huggingface.co/imdanboy/jets, token_list of config.yaml",
+        "https://huggingface.co/imdanboy/jets, token_list of config.yaml (ESPnet 202204)",
         "CC BY 4.0",
         pad="<blank>",
         unk="<unk>",
