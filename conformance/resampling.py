@@ -67,8 +67,8 @@ SOURCES: tuple[tuple[str, str, Resampler, str], ...] = (
     ("zipvoice", "lhotse `torchaudio.transforms.Resample`", by_transform, ""),
     ("tortoise", "Tortoise `torchaudio.functional.resample`", by_functional, ""),
     ("zonos-speaker", "Zonos `torchaudio.transforms.Resample`", by_transform, ""),
-    ("speechain-tts", "SpeeChain's scripts, `torchaudio.functional.resample`", by_functional, ""),
-    ("speechain-tts", "the same, with `resampler = \"torchaudio\"`", by_functional, "torchaudio"),
+    ("speechain-tts", "SpeeChain's wave_downsampler.py, `torchaudio.transforms.Resample`", by_transform, ""),
+    ("speechain-tts", "the same, with `resampler = \"soxr_hq\"`", by_transform, "soxr_hq"),
     ("styletts2", "StyleTTS2 `librosa.resample` of float64", by_librosa_double, ""),
     *(
         (f"bigvgan-{name}", "BigVGAN `librosa.resample`", by_librosa, "")
@@ -94,11 +94,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("clips", nargs="+", type=Path)
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--only", default="", help="names of presets; the file keeps its rows of others")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.wav"
         for name, source, theirs, resampler in SOURCES:
+            if name not in (arguments.only.split(",") if arguments.only else [name]):
+                continue
             preset = get_preset(name)
             reading = replace(preset.reading, **({"resampler": resampler} if resampler else {}))
             new = preset.config.sample_rate
@@ -121,6 +124,13 @@ def main() -> None:
             rows.append({"preset": name, "source": source, "mean": means, "largest": largest})
             print(name, source, {rate: f"{means[rate]:.1e}/{largest[rate]:.1e}" for rate in RATES}, flush=True)
     if arguments.write:
+        if arguments.only:
+            made = {(row["preset"], row["source"]): row for row in rows}
+            kept = json.loads(arguments.write.read_text(encoding="utf-8"))["rows"]
+            made |= {
+                (row["preset"], row["source"]): row for row in kept if row["preset"] not in arguments.only.split(",")
+            }
+            rows = [made[name, source] for name, source, _, _ in SOURCES]
         found = {"clips": len(arguments.clips), "rows": rows}
         arguments.write.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

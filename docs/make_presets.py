@@ -64,8 +64,8 @@ _NEMO = (
 _FFMPEG = "ffmpeg averages the channels and resamples"
 _PARAKEET = "librosa.load averages the channels and resamples"
 _SPEECHAIN = (
-    "Training: one channel; scripts resample by torchaudio; the level is kept; no trimming. The model standardizes "
-    "the mels (`feat_normalize`).",
+    "Training: one channel; `wave_downsampler.py` resamples by torchaudio; the level is kept; no trimming. The model "
+    "standardizes the mels (`feat_normalize`).",
 )
 _WHISPER = (
     "Training and inference: ffmpeg downmixes and resamples. The recording is padded with zeros to 30 seconds before "

@@ -200,7 +200,7 @@ def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
     rows = dict(line.split(maxsplit=1) for line in out.splitlines()[1:])
     assert list(rows) == list(PRESETS)
     # No two are described alike, but for those that say so.
-    assert len(set(rows.values()) - {"as hifigan", "as speechain-tts", "as vocos"}) == len(PRESETS) - 6
+    assert len(set(rows.values()) - {"as hifigan", "as tacotron2", "as vocos"}) == len(PRESETS) - 5
     assert rows["hifigan"].endswith("0–8000     framing hifigan, peak 0.95, power_offset 1e-09, channel first")
     for name, config in PRESETS.items():
         _, out, _ = run(capsys, "presets", name)

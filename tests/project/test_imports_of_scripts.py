@@ -11,8 +11,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [
-    path for name in ("benchmarks", "conformance", "docs", "examples") for path in sorted((ROOT / name).glob("*.py"))
+    path
+    for name in ("benchmarks", "conformance", "conformance/training", "docs", "examples")
+    for path in sorted((ROOT / name).glob("*.py"))
 ]
+
+SHARED = [ROOT / name for name in ("benchmarks", "conformance", "tests")]
 
 
 def defined(path: Path) -> set[str]:
@@ -34,7 +38,7 @@ def missing(script: Path) -> Iterator[str]:
         if not isinstance(node, ast.ImportFrom) or not node.module:
             continue
         names = [alias.name for alias in node.names]
-        files = [folder / f"{node.module}.py" for folder in (script.parent, ROOT / "benchmarks", ROOT / "tests")]
+        files = [folder / f"{node.module}.py" for folder in (script.parent, *SHARED)]
         if file := next((file for file in files if file.is_file()), None):
             yield from (f"{node.module}.{name}" for name in names if name not in defined(file))
         elif node.module.split(".")[0] == "tts_prep":

@@ -179,11 +179,13 @@ _ALL = (
         "speechain-tts",
         MelConfig(),
         "SpeeChain: Speech2MelSpec with recipes/tts/ljspeech/exp_cfg/22.05khz_mfa_fastspeech2.yaml",
+        _BY_TORCHAUDIO,
     ),
     Preset(
         "speechain-conventional-tts",
         MelConfig(n_fft=1102, win_length=1102, hop_length=275, power=2, fmin=125.0, fmax=7600.0, compression=_LOG10),
         "SpeeChain: Speech2MelSpec with config/feat/log_mel/conventional_tts.yaml, which none of its TTS recipes uses",
+        _BY_TORCHAUDIO,
     ),
     Preset("tacotron2", MelConfig(), "NVIDIA Tacotron 2 and WaveGlow: TacotronSTFT of layers.py with hparams.py"),
     Preset(
