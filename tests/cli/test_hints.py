@@ -71,8 +71,6 @@ def test_a_page_that_is_not_html_is_refused_before_any_work(
         ["ljspeech", "https://example.org/LJSpeech-1.1.tar.bz2", "new"],
         ["manifest", "https://example.org/train.jsonl", "new"],
         ["filelist", "s3://bucket/train.txt", "new"],
-        ["info", "hf://datasets/me/store"],
-        ["ljspeech", "corpus", "gs://bucket/store"],
     ],
 )
 def test_a_url_is_named_as_one(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:

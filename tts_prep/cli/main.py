@@ -21,6 +21,7 @@ from tts_prep.cli.commands.demo import demo
 from tts_prep.cli.commands.export import export
 from tts_prep.cli.commands.export_scp import export_scp
 from tts_prep.cli.commands.features import features
+from tts_prep.cli.commands.fetch import fetch
 from tts_prep.cli.commands.finish import finish
 from tts_prep.cli.commands.frontends import frontends, languages
 from tts_prep.cli.commands.info import info
@@ -41,7 +42,7 @@ from tts_prep.preprocess import plugins
 
 _DEBUG = "--debug"
 _GROUPS = {
-    "Make a store": (*COMMANDS, "finish", "add", "remove", "demo"),
+    "Make a store": (*COMMANDS, "finish", "add", "remove", "fetch", "demo"),
     "Inspect a store": ("info", "report", "review", "merge-decisions", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export", "export-scp"),
@@ -112,6 +113,7 @@ for command in (
     check,
     reindex,
     finish,
+    fetch,
     remove,
     plan,
     report,

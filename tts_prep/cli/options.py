@@ -20,15 +20,50 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Path(click.Path):
-    """A path; a URL is refused before any work is done."""
+    """A path; a URL is refused before any work is done, with what to do instead."""
+
+    def __init__(self, instead: str) -> None:
+        super().__init__(path_type=Path)
+        self._instead = instead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if is_url(str(value)):
-            raise ConfigurationError(f"{value}: a URL; download it first, and give the path of the file or folder")
+            raise ConfigurationError(f"{value}: a URL; {self._instead.format(url=value)}")
         return super().convert(value, param, ctx)
 
 
-PATH = _Path(path_type=Path)
+class _PathOrUrl(click.Path):
+    """A path, or the text of a URL."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if is_url(str(value)) else super().convert(value, param, ctx)
+
+
+PATH = _Path("download it first, and give the path of the file or folder")
+READ_STORE = _Path("download it first: tts-prep fetch {url} FOLDER")
+WRITTEN_STORE = _Path(
+    "make or change the store in a folder, and upload it, the manifest last: aws s3 sync FOLDER {url} --exclude "
+    "manifest.json, then aws s3 cp FOLDER/manifest.json {url}/manifest.json; or the same with rclone copy"
+)
+"""Stores that a command reads, and stores that it makes or changes."""
+
+
+def store_or_url(function: F) -> F:
+    """Add the argument ``STORE``, a folder or a URL, and ``--cache``."""
+    cache = click.option(
+        "--cache",
+        type=PATH,
+        metavar="FOLDER",
+        is_eager=True,
+        help="With a URL as STORE: the folder for copies of its files.",
+    )
+    return click.argument("store", type=_PathOrUrl(path_type=Path), callback=_check_cache)(cache(function))
+
+
+def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> Path | str:
+    if isinstance(value, str) and ctx.params.get("cache") is None:
+        raise ConfigurationError(f"{value}: a URL; give a folder for copies of its files: --cache FOLDER")
+    return value
 
 
 class _OutputFile(click.Path):

@@ -19,13 +19,10 @@ from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
 from tts_prep.format.layout import MANIFEST
-from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, parse_manifest, read_manifest
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.remote.placing import is_at, placing
 from tts_prep.remote.room import CURRENT, PARTIAL, CacheFullError, Room
-from tts_prep.remote.server import Patience, Server, Stopped
-
-THREADS = 8
-"""The number of files that a process downloads at a time."""
+from tts_prep.remote.server import THREADS, Patience, Server, Stopped
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
@@ -112,16 +109,8 @@ class CachedStore:
 
     def _manifest(self) -> tuple[bytes, str]:
         """Return the manifest on the server and its version."""
-
-        def parse(data: bytes) -> tuple[bytes, str]:
-            try:
-                text = data.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise CorruptStoreError(f"{self.url}/{MANIFEST}: not UTF-8") from error
-            parse_manifest(f"{self.url}/{MANIFEST}", text)
-            return data, hashlib.sha256(data).hexdigest()[:32]
-
-        return self._server.read(MANIFEST, LONGEST_MANIFEST, parse)
+        data = self._server.manifest()
+        return data, hashlib.sha256(data).hexdigest()[:32]
 
     def _complete_version(self) -> str | None:
         """Return the version that was opened last, if all of its files are in the cache."""

@@ -22,7 +22,8 @@ from tts_prep.errors import (
     TtsPrepError,
     WriteError,
 )
-from tts_prep.format.records.manifest import FileEntry
+from tts_prep.format.layout import MANIFEST
+from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, parse_manifest
 
 PACKAGES: Final = {
     "s3": "s3fs",
@@ -34,6 +35,9 @@ PACKAGES: Final = {
     "file": "fsspec",
 }
 """The schemes of URLs, and the package that fsspec needs for each."""
+
+THREADS: Final = 8
+"""The number of files that a process downloads at a time."""
 
 _BLOCK = 1 << 22
 _REFUSED: Final = (401, 403)
@@ -102,6 +106,20 @@ class Server:
         """Return the last part of the URL, as the name of a folder."""
         last = self.url.rpartition("/")[2]
         return "".join(c if c.isascii() and (c.isalnum() or c in "_-.") else "_" for c in last)[:64].lstrip(".") or "_"
+
+    def manifest(self) -> bytes:
+        """Return the bytes of the manifest, which is valid; errors as in `read`, or those of `parse_manifest`."""
+
+        def parse(data: bytes) -> bytes:
+            where = f"{self.shown}/{MANIFEST}"
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise CorruptStoreError(f"{where}: not UTF-8") from error
+            parse_manifest(where, text)
+            return data
+
+        return self.read(MANIFEST, LONGEST_MANIFEST, parse)
 
     def read(self, name: str, most: int, parse: Callable[[bytes], T]) -> T:
         """Return what a function makes of a file's bytes; its `CorruptStoreError` counts as a broken transfer.

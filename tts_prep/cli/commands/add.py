@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tts_prep.cli.options import PATH, Integer, feature_options
+from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=WRITTEN_STORE)
 @click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus from which STORE was made.")
 @click.option("--root", type=PATH, metavar="DIR", help="The --root of the command that made the store.")
 @click.option(

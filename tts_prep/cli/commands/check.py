@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import OUTPUT_FILE, PATH
+from tts_prep.cli.options import OUTPUT_FILE, store_or_url
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _EXAMPLES = 3
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@store_or_url
 @click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Write all measures of all utterances.")
 @click.option(
     "--ids", "ids_file", type=OUTPUT_FILE, metavar="FILE", help="Write the ids of the suspects, one per line."
@@ -37,7 +37,8 @@ _EXAMPLES = 3
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are suspects.")
 @quiet_option
 def check(
-    store: Path,
+    store: Path | str,
+    cache: Path | None,
     csv_file: Path | None,
     ids_file: Path | None,
     json_output: bool,
@@ -54,6 +55,7 @@ def check(
     Examples:
       tts-prep check store
       tts-prep check store --csv measures.csv --ids suspects.txt
+      tts-prep check s3://bucket/store --cache cache
       tts-prep check store --threshold clipped=100 --strict
     """
     import json
@@ -65,7 +67,7 @@ def check(
 
     limits = _limits(thresholds)
     warn_without_compiler()
-    suspects = find_suspects(measure(UtteranceDataset(store)), limits)
+    suspects = find_suspects(measure(UtteranceDataset(store, cache=cache)), limits)
     if csv_file is not None:
         write_measures(suspects, csv_file)
     if ids_file is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from tts_prep.cli.grouped_help import GroupedCommand
-from tts_prep.cli.options import PATH, click_option, corpus_options
+from tts_prep.cli.options import PATH, WRITTEN_STORE, click_option, corpus_options
 from tts_prep.cli.verbosity import verbosity_options
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.corpora.corpus import Corpus
@@ -51,7 +51,7 @@ def _arguments(corpus: Corpus) -> list[click.Parameter]:
     many: dict[str, Any] = {"nargs": -1, "required": True} if corpus.sources else {}
     return [
         click.Argument(["source"], type=PATH, metavar=corpus.source, **many),
-        click.Argument(["store"], type=PATH),
+        click.Argument(["store"], type=WRITTEN_STORE),
         *([click.Option(["--root"], type=PATH, metavar="DIR", help=corpus.root)] if corpus.root else []),
     ]
 

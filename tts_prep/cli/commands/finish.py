@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=WRITTEN_STORE)
 @click.option(
     "--max-failures", default="1%", show_default=True, metavar="N|P%", help="Fail if more rows than this failed."
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import store_or_url
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -21,23 +21,25 @@ _MEDIANS = {"phones_per_second": "phones/s", "loudness_lufs": "LUFS", "snr_db": 
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@store_or_url
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON, without its lists of files.")
 @quiet_option
-def info(store: Path, as_json: bool) -> None:
+def info(store: Path | str, cache: Path | None, as_json: bool) -> None:
     r"""Show the contents and settings of STORE.
 
     \b
     Examples:
       tts-prep info store
       tts-prep info store --json
+      tts-prep info s3://bucket/store --cache cache
     """
     import json
 
     from tts_prep.errors import one_line
     from tts_prep.format.records.manifest import manifest_json, read_manifest
 
-    manifest = read_manifest(store)
+    folder = _folder(store, cache)
+    manifest = read_manifest(folder)
     size = sum(entry.size for entry in manifest.files)
     if as_json:
         omitted = ("shards", "index", "failures", "plan_file", "ood_texts", "corrections", "array_files", "datasets")
@@ -46,10 +48,20 @@ def info(store: Path, as_json: bool) -> None:
         # Escape control characters, which can only be in strings.
         say("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
         return
-    rows = _rows(store, manifest, size)
+    rows = _rows(folder, manifest, size)
+    rows["store"] = f"{store}{rows['store'].removeprefix(str(folder))}"
     for name, line in rows.items():
         # Texts come from the store, so control characters are escaped.
         say("\n".join(_folded(name, one_line(line, 10_000))))
+
+
+def _folder(store: Path | str, cache: Path | None) -> Path:
+    """Return the folder of a store: of a URL, the one in the cache that has its manifest and index."""
+    if cache is None:
+        return Path(store)
+    from tts_prep.loader import UtteranceDataset
+
+    return UtteranceDataset(store, cache=cache).path
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:

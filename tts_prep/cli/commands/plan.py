@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import PATH, Integer, integer_option
+from tts_prep.cli.options import Integer, integer_option, store_or_url
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _COUNT = Integer(min=1)
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@store_or_url
 @click.option(
     "--max-frames", type=_COUNT, multiple=True, metavar="N", help="Maximum padded frames per batch; may be repeated."
 )
@@ -29,7 +29,8 @@ _COUNT = Integer(min=1)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 @quiet_option
 def plan(
-    store: Path,
+    store: Path | str,
+    cache: Path | None,
     max_frames: tuple[int, ...],
     batch_size: tuple[int, ...],
     world_size: int,
@@ -46,6 +47,7 @@ def plan(
     Examples:
       tts-prep plan store
       tts-prep plan store --batch-size 16 --batch-size 32
+      tts-prep plan s3://bucket/store --cache cache
       tts-prep plan store --max-frames 20000 --world-size 4 --json
     """
     import json
@@ -54,7 +56,7 @@ def plan(
     from tts_prep.loader import UtteranceDataset
     from tts_prep.report.policies import default_budget, make_policies, policy_cost
 
-    dataset = UtteranceDataset(store)
+    dataset = UtteranceDataset(store, cache=cache)
     if not max_frames and not batch_size:
         batch_size, max_frames = (32,), (default_budget(dataset, 32),)
     policies = make_policies(dataset, batch_size, max_frames, seed=seed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
+from tts_prep.cli.options import OUTPUT_FILE, READ_STORE, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _MAX_SECONDS: Final = 600
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=READ_STORE)
 @click.argument("utterance_id", metavar="ID")
 @click.option(
     "--output",

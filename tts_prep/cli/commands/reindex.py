@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=WRITTEN_STORE)
 @quiet_option
 def reindex(store: Path) -> None:
     r"""Rebuild the index, the failure list and the manifest of STORE from its shards.

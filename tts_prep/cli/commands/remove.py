@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=WRITTEN_STORE)
 @click.option("--columns", metavar="NAME,…", help="Columns that 'tts-prep add --columns' has added.")
 @click.option("--array", "arrays", multiple=True, metavar="NAME", help="An added array; may be repeated.")
 @quiet_option

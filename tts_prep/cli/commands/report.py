@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
+from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def _review_address(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=READ_STORE)
 @click.argument("other", type=PATH, required=False)
 @click.option(
     "--output",

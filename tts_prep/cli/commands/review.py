@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import OUTPUT_FILE, PATH, integer_option
+from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@click.argument("store", type=READ_STORE)
 @click.option(
     "--decisions",
     "decisions_file",

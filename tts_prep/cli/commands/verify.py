@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import PATH, Integer
+from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, store_or_url
 from tts_prep.cli.verbosity import say, verbosity_options
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.manifest import FileEntry
 
 
 @click.command()
-@click.argument("store", type=PATH)
+@store_or_url
 @click.option(
     "--repair",
     "corpus",
@@ -49,7 +54,8 @@ from tts_prep.cli.verbosity import say, verbosity_options
 )
 @verbosity_options
 def verify(
-    store: Path,
+    store: Path | str,
+    cache: Path | None,
     corpus: Path | None,
     root: Path | None,
     splits: tuple[str, ...],
@@ -69,27 +75,32 @@ def verify(
     Examples:
       tts-prep verify store
       tts-prep verify store --repair LJSpeech-1.1
+      tts-prep verify s3://bucket/store --cache cache
     """
     from tts_prep.errors import one_line
     from tts_prep.format.verification import verify_store
     from tts_prep.quantities import bytes_text
 
     if corpus is not None:
-        return _repair(store, corpus, root, splits, ood_texts, alignments, reader, jobs)
+        # Refuses a URL, and says why.
+        return _repair(
+            WRITTEN_STORE.convert(store, None, None), corpus, root, splits, ood_texts, alignments, reader, jobs
+        )
     _refuse_paths(root, splits, ood_texts, alignments, reader)
     sizes, faults = [], []
-    for entry, fault in verify_store(store):
+    folder, bring = _at_hand(store, cache)
+    for entry, fault in verify_store(folder, fetch=bring):
         sizes.append(entry.size)
         if fault:
             faults.append(f"{entry.file}: {fault}")
             say(one_line(faults[-1]))
-    if not faults and (fault := _unusable(store)):
+    if not faults and (fault := _unusable(folder)):
         faults.append(fault)
         say(one_line(fault))
     if faults:
         click.echo(one_line(f"tts-prep: error: {store}: {len(faults)} of {len(sizes)} files are broken"), err=True)
         return 1
-    _say_intact(store, f"{len(sizes)} files, {bytes_text(sum(sizes))}")
+    _say_intact(store, folder, f"{len(sizes)} files, {bytes_text(sum(sizes))}")
     return 0
 
 
@@ -107,14 +118,27 @@ def _unusable(store: Path) -> str | None:
     return None
 
 
-def _say_intact(store: Path, what: str) -> None:
+def _at_hand(store: Path | str, cache: Path | None) -> tuple[Path, Callable[[FileEntry], None] | None]:
+    """Return the folder of a store, and what downloads a file of it that lies behind a URL."""
+    if cache is None:
+        return Path(store), None
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.remote.cache import CachedStore
+
+    cached = CachedStore(str(store), cache)
+    # Several at a time; what this cannot do is done, or named, file by file.
+    cached.fetch_all(read_manifest(cached.folder).files)
+    return cached.folder, cached.fetch
+
+
+def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     """Print the files that are not part of an intact store, and a line about it."""
     from tts_prep.errors import one_line
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.format.verification import other_files
     from tts_prep.quantities import count_text
 
-    others = other_files(store, read_manifest(store))
+    others = other_files(folder, read_manifest(folder))
     for name in others:
         say(one_line(f"{name}: not part of the store; it may be what a killed command left, and can be removed"))
     rest = f"; {count_text(len(others), 'other file')}" if others else ""
