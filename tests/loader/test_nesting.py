@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stores import edit_manifest, make_rows, write_store
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep.format.hdf5.columns import CategoryColumn
 from tts_prep.loader import (
     CacheDataset,
     ChainDataset,
@@ -227,3 +228,59 @@ def test_each_place_of_a_tuple_may_have_mels_of_its_own(stores: list[UtteranceDa
     assert {utterance.store.hop_length for utterance in chain[0]} == {256, 300}
     with pytest.raises(ConfigurationError, match="hop_length is 300 in one and 256 in the other"):
         ChainDataset(pairs, TupleDataset(stores[1], stores[2]))
+
+
+def test_a_batch_of_a_chain_is_the_batches_of_its_stores(stores: list[UtteranceDataset]) -> None:
+    # A chain of chains and of selections in another order: every row is looked up in its own store.
+    chain = ChainDataset(ChainDataset(stores[0], stores[1][[4, 1, 3]]), stores[2][::-1])
+    rows = [(0, i) for i in range(6)] + [(1, i) for i in (4, 1, 3)] + [(2, i) for i in range(5, -1, -1)]
+    order = np.random.default_rng(0).permutation(len(rows)).tolist()
+    for batch in (chain.__getitems__(order), SubsetDataset(chain, order).__getitems__(range(len(order)))):
+        collated = collate(batch)
+        assert len(collated.ids) == len(rows)
+        for place, position in enumerate(order):
+            number, row = rows[position]
+            expected = stores[number][row]
+            assert collated.ids[place] == expected.id == batch[place].id
+            assert chain.speakers[collated.speakers[place]] == expected.speaker
+            assert collated.indices[place] == expected.index
+            np.testing.assert_array_equal(collated.mel[place, : len(expected.mel)], expected.mel)
+            assert not collated.mel[place, len(expected.mel) :].any()
+            np.testing.assert_array_equal(collated.phonemes[place, : len(expected.phonemes)], expected.phonemes)
+
+
+def test_a_chain_gives_the_utterances_of_a_subclass_as_that_class_makes_them(stores: list[UtteranceDataset]) -> None:
+    class Reversed(UtteranceDataset):
+        def __getitems__(self, positions: Any) -> UtteranceDataset:
+            return super().__getitems__([len(self) - 1 - position for position in positions])
+
+    (store, reverse) = (kind(stores[0].path) for kind in (UtteranceDataset, Reversed))
+    batch = collate(ChainDataset(store, reverse).__getitems__([1, 7]))
+    assert batch.ids == [store[1].id, store[4].id]
+
+
+@pytest.mark.parametrize("is_chain", [False, True])
+@pytest.mark.parametrize(
+    ("column", "value", "match"),
+    [
+        ("shard", 7, "refers to shard 7"),
+        ("mel_start", 10**6, "rows, the index says"),
+        ("mel_start", -1, "rows, the index says"),
+        ("speaker", 9, "category code 9"),
+    ],
+)
+def test_a_row_that_contradicts_its_shard_is_an_error_of_its_store(
+    tmp_path: Path, is_chain: bool, column: str, value: int, match: str
+) -> None:
+    datasets = [UtteranceDataset(write_store(tmp_path / name, make_rows(range(4, 10)), n_shards=1)) for name in "ab"]
+    for i in range(6):
+        collate(datasets[1][[i]])  # The files are mapped.
+    store = datasets[1]._store
+    stored: Any = store.column(column)
+    values = np.array(stored.codes if column == "speaker" else stored)
+    values[3] = value
+    store._columns[column] = CategoryColumn(values, stored.table) if column == "speaker" else values
+    store._places.clear()
+    dataset: Any = ChainDataset(*datasets) if is_chain else datasets[1]
+    with pytest.raises(CorruptStoreError, match=match):
+        collate(dataset.__getitems__([len(dataset) - 3]))

@@ -48,7 +48,11 @@ class TextColumn(Sequence[str]):
             i += len(self)
         if not 0 <= i < len(self):
             raise IndexError(f"index {index} is out of range for {len(self)} texts")
-        start, stop = int(self.offsets[i]), int(self.offsets[i + 1])
+        return self.at(i)
+
+    def at(self, i: int) -> str:
+        """Return the text of a row, which is in range."""
+        start, stop = self.offsets.item(i), self.offsets.item(i + 1)
         if not 0 <= start <= stop <= len(self.data):
             raise CorruptStoreError(f"text {i}: offsets {start} and {stop} are out of range for {len(self.data)} bytes")
         try:

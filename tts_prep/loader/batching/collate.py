@@ -190,14 +190,14 @@ def _widened_batch(
 ) -> tuple[Array, Lengths]:
     """Pad float16 mels into one float32 array, without a float32 copy of each; see `fill`."""
     halves = [half_bits(mel) for mel in unpadded.mels]
-    bits, lengths = fill(halves, size, longest, 0, np.int32, buffers, multiple)
-    batch: Array = bits.view(np.float32)
-    for row, n_frames, store in zip(bits, lengths.tolist(), unpadded.stores, strict=False):
-        # While the row is in the processor's cache.
-        widen(row[:n_frames], store.mel_offset)
-    for row, n_frames in zip(batch, lengths.tolist(), strict=True):
-        row[n_frames:] = padding
-    return batch, lengths
+    stores = unpadded.stores
+
+    def finish(place: int, bits: Array) -> None:
+        widen(bits, stores[place].mel_offset)
+
+    pad_bits = np.asarray(padding, np.float32).view(np.int32)
+    bits, lengths = fill(halves, size, longest, pad_bits, np.int32, buffers, multiple, finish=finish)
+    return bits.view(np.float32), lengths
 
 
 def collate(
@@ -269,9 +269,9 @@ def length_with_blanks(n: int, blanks: Blanks) -> int:
 
 def _waveforms(samples: Sequence[Array], size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
     """Pad waveforms as float32, with integers scaled to -1 to 1."""
-    waveform, lengths = fill(samples, size, longest, 0, np.float32, buffers)
-    for row, sequence in zip(waveform, samples, strict=False):
-        if sequence.dtype == np.int16:
-            # In place, while the row is in the processor's cache.
-            row[: len(sequence)] *= np.float32(1 / 32768)
-    return waveform, lengths
+
+    def finish(place: int, waveform: Array) -> None:
+        if samples[place].dtype == np.int16:
+            waveform *= np.float32(1 / 32768)
+
+    return fill(samples, size, longest, 0, np.float32, buffers, finish=finish)

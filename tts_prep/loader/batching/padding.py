@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 
 Lengths = npt.NDArray[np.int64]
+
+_SMALL = 1 << 17
+"""The size in bytes below which a batch is filled with padding at once, and not row by row."""
 
 
 def pad_sequences(
@@ -54,6 +57,10 @@ def pad_sequences(
         raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {pad_to_multiple}")
     # An empty list has the dtype float64, which cannot be cast to that of ids.
     arrays = [array if array.size else array.astype(dtype) for array in arrays]
+    for array in arrays:
+        np.copyto(
+            np.empty(0, dtype), np.empty(0, array.dtype), casting="same_kind"
+        )  # raises where values would be lost
     return fill(arrays, len(arrays), 0, pad_value, dtype, FreshBuffers(), pad_to_multiple, axis)
 
 
@@ -88,6 +95,7 @@ def fill(
     buffers: Buffers,
     pad_to_multiple: int = 1,
     axis: int = 0,
+    finish: Callable[[int, Array], object] | None = None,
 ) -> tuple[Array, Lengths]:
     """Copy sequences into one array, padded at the end, followed by empty rows up to `size`.
 
@@ -102,6 +110,7 @@ def fill(
         buffers: the allocator of the result.
         pad_to_multiple: pad to a multiple of this length.
         axis: the axis along which lengths differ.
+        finish: called with the place of each sequence and its copy, while that is in the processor's cache.
 
     Returns:
         The padded array [size, …] and the lengths [size] int64.
@@ -113,21 +122,35 @@ def fill(
     shape[axis] = longest
     batch = buffers.take((size, *shape), dtype)
     empty = size - len(sequences)
-    if axis:
-        _copy_along(axis, sequences, batch, pad_value)
+    if axis or finish or sequences[0].dtype != batch.dtype:
+        _copy_each(axis, sequences, batch, pad_value, finish)
     else:
         _concatenate(sequences, batch, pad_value)
     return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
 
 
-def _copy_along(axis: int, sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> None:
+def _copy_each(
+    axis: int,
+    sequences: Sequence[Array],
+    batch: Array,
+    pad_value: npt.ArrayLike,
+    finish: Callable[[int, Array], object] | None,
+) -> None:
     """Copy each sequence into its row of the batch, and pad the rest of the row along an axis."""
+    is_small = batch.nbytes < _SMALL
+    if is_small:
+        batch[...] = pad_value
     before = (slice(None),) * axis
-    for row, sequence in zip(batch, sequences, strict=False):
+    for place, (row, sequence) in enumerate(zip(batch, sequences, strict=False)):
         length = sequence.shape[axis]
-        np.copyto(row[(*before, slice(length))], sequence, casting="same_kind")
-        row[(*before, slice(length, None))] = pad_value
-    batch[len(sequences) :] = pad_value
+        copy = row[(*before, slice(length))]
+        copy[...] = sequence
+        if finish:
+            finish(place, copy)
+        if not is_small:
+            row[(*before, slice(length, None))] = pad_value
+    if not is_small:
+        batch[len(sequences) :] = pad_value
 
 
 def _concatenate(sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> None:

@@ -74,8 +74,8 @@ class Unpadded:
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if isinstance(utterances, UtteranceDataset):
-            unpadded = _of_dataset(utterances, waveform=waveform)
-        elif isinstance(utterances, MixedUtterances):
+            utterances = MixedUtterances.of(utterances)
+        if isinstance(utterances, MixedUtterances):
             unpadded = _of_mixture(utterances, waveform=waveform)
         else:
             unpadded = _of_list(utterances, waveform=waveform)
@@ -89,32 +89,16 @@ class Unpadded:
         )
 
 
-def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded:
-    store, columns = dataset.metadata, dataset.columns
-    return Unpadded(
-        [store] * len(dataset),
-        list(columns.id),
-        dataset.indices,
-        columns.speaker.checked_codes(),
-        dataset.stored_mels(),
-        dataset.views("phonemes"),
-        dataset.views("waveform") if _with_waveforms([store], waveform) else None,
-    )
-
-
 def _of_mixture(utterances: MixedUtterances, *, waveform: bool | None) -> Unpadded:
-    sources = utterances.sources
-    stores = [source.dataset.metadata for source in sources]
-    kept = _with_waveforms(stores, waveform)
-    ordered = utterances.in_order
+    stores, ids, codes = utterances.values()
     return Unpadded(
-        ordered([store] * len(source.places) for store, source in zip(stores, sources, strict=True)),
-        ordered(source.dataset.columns.id for source in sources),
-        np.array(ordered(source.dataset.indices.tolist() for source in sources), np.int64),
-        np.array(ordered(source.dataset.columns.speaker.checked_codes().tolist() for source in sources), np.int64),
-        ordered(source.dataset.stored_mels() for source in sources),
-        ordered(source.dataset.views("phonemes") for source in sources),
-        ordered(source.dataset.views("waveform") for source in sources) if kept else None,
+        stores,
+        ids,
+        np.array(utterances.rows, np.int64),
+        np.array(codes, np.int64),
+        utterances.views("mel"),
+        utterances.views("phonemes"),
+        utterances.views("waveform") if _with_waveforms(stores, waveform) else None,
     )
 
 
@@ -156,11 +140,12 @@ def _array(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> tup
     Raises:
         ConfigurationError: a store has no such array, or their arrays do not match.
     """
-    if isinstance(utterances, UtteranceDataset):
-        return utterances.views(name), utterances.arrays[name]
     if isinstance(utterances, MixedUtterances):
-        datasets = [source.dataset for source in utterances.sources]
-        views = utterances.in_order(dataset.views(name) for dataset in datasets)
+        datasets = list(dict.fromkeys(utterances.datasets))
+        if name == "mel":
+            views = utterances.in_order(source.dataset.views(name) for source in utterances.sources)
+        else:
+            views = utterances.views(name)
         specs = [dataset.arrays[name] for dataset in datasets]
         check_array_agreement(name, specs, [str(dataset.path) for dataset in datasets])
         return views, specs[0]

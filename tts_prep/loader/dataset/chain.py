@@ -27,7 +27,7 @@ from tts_prep.loader.dataset.composition import (
     with_speakers,
 )
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import MixedUtterances, Source
+from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
 from tts_prep.loader.dataset.utterance import Utterance
@@ -80,6 +80,7 @@ class ChainDataset(DatasetMixin[T_co]):
         self.datasets = tuple(
             with_speakers(dataset, self._names, of_dataset) for dataset, of_dataset in zip(datasets, codes, strict=True)
         )
+        self._find_leaves()
         for number, dataset in enumerate(self.datasets):
             if any(store.speakers != self._names for store in stores_of(dataset)):
                 raise ConfigurationError(
@@ -103,8 +104,14 @@ class ChainDataset(DatasetMixin[T_co]):
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions; for utterances of stores, as `MixedUtterances` for `collate`."""
         wanted = np.asarray(select_rows(range(len(self)), positions))
+        if self._leaves is not None:
+            numbers = np.searchsorted(self._leaf_starts, wanted, side="right") - 1
+            leaves = [self._leaves[number] for number in numbers.tolist()]
+            within = (wanted - self._leaf_starts[numbers]).tolist()
+            rows = [leaf.row_of(position) for leaf, position in zip(leaves, within, strict=True)]
+            return MixedUtterances(leaves, rows, info_of(positions))
         numbers = np.searchsorted(self._starts, wanted, side="right") - 1
-        sources: list[Source] = []
+        found: dict[int, tuple[UtteranceDataset, int]] = {}
         examples: list[Any] = [None] * len(wanted)
         for number in np.unique(numbers).tolist():
             places = np.flatnonzero(numbers == number)
@@ -112,18 +119,32 @@ class ChainDataset(DatasetMixin[T_co]):
             dataset = self.datasets[number]
             selected = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
             if isinstance(selected, UtteranceDataset):
-                sources.append(Source(selected, places))
-            elif isinstance(selected, MixedUtterances):
-                sources += [Source(source.dataset, places[source.places]) for source in selected.sources]
+                selected = MixedUtterances.of(selected)
+            if isinstance(selected, MixedUtterances):
+                of_rows = zip(selected.datasets, selected.rows, strict=True)
+                found.update(zip(places.tolist(), of_rows, strict=True))
             else:
                 for place, example in zip(places.tolist(), selected, strict=True):
                     examples[place] = self._checked(example, number)
-        if sum(len(source.places) for source in sources) == len(wanted):
-            return MixedUtterances(sources, info_of(positions))
-        for source in sources:
-            for place, utterance in zip(source.places.tolist(), source.dataset, strict=True):
-                examples[place] = utterance
+        if len(found) == len(wanted):
+            ordered = [found[place] for place in range(len(wanted))]
+            return MixedUtterances([one for one, _ in ordered], [row for _, row in ordered], info_of(positions))
+        for place, (dataset, row) in found.items():
+            examples[place] = dataset.with_rows(range(row, row + 1))[0]
         return with_info_of(positions, examples)
+
+    def _find_leaves(self) -> None:
+        """Find the datasets whose rows are looked up without those between: all, or none if one is of another class."""
+        leaves: list[UtteranceDataset] = []
+        for dataset in self.datasets:
+            # A subclass may give other examples.
+            of_dataset = [dataset] if type(dataset) is UtteranceDataset else getattr(dataset, "_leaves", None)
+            if of_dataset is None or type(dataset) not in (UtteranceDataset, ChainDataset):
+                self._leaves: list[UtteranceDataset] | None = None
+                return
+            leaves += of_dataset
+        self._leaves = leaves
+        self._leaf_starts = np.cumsum([0, *map(len, leaves)])[:-1]
 
     def _checked(self, example: Any, number: int) -> Any:
         """Return an example; raise if it is an utterance of a store that was not known when the chain was made."""
@@ -152,6 +173,7 @@ class ChainDataset(DatasetMixin[T_co]):
     def _over(self, change: Callable[[Any], Any]) -> ChainDataset[Any]:
         chain = copy(self)
         chain.datasets = tuple(map(change, self.datasets))
+        chain._find_leaves()
         chain._names = next((store.speakers for store in chain.stores()), self._names)
         return chain
 

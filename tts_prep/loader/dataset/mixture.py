@@ -1,15 +1,18 @@
-"""The utterances of a batch from several stores."""
+"""The utterances of a batch from one or several stores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchInfo
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -32,34 +35,81 @@ class Source:
 class MixedUtterances(Sequence[Utterance]):
     """The utterances of a batch from several stores, not loaded yet: `collate` pads them from the memory maps.
 
+    Rows are looked up one by one, because a batch has few of each store.
+
     Attributes:
-        sources: the utterances by store.
+        datasets: [B] the dataset of each utterance, with the common speaker table.
+        rows: [B] the row of each utterance in its store.
         batch_info: what the batch sampler knows of the batch.
     """
 
-    def __init__(self, sources: Sequence[Source], batch_info: BatchInfo = BatchInfo()) -> None:
-        self.sources = tuple(sources)
+    def __init__(
+        self, datasets: Sequence[UtteranceDataset], rows: Sequence[int], batch_info: BatchInfo = BatchInfo()
+    ) -> None:
+        self.datasets = datasets
+        self.rows = rows
         self.batch_info = batch_info
-        self._count = sum(len(source.places) for source in self.sources)
+
+    @classmethod
+    def of(cls, dataset: UtteranceDataset) -> MixedUtterances:
+        """Return the utterances of one dataset."""
+        return cls([dataset] * len(dataset), dataset.indices.tolist(), dataset.batch_info)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<MixedUtterances: {len(self):,} of {len(self.sources)} datasets>"
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """The utterances by dataset."""
+        places: dict[UtteranceDataset, list[int]] = {}
+        for place, dataset in enumerate(self.datasets):
+            places.setdefault(dataset, []).append(place)
+        rows = np.array(self.rows, np.int64)
+        return tuple(Source(dataset.with_rows(rows[of]), np.array(of, np.int64)) for dataset, of in places.items())
 
     def __getitem__(self, position: Any) -> Any:
         """Return the utterance at a position of the batch, or a list of utterances at a slice."""
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
-        place = range(len(self))[position]
-        for source in self.sources:
-            for i in np.flatnonzero(source.places == place).tolist():
-                return source.dataset[i]
-        raise IndexError(position)
+        return self.datasets[position].with_rows(range(self.rows[position], self.rows[position] + 1))[0]
 
     def __iter__(self) -> Iterator[Utterance]:
-        return iter(self.in_order(source.dataset for source in self.sources))
+        return (self[place] for place in range(len(self)))
+
+    def values(self) -> tuple[list[StoreMetadata], list[str], list[int]]:
+        """Return the metadata of the store, the id and the speaker code of each utterance, [B] each."""
+        found = [dataset.by_row for dataset in self.datasets]
+        ids = [values.id(row) for values, row in zip(found, self.rows, strict=True)]
+        codes = [values.code(row) for values, row in zip(found, self.rows, strict=True)]
+        return [values.store for values in found], ids, codes
+
+    def views(self, name: str) -> list[Array]:
+        """Return an array of each utterance as it is stored, [B]; see `UtteranceDataset.stored_views`.
+
+        Raises:
+            ConfigurationError: a store has no such array.
+            CorruptStoreError: a shard contradicts the manifest or the index.
+        """
+        views: list[Array] = []
+        last = places = None
+        for dataset, row in zip(self.datasets, self.rows, strict=True):
+            if dataset is not last:
+                last, places = dataset, dataset.places_of(name)
+            array = None if places is None else places.arrays.get(places.shard(row))
+            if places is None or array is None:
+                break
+            start, length = places.start(row), places.length(row)
+            view = array[start : start + length]
+            if start < 0 or len(view) != length:
+                break
+            views.append(view)
+        if len(views) == len(self.rows):
+            return views
+        # A file is not mapped yet, or an error is to be raised.
+        return self.in_order(source.dataset.stored_views(name) for source in self.sources)
 
     def in_order(self, values: Iterable[Iterable[T]]) -> list[T]:
         """Return the values of each source's utterances in the order of the batch."""

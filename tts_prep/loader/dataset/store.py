@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,22 @@ if TYPE_CHECKING:
 
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
+
+
+class Places(NamedTuple):
+    """Where an array of each utterance is: functions of a row of the index.
+
+    Attributes:
+        shard: returns the number of the shard.
+        start: returns the first row in the array of the shard.
+        length: returns the number of rows.
+        arrays: the arrays of the shards that are mapped.
+    """
+
+    shard: Callable[[int], int]
+    start: Callable[[int], int]
+    length: Callable[[int], int]
+    arrays: Mapping[int, Array]
 
 
 class Store:
@@ -80,6 +96,7 @@ class Store:
         self._columns: dict[str, Column] = {}
         self._files: dict[str, MappedFile] = {}
         self._arrays: dict[str, dict[int, Array]] = {}
+        self._places: dict[str, Places] = {}
         self._ood_texts: OutOfDomainTexts | None = None
         self._shard_starts: Array | None = None
 
@@ -179,6 +196,17 @@ class Store:
                 "run 'tts-prep verify'"
             )
         return self._shard_starts[shards]
+
+    def places(self, name: str) -> Places | None:
+        """Return where an array of each utterance is; None if there is no such array or it has one row each."""
+        if name in self._places:
+            return self._places[name]
+        spec = self.manifest.specs.get(name)
+        if spec is not None and spec.columns is not None:
+            # A batch has few rows of a store, for which a method of the column is faster than an array of positions.
+            shard, start, length = (np.asarray(self.column(column)).item for column in ("shard", *spec.columns))
+            self._places[name] = Places(shard, start, length, self._arrays.setdefault(name, {}))
+        return self._places.get(name)
 
     def slices(self, name: str, shards: Array, starts: Array, lengths: Array) -> list[Array]:
         """Return read-only views of intervals of rows of an array.

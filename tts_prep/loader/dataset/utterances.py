@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_ro
 from tts_prep.loader.dataset.speakers import CommonSpeakers
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
-from tts_prep.loader.dataset.store import Store
+from tts_prep.loader.dataset.store import Places, Store
 from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch.reading_ahead import ask_for
@@ -41,6 +41,20 @@ _MAPPED_AT_A_TIME = 256
 
 _COUNTED = {"pitch": "voiced"}
 """Array → the mask of its counted rows, as in the statistics of a store."""
+
+
+class RowValues(NamedTuple):
+    """What a batch needs of a row of a store.
+
+    Attributes:
+        store: the metadata of the store.
+        id: returns the id of a row.
+        code: returns the speaker code of a row, in the table that several stores may share.
+    """
+
+    store: StoreMetadata
+    id: Callable[[int], str]
+    code: Callable[[int], int]
 
 
 class UtteranceDataset(FixedColumns):
@@ -438,15 +452,43 @@ class UtteranceDataset(FixedColumns):
                 view.flags.writeable = False
         return views
 
-    def stored_mels(self) -> list[Array]:
-        """Return read-only views of the mapped mels as they are stored, one per utterance: float32 or float16.
+    def stored_views(self, name: str) -> list[Array]:
+        """Return an array as it is stored, one read-only view of the memory map per utterance.
 
-        float16 values still lack the store's ``mel_offset``.
+        Mels stored as float16 still lack the store's ``mel_offset``.
 
         Raises:
+            ConfigurationError: the store has no such array.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
-        return self._maps("mel")
+        return self._maps(name)
+
+    def with_rows(self, rows: Rows) -> UtteranceDataset:
+        """Return the utterances at rows of the store, whether they are selected here or not."""
+        return self._selected(rows)
+
+    def row_of(self, position: int) -> int:
+        """Return the row in the store of the utterance at a position, which is not negative."""
+        return int(self._rows[position])
+
+    @cached_property
+    def by_row(self) -> RowValues:
+        """What a batch needs of a row of the store, whether it is selected here or not."""
+        ids: Any = self._store.column("id")
+        speakers: Any = self._store.column("speaker")
+        common = None if self._speakers is None else self._speakers.codes.tolist()
+
+        def code(row: int) -> int:
+            own: int = speakers.codes.item(row)
+            if not 0 <= own < len(speakers.table):
+                speakers[row]  # raises the error
+            return own if common is None else common[own]
+
+        return RowValues(self.metadata, ids.at, code)
+
+    def places_of(self, name: str) -> Places | None:
+        """Return what says where an array of each row of the store is; None if it is not known by row."""
+        return self._store.places(name)
 
     def _maps(self, name: str) -> list[Array]:
         spec = self.arrays.get(name)
