@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
-from tts_prep.cli.main import main
+from tts_prep.cli.main import cli, main
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command in this process; return exit status, stdout, stderr."""
+    """Run a command in this process; return exit status, stdout, stderr.
+
+    Unless the arguments say otherwise, there are no worker processes: each takes a second to start, and what they
+    change is tested by those who ask for them.
+    """
+    given = [str(argument) for argument in arguments]
+    command = cli.get_command(click.Context(cli), given[0]) if given else None
+    jobs = next((option for option in command.params if option.name == "jobs"), None) if command else None
+    if jobs and not {*jobs.opts} & {argument.partition("=")[0] for argument in given}:
+        given[1:1] = ["--jobs", "1"]
     with pytest.raises(SystemExit) as exit_:
-        main([str(argument) for argument in arguments])
+        main(given)
     out, err = capsys.readouterr()
     return int(exit_.value.code or 0), out, err

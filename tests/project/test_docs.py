@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked_commands import served
 
 from tts_prep.cli.main import cli
 
@@ -24,7 +26,6 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL = f"""
 set -euo pipefail
 export PYTHONPATH={ROOT}
-tts-prep() {{ {sys.executable} -m tts_prep "$@"; }}
 make() {{ grep -q "^$1:" {ROOT}/Makefile; }}
 pip() {{ test "$1" = install; }}
 python3() {{ test "$1 $2" = "-m venv"; mkdir -p "$3/bin"; touch "$3/bin/activate"; }}
@@ -57,7 +58,14 @@ for path in sys.argv[1:]:
 """
 
 
-def commands(page: Path, folder: Path) -> Iterator[tuple[str, list[str]]]:
+@pytest.fixture(scope="module")
+def tts_prep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return a definition of the command ``tts-prep`` for bash."""
+    with served(tmp_path_factory.mktemp("commands")) as command:
+        yield f'tts-prep() {{ {shlex.join(command)} "$@"; }}\n'
+
+
+def commands(page: Path, folder: Path, tts_prep: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the language and the command of each block; Python blocks in a row are one command, for fewer imports."""
     scripts: list[str] = []
     for number, (language, marks, content) in enumerate(blocks(page)):
@@ -78,7 +86,7 @@ def commands(page: Path, folder: Path) -> Iterator[tuple[str, list[str]]]:
                 yield "python", [sys.executable, "-c", RUN_FILES, *scripts]
                 scripts = []
             # Each worker process takes a second to start, and what they do is tested elsewhere.
-            yield "sh", ["bash", "-c", SHELL + re.sub(r"--jobs \d+", "--jobs 1", content)]
+            yield "sh", ["bash", "-c", SHELL + tts_prep + re.sub(r"--jobs \d+", "--jobs 1", content)]
     if scripts:
         yield "python", [sys.executable, "-c", RUN_FILES, *scripts]
 
@@ -88,14 +96,16 @@ def commands(page: Path, folder: Path) -> Iterator[tuple[str, list[str]]]:
     [page for page in PAGES if {"sh", "python"} & {language for language, *_ in blocks(page)}],
     ids=lambda page: page.name,
 )
-def test_every_command_and_code_block_of_a_page_runs(page: Path, demo_corpus: Path, tmp_path: Path) -> None:
+def test_every_command_and_code_block_of_a_page_runs(
+    page: Path, demo_corpus: Path, tts_prep: str, tmp_path: Path
+) -> None:
     scripts, folder = tmp_path / "scripts", tmp_path / "folder"
     scripts.mkdir()
     folder.mkdir()
     # A few minutes instead of LJ Speech.
     (folder / "LJSpeech-1.1").symlink_to(demo_corpus)
     done: list[str] = []
-    for language, command in commands(page, scripts):
+    for language, command in commands(page, scripts, tts_prep):
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         run = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, preexec_fn=on_one_processor

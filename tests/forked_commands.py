@@ -1,0 +1,96 @@
+"""Run ``tts-prep`` in processes that are forked from one that has imported it, so that a command starts in no time.
+
+``python forked_commands.py SOCKET`` serves; `CLIENT` is the program that takes the place of ``tts-prep``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CLIENT = """
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+request = json.dumps([os.getcwd(), dict(os.environ), sys.argv[1:]]).encode()
+socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
+server.sendall(request)
+sys.exit(int(server.recv(9) or 1))
+"""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[list[str]]:
+    """Yield the command that takes the place of ``tts-prep`` while the server is there."""
+    address = str(folder / "commands")
+    server = subprocess.Popen([sys.executable, __file__, address], stdout=subprocess.PIPE, text=True)
+    assert server.stdout
+    try:
+        assert server.stdout.readline() == "ready\n"
+        # Without the modules of the site, Python starts in ten milliseconds.
+        yield [sys.executable, "-I", "-S", "-c", CLIENT.format(address=address)]
+    finally:
+        server.kill()
+        server.stdout.close()
+        server.wait()
+
+
+def _serve(address: str) -> None:
+    import tts_prep.checks.detection
+    import tts_prep.cli.preparing
+    import tts_prep.report.page  # noqa: F401
+    from tts_prep.cli.main import main
+    from tts_prep.preprocess import PRESETS
+    from tts_prep.preprocess.audio.mel import compile_kernels
+
+    compile_kernels(PRESETS["parakeet"])
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        print("ready", flush=True)
+        while True:
+            connection, _ = listening.accept()
+            with connection:
+                if os.fork() == 0:
+                    os._exit(_answer(connection, main))
+            # Ended commands leave no process.
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _answer(connection: socket.socket, main) -> int:
+    """Run the command of a request in a process of its own, and send its exit status."""
+    size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
+    folder, environment, arguments = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+    child = os.fork()
+    if child:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        connection.sendall(str(status % 256).encode())
+        return 0
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    status = 1
+    try:
+        main(arguments)
+    except SystemExit as error:
+        status = int(error.code or 0)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
