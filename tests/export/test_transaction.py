@@ -65,8 +65,15 @@ def export_and_kill(store: Path, layout: str, place: Path, at: int) -> bool:
     return status == 0
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("exists", [False, True])
+# Whether the folder exists is the same for all layouts.
+@pytest.mark.parametrize(
+    ("layout", "exists"),
+    [
+        *((layout, False) for layout in LAYOUTS),
+        ("espnet", True),
+        *(pytest.param(layout, True, marks=pytest.mark.soak) for layout in LAYOUTS if layout != "espnet"),
+    ],
+)
 def test_an_export_that_is_killed_at_any_step_is_not_there_and_the_next_one_is_complete(
     store: Path, tmp_path: Path, layout: str, exists: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -370,7 +370,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("add", ADDITIONS.values(), ids=lambda add: add.__name__)
 def test_an_addition_where_the_architecture_says_is_complete(scratch: Path, add: Callable[[Path], str]) -> None:
     code = f"import sys; sys.path.insert(0, {str(scratch)!r})\n{add(scratch / 'tts_prep')}"
-    environment = {**os.environ, "PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(scratch)}
     done = subprocess.run([sys.executable, "-c", code], cwd=scratch, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

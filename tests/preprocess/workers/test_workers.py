@@ -8,14 +8,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jobs
 import pytest
 
-from tts_prep.compiler import jit
 from tts_prep.errors import WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -30,7 +29,7 @@ def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
     tracebacks: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", tracebacks.append)
     for _ in range(15):
-        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(_sleep, 0.1)) as pool:
+        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(jobs.sleep, 0.1)) as pool:
             pool.start(2)
             raise KeyboardInterrupt
     assert not tracebacks
@@ -43,7 +42,7 @@ def test_a_run_that_is_interrupted_with_more_to_do_than_the_pool_has_taken_up_en
     monkeypatch.setattr(threading, "excepthook", tracebacks.append)
     for delay in (0.02, 0.1, 0.4, 0.8):
         interruption = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
-        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(_sleep, 0.5)) as pool:
+        with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(jobs.sleep, 0.5)) as pool:
             interruption.start()
             list(pool.run(time.sleep, [0.5] * 40, str))
         interruption.join()
@@ -80,28 +79,17 @@ def test_a_worker_that_is_stopped_is_named_after_a_while_and_its_job_is_done_whe
             os.kill(int(text.split("kill -CONT ")[1].split("'")[0]), signal.SIGCONT)
 
     with worker_pool(2, Backend()) as pool:
-        done = sorted(pool.run(partial(_stop_once, tmp_path / "stopped"), [1, 2, 3], str, note=continue_it))
+        done = sorted(pool.run(partial(jobs.stop_once, tmp_path / "stopped"), [1, 2, 3], str, note=continue_it))
     assert done == [1, 2, 3]
     number = (tmp_path / "stopped").read_text()
     assert notes == [f"worker process {number} is stopped; 'kill -CONT {number}' continues", ""]
 
 
-def _stop_once(path: Path, job: int) -> int:
-    """Stop this process, the first time that the function is called."""
-    try:
-        with path.open("x") as file:
-            file.write(str(os.getpid()))
-    except FileExistsError:
-        return job
-    os.kill(os.getpid(), signal.SIGSTOP)
-    return job
-
-
 def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
-    mark = partial(_note_process, tmp_path)
+    mark = partial(jobs.note_process, tmp_path)
     with worker_pool(2, Backend(), mark) as pool:
         pool.start(2)
-        done = sorted(pool.run(_process_of, [1, 2, 3, 4], str))
+        done = sorted(pool.run(jobs.process_of, [1, 2, 3, 4], str))
     started = {int(path.name) for path in tmp_path.glob("process-*/*")}
     assert [number for number, _ in done] == [1, 2, 3, 4]
     assert started
@@ -109,15 +97,15 @@ def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
 
 
 def test_the_pool_has_what_get_ready_returns_in_its_processes() -> None:
-    with worker_pool(2, Backend(), _say_ready) as pool:
-        list(pool.run(_process_of, [1, 2, 3, 4], str))
+    with worker_pool(2, Backend(), jobs.say_ready) as pool:
+        list(pool.run(jobs.process_of, [1, 2, 3, 4], str))
         assert set(pool.ready_values) == {5}
 
 
 def test_notes_of_get_ready_come_out_of_the_run_in_order() -> None:
     notes: list[str] = []
-    with worker_pool(2, Backend(), _say_ready) as pool:
-        list(pool.run(_process_of, [1, 2, 3, 4], str, note=notes.append))
+    with worker_pool(2, Backend(), jobs.say_ready) as pool:
+        list(pool.run(jobs.process_of, [1, 2, 3, 4], str, note=notes.append))
         # One process may have done all jobs before the other was ready.
         assert notes in (["compiling", ""], ["compiling", "", "compiling", ""], ["compiling", "compiling", "", ""])
 
@@ -125,56 +113,21 @@ def test_notes_of_get_ready_come_out_of_the_run_in_order() -> None:
 def test_without_processes_the_job_gets_the_function_for_notes() -> None:
     notes: list[str] = []
     with worker_pool(1, Backend()) as pool:
-        assert list(pool.run(_make_with_note, [1, 2], str, lambda job, _: job, notes.append)) == [1, 2]
+        assert list(pool.run(jobs.make_with_note, [1, 2], str, lambda job, _: job, notes.append)) == [1, 2]
     assert notes == ["job 1", "job 2"]
 
 
 def test_a_job_of_a_cluster_that_lacks_memory_beside_others_is_done_alone_at_the_end() -> None:
     # A backend of joblib takes the path of clusters.
     with worker_pool(2, Backend("threading")) as pool:
-        done = list(pool.run(_make_with_memory, [1, 2, 3, 4], str, lambda job, _: job))
+        done = list(pool.run(jobs.make_with_memory, [1, 2, 3, 4], str, lambda job, _: job))
     assert sorted(done) == [(1, True), (2, False), (3, True), (4, True)]
     assert done[-1] == (2, False)
 
 
 def test_a_job_of_a_cluster_that_lacks_memory_even_alone_ends_the_run() -> None:
     with worker_pool(2, Backend("threading")) as pool, pytest.raises(WorkerError, match="threading: MemoryError"):
-        list(pool.run(_lack_memory, [1, 2], str, lambda job, _: job))
-
-
-def _make_with_memory(job: int, beside_others: bool = False) -> tuple[int, bool]:
-    if job == 2 and beside_others:
-        raise MemoryError
-    return job, beside_others
-
-
-def _lack_memory(_: int, beside_others: bool = False) -> None:
-    raise MemoryError
-
-
-def _make_with_note(job: int, note: Callable[[str], None]) -> int:
-    note(f"job {job}")
-    return job
-
-
-def _sleep(seconds: float, _: object) -> None:
-    time.sleep(seconds)
-
-
-def _say_ready(note: Callable[[str], None]) -> int:
-    note("compiling")
-    note("")
-    return 5
-
-
-def _note_process(folder: Path, _: object) -> None:
-    (folder / "process-ids").mkdir(exist_ok=True)
-    (folder / "process-ids" / str(os.getpid())).touch()
-
-
-def _process_of(number: int) -> tuple[int, int]:
-    time.sleep(0.1)
-    return number, os.getpid()
+        list(pool.run(jobs.lack_memory, [1, 2], str, lambda job, _: job))
 
 
 def test_a_pool_starts_no_more_processes_than_it_has_jobs() -> None:
@@ -209,130 +162,58 @@ def test_a_store_of_one_shard_starts_two_processes_at_most(
 
 def test_the_error_of_a_job_comes_out_with_the_traceback_of_its_worker() -> None:
     with worker_pool(2, Backend()) as pool, pytest.raises(ZeroDivisionError) as error:
-        list(pool.run(_divide_by, [0], str))
-    assert "_divide_by" in str(error.value.__cause__)
-
-
-def _divide_by(number: int) -> float:
-    return 1 / number
+        list(pool.run(jobs.divide_by, [0], str))
+    assert "divide_by" in str(error.value.__cause__)
 
 
 def test_a_job_whose_worker_is_killed_once_is_done_again_and_the_others_go_on(tmp_path: Path) -> None:
     with worker_pool(2, Backend()) as pool:
-        done = list(pool.run(partial(_die_once, tmp_path / "died"), [1, 2, 3, 4], str))
+        done = list(pool.run(partial(jobs.die_once, tmp_path / "died"), [1, 2, 3, 4], str))
     assert sorted(done) == [1, 2, 3, 4]
     # Alone, after all others.
     assert done[-1] == 2
     assert not multiprocessing.active_children()
 
 
-def _die_once(mark: Path, number: int) -> int:
-    if number == 2 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
 def test_a_job_whose_worker_is_killed_again_alone_is_an_error_that_names_the_job() -> None:
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was killed"):
-        list(pool.run(_die, [1], "job {}".format))
+        list(pool.run(jobs.die, [1], "job {}".format))
 
 
 def test_a_worker_that_is_killed_while_it_compiles_is_an_error_that_names_what_it_compiled() -> None:
     pytest.importorskip("numba")
-    name = rf"{__name__}\._compiled_alone"
+    name = r"jobs\.compiled_alone"
     with (
         worker_pool(2, Backend()) as pool,
         pytest.raises(WorkerError, match=f"alone while it compiled {name}; is there"),
     ):
-        list(pool.run(_die_while_compiling, [1], str))
+        list(pool.run(jobs.die_while_compiling, [1], str))
 
 
 def test_a_worker_that_is_killed_after_it_has_compiled_is_an_error_without_the_name() -> None:
     pytest.importorskip("numba")
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="killed again while running alone; is"):
-        list(pool.run(_die_after_compiling, [1], str))
-
-
-def _compiled_alone(number: int) -> int:
-    return number + 1
-
-
-def _die_while_compiling(number: int) -> None:
-    from numba import njit
-    from numba.core import event
-
-    class Kill(event.Listener):
-        def on_start(self, event: object) -> None:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    jit(_compiled_alone)
-    event.register("numba:compile", Kill())
-    # Without the cache of `jit`, which may have it.
-    njit(_compiled_alone)(number)
-
-
-def _die_after_compiling(number: int) -> None:
-    from numba import njit
-
-    jit(_compiled_alone)
-    njit(_compiled_alone)(number)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _die(_: int) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+        list(pool.run(jobs.die_after_compiling, [1], str))
 
 
 def test_the_steps_that_kill_a_worker_are_left_out_and_no_others() -> None:
-    jobs = [(1, 2, 3), (4, -5, 6, -7), (8,)]
+    numbers = [(1, 2, 3), (4, -5, 6, -7), (8,)]
     with worker_pool(2, Backend()) as pool:
-        done = list(pool.run(_sum, jobs, str, _without))
+        done = list(pool.run(jobs.total, numbers, str, jobs.without))
     assert sorted(done) == [6, 8, 4 + 6]
 
 
-def _sum(numbers: tuple[int, ...], report: Callable[[int], None] = lambda _: None, beside_others: bool = False) -> int:
-    for step, number in enumerate(numbers):
-        report(step)
-        if number < 0:
-            os.kill(os.getpid(), signal.SIGSEGV)
-    return sum(numbers)
-
-
-def _without(numbers: tuple[int, ...], step: int) -> tuple[int, ...]:
-    return (*numbers[:step], 0, *numbers[step + 1 :])
-
-
-@pytest.mark.parametrize("without", [None, _without])
+@pytest.mark.parametrize("without", [None, jobs.without])
 def test_a_job_that_lacks_memory_beside_others_is_done_again_alone(tmp_path: Path, without: Any) -> None:
     with worker_pool(2, Backend()) as pool:
-        done = list(pool.run(partial(_lack_memory_once, tmp_path / "lacked"), [1, 2, 3, 4], str, without))
+        done = list(pool.run(partial(jobs.lack_memory_once, tmp_path / "lacked"), [1, 2, 3, 4], str, without))
     assert sorted(done) == [1, 2, 3, 4]
     assert done[-1] == 2
 
 
-def _lack_memory_once(mark: Path, number: int, **_: object) -> int:
-    if number == 2 and not mark.exists():
-        mark.touch()
-        raise MemoryError
-    return number
-
-
 def test_a_worker_killed_at_different_steps_is_an_error(tmp_path: Path) -> None:
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="is there enough memory"):
-        list(pool.run(partial(_die_later_each_time, tmp_path / "n"), [0], str, lambda job, step: job))
-
-
-def _die_later_each_time(
-    file: Path, _: int, report: Callable[[int], None] = lambda _: None, beside_others: bool = False
-) -> None:
-    times = len(file.read_bytes()) if file.exists() else 0
-    file.write_bytes(bytes(times + 1))
-    report(times)
-    os.kill(os.getpid(), signal.SIGKILL)
+        list(pool.run(partial(jobs.die_later_each_time, tmp_path / "n"), [0], str, lambda job, step: job))
 
 
 def test_a_pool_works_with_the_processes_that_the_system_gives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,129 @@
+"""Jobs of worker processes, in a module that imports little: each process that does one imports it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tts_prep.compiler import jit
+
+
+def stop_once(path: Path, job: int) -> int:
+    """Stop this process, the first time that the function is called."""
+    try:
+        with path.open("x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return job
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return job
+
+
+def make_with_memory(job: int, beside_others: bool = False) -> tuple[int, bool]:
+    if job == 2 and beside_others:
+        raise MemoryError
+    return job, beside_others
+
+
+def lack_memory(_: int, beside_others: bool = False) -> None:
+    raise MemoryError
+
+
+def make_with_note(job: int, note: Callable[[str], None]) -> int:
+    note(f"job {job}")
+    return job
+
+
+def sleep(seconds: float, _: object) -> None:
+    time.sleep(seconds)
+
+
+def say_ready(note: Callable[[str], None]) -> int:
+    note("compiling")
+    note("")
+    return 5
+
+
+def note_process(folder: Path, _: object) -> None:
+    (folder / "process-ids").mkdir(exist_ok=True)
+    (folder / "process-ids" / str(os.getpid())).touch()
+
+
+def process_of(number: int) -> tuple[int, int]:
+    time.sleep(0.1)
+    return number, os.getpid()
+
+
+def divide_by(number: int) -> float:
+    return 1 / number
+
+
+def die_once(mark: Path, number: int) -> int:
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def compiled_alone(number: int) -> int:
+    return number + 1
+
+
+def die_while_compiling(number: int) -> None:
+    from numba import njit
+    from numba.core import event
+
+    class Kill(event.Listener):
+        def on_start(self, event: object) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    jit(compiled_alone)
+    event.register("numba:compile", Kill())
+    # Without the cache of `jit`, which may have it.
+    njit(compiled_alone)(number)
+
+
+def die_after_compiling(number: int) -> None:
+    from numba import njit
+
+    jit(compiled_alone)
+    njit(compiled_alone)(number)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def total(numbers: tuple[int, ...], report: Callable[[int], None] = lambda _: None, beside_others: bool = False) -> int:
+    for step, number in enumerate(numbers):
+        report(step)
+        if number < 0:
+            os.kill(os.getpid(), signal.SIGSEGV)
+    return sum(numbers)
+
+
+def without(numbers: tuple[int, ...], step: int) -> tuple[int, ...]:
+    return (*numbers[:step], 0, *numbers[step + 1 :])
+
+
+def lack_memory_once(mark: Path, number: int, **_: object) -> int:
+    if number == 2 and not mark.exists():
+        mark.touch()
+        raise MemoryError
+    return number
+
+
+def die_later_each_time(
+    file: Path, _: int, report: Callable[[int], None] = lambda _: None, beside_others: bool = False
+) -> None:
+    times = len(file.read_bytes()) if file.exists() else 0
+    file.write_bytes(bytes(times + 1))
+    report(times)
+    os.kill(os.getpid(), signal.SIGKILL)
