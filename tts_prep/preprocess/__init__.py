@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.kind import FeatureKind, setting
     from tts_prep.preprocess.features.registry import make_feature
     from tts_prep.preprocess.option import Option
-    from tts_prep.preprocess.runs.add_arrays import add_array
+    from tts_prep.preprocess.runs.add_array import add_array
     from tts_prep.preprocess.runs.add_columns import add_columns, remove_columns
     from tts_prep.preprocess.runs.add_durations import add_durations
     from tts_prep.preprocess.runs.column_table import ColumnTable
@@ -61,7 +61,7 @@ _MODULES = {
     "Result": "tts_prep.preprocess.runs.prepare",
     "SourceUtterance": "tts_prep.preprocess.corpora.source_utterance",
     "Vocab": "tts_prep.preprocess.text.vocab",
-    "add_array": "tts_prep.preprocess.runs.add_arrays",
+    "add_array": "tts_prep.preprocess.runs.add_array",
     "add_columns": "tts_prep.preprocess.runs.add_columns",
     "add_durations": "tts_prep.preprocess.runs.add_durations",
     "configure": "tts_prep.preprocess.configuration.settings",

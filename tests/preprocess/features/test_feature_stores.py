@@ -17,7 +17,8 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature, make_imported
-from tts_prep.preprocess.runs.add_arrays import add_array, add_features
+from tts_prep.preprocess.runs.add_array import add_array
+from tts_prep.preprocess.runs.add_arrays import add_features
 from tts_prep.preprocess.runs.parts import Part, finish_store
 from tts_prep.preprocess.runs.planned_store import CorpusRows
 from tts_prep.preprocess.runs.prepare import prepare

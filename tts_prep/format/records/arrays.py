@@ -41,6 +41,9 @@ class ArraySpec:
             the index too; none for other arrays.
         text_columns: of a uint8 array with the axis ``own``, names of n texts, which are columns of the index: the
             bytes of an utterance are these texts in UTF-8, each followed by a zero byte; none for other arrays.
+        failures: the name of a text column of the index that says why an utterance has no value; it is empty for one
+            that has. Without a value, rows are zeros, or there are none with the axis ``own``. Empty if every
+            utterance has one.
         extra: for ``mel``, its further keys in the manifest: ``sample_rate``, ``hop_length``, ``silence``, ``offset``.
     """
 
@@ -53,6 +56,7 @@ class ArraySpec:
     software: Mapping[str, str] = field(default_factory=dict)
     index_columns: tuple[str, ...] = ()
     text_columns: tuple[str, ...] = ()
+    failures: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -115,6 +119,8 @@ class ArraySpec:
             return fault
         if self.text_columns and (fault := self._fault_of_texts()):
             return fault
+        if self.failures and (self.holds_columns or not _NAME.fullmatch(self.failures)):
+            return f"cannot have the column of failures '{self.failures[:64]}'"
         if self.rate is not None and (self.axis != OWN or not 0 < self.rate <= _MAX_RATE):
             return "only an array with the axis 'own' has a rate, in Hz"
         return None
@@ -148,6 +154,8 @@ class ArraySpec:
             value["index_columns"] = list(self.index_columns)
         if self.text_columns:
             value["text_columns"] = list(self.text_columns)
+        if self.failures:
+            value["failures"] = self.failures
         if self.added:
             value.update(settings=dict(self.settings), software=dict(self.software))
         return value
@@ -166,7 +174,7 @@ class ArraySpec:
         if not all(type(n) is int for n in shape):
             raise record.fault("row_shape", "a list of integers")
         rate = None if record.values.get("rate") is None else record.number("rate", 0, _MAX_RATE)
-        own = {"rate", "index_columns", "text_columns", "settings", "software"}
+        own = {"rate", "index_columns", "text_columns", "failures", "settings", "software"}
         known = {"dtype", "row_shape", "axis", *own, "statistics", "remarks"}
         spec = cls(
             name=name,
@@ -178,6 +186,7 @@ class ArraySpec:
             software={} if layout else record.text_mapping("software"),
             index_columns=tuple(record.texts("index_columns")) if "index_columns" in record else (),
             text_columns=tuple(record.texts("text_columns")) if "text_columns" in record else (),
+            failures=record.text("failures") if "failures" in record else "",
             extra={key: item for key, item in record.values.items() if key not in known} if layout else {},
         )
         if fault := spec._fault():

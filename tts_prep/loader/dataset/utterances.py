@@ -233,13 +233,12 @@ class UtteranceDataset(FixedColumns):
         """Yield for each utterance its speaker code and the rows of an array that its statistics count."""
         mask = _COUNTED.get(name)
         mask = mask if mask in self.arrays else None
-        codes = self.columns.speaker.checked_codes().tolist()
         for start in range(0, max(1, len(self)), _MAPPED_AT_A_TIME):
-            chunk = self[start : start + _MAPPED_AT_A_TIME]
+            chunk = self[start : start + _MAPPED_AT_A_TIME].having(name)
             views = [np.reshape(view, (-1, *row_shape)) for view in chunk.views(name)]
             if mask:
                 views = [view[np.asarray(of, np.bool_)] for view, of in zip(views, chunk.views(mask), strict=True)]
-            yield from zip(codes[start : start + _MAPPED_AT_A_TIME], views, strict=True)
+            yield from zip(chunk.columns.speaker.checked_codes().tolist(), views, strict=True)
 
     @property
     def ood_texts(self) -> OutOfDomainTexts | None:
@@ -347,6 +346,21 @@ class UtteranceDataset(FixedColumns):
             )
         return self._selected(select_rows(self._rows, mask))
 
+    def having(self, *arrays: str) -> UtteranceDataset:
+        """Return the utterances that have a value of each of these arrays.
+
+        An array that a model has computed can lack some; the column that says why is that of its ``failures``.
+
+        Raises:
+            ConfigurationError: the store has no such array.
+        """
+        dataset = self
+        for name in arrays:
+            column = self._spec(name).failures
+            if column in self.columns:
+                dataset = dataset.filter(lambda columns, column=column: columns[column] == "")  # type: ignore[misc]
+        return dataset
+
     def sort(self, column: str, *, descending: bool = False) -> UtteranceDataset:
         """Return the dataset sorted by a column. The sort is stable.
 
@@ -442,9 +456,11 @@ class UtteranceDataset(FixedColumns):
             name: one of ``arrays``. Views of an array with the axis ``utterance`` have no axis of rows.
 
         Raises:
-            ConfigurationError: the store has no such array.
+            ConfigurationError: the store has no such array, or an utterance has no value of it; see `having`.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
+        if self._spec(name).failures:
+            self._check_values(name)
         views = self._maps(name)
         if name == "mel" and views and views[0].dtype != np.float32:
             views = [widened(view, self.metadata.mel_offset) for view in views]
@@ -490,10 +506,26 @@ class UtteranceDataset(FixedColumns):
         """Return what says where an array of each row of the store is; None if it is not known by row."""
         return self._store.places(name)
 
-    def _maps(self, name: str) -> list[Array]:
+    def _spec(self, name: str) -> ArraySpec:
         spec = self.arrays.get(name)
         if spec is None:
             raise ConfigurationError(f"{self.path}: no array '{name}'; it has {', '.join(self.arrays)}")
+        return spec
+
+    def _check_values(self, name: str) -> None:
+        """Check that all utterances have a value of an array, which would be zeros otherwise."""
+        column = self._spec(name).failures
+        if column not in self.columns:
+            return
+        for uid, reason in zip(self.columns.id, self.columns[column], strict=True):
+            if reason:
+                raise ConfigurationError(
+                    f"{self.path}: utterance '{uid}' has no '{name}': {reason}; dataset.having('{name}') leaves such "
+                    "utterances out"
+                )
+
+    def _maps(self, name: str) -> list[Array]:
+        spec = self._spec(name)
         shards = np.asarray(self.columns["shard"])
         if spec.columns is None:
             starts = self.indices - self._store.first_rows(shards)

@@ -7,24 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.shard import CheckedShard, inspect_shard, read_shard_header
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import stored_file
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import shard_name
-from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.array_files import check_same, complete_array_files, specs_of
 from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, feature_inputs
 from tts_prep.preprocess.runs.plan import ShardPlan
@@ -69,7 +64,7 @@ def add_features(
         if not missing:
             return manifest
         config = Configuration.from_dict(store, manifest.configuration)
-        planned = _planned(store, config, manifest, corpus, alignments) if corpus else None
+        planned = planned_again(store, config, manifest, corpus, alignments) if corpus else None
         jobs_of = [
             _ShardJob(number, planned.shards[number] if planned else None) for number in range(len(manifest.shards))
         ]
@@ -116,61 +111,6 @@ def is_intact(store: Path, manifest: Manifest, name: str) -> bool:
     return True
 
 
-def add_array(
-    store: Path,
-    name: str,
-    function: Callable[[FeatureInput], Array],
-    *,
-    dtype: str = "float32",
-    row_shape: tuple[int, ...] = (),
-    axis: str = "frame",
-    rate: float | None = None,
-    settings: Mapping[str, Any] | None = None,
-    jobs: int = 1,
-    backend: Backend = Backend(),
-) -> Manifest:
-    """Add an array that a function computes from each stored utterance; return the new manifest.
-
-    The array is computed in parallel. After an interruption, the next call resumes. The store changes only when the
-    array is complete.
-
-    Args:
-        name: the name of the array: lower-case letters, digits and underscores.
-        function: takes an utterance with ``id``, ``speaker``, ``text``, ``phonemes`` and ``mel``, and ``waveform`` if
-            stored; returns ``[rows, *row_shape]``, or ``[*row_shape]`` with the axis ``utterance``. With several jobs
-            it must be picklable: a function of a module, not a lambda.
-        dtype, row_shape: the dtype and the row shape of the array.
-        axis: ``frame``, ``phoneme``, ``sample``, ``utterance`` or ``own``.
-        rate: rows per second, with the axis ``own``.
-        settings: the settings that determine the values, as JSON; stored in the manifest.
-        jobs: the number of worker processes.
-
-    Raises:
-        StoreError: see `add_features`.
-        ConfigurationError: the array is not valid.
-    """
-    spec = ArraySpec(name, dtype, tuple(row_shape), axis, rate=rate, settings=dict(settings or {}))
-    return add_features(Path(store), [_FunctionFeature(spec.checked(), function)], jobs=jobs, backend=backend)
-
-
-@dataclass(frozen=True, eq=False)
-class _FunctionFeature:
-    """A feature computed by a user's function."""
-
-    spec: ArraySpec
-    function: Callable[[FeatureInput], Array]
-
-    @property
-    def specs(self) -> tuple[ArraySpec, ...]:
-        return (self.spec,)
-
-    def source(self, utterance_id: str, speaker: str) -> None:
-        """Return None: the settings determine the values."""
-
-    def compute(self, utterance: FeatureInput) -> FeatureValues:
-        return FeatureValues({self.spec.name: np.asarray(self.function(utterance))})
-
-
 @dataclass(frozen=True)
 class _ShardJob:
     """A shard whose array files are to be made: from its recordings if it has a plan, else from its stored arrays."""
@@ -191,10 +131,18 @@ def _text(job: _ShardJob) -> str:
     return shard_name(job.number)
 
 
-def _planned(
-    store: Path, config: Configuration, manifest: Manifest, corpus: CorpusRows, alignments: CorpusAlignments | None
+def planned_again(
+    store: Path,
+    config: Configuration,
+    manifest: Manifest,
+    corpus: CorpusRows,
+    alignments: CorpusAlignments | None = None,
 ) -> PlannedStore:
-    """Plan the shards of a complete store again, to read their recordings."""
+    """Plan the shards of a complete store again, to read their recordings.
+
+    Raises:
+        StoreError: it was made from another corpus, or with other versions of libraries.
+    """
     recipe = make_recipe(config, corpus.root, alignments=_needed_alignments(config, alignments))
     # Other versions of the libraries could compute other values.
     differing = sorted(name for name, made in manifest.software.items() if recipe.software.get(name) != made)

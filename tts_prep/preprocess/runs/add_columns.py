@@ -70,7 +70,7 @@ def add_index_array(
         array = spec(manifest).checked()
         if manifest.specs.get(array.name) == array and is_intact(store, manifest, array.name):
             return manifest
-        _check_names(store, manifest, array)
+        check_column_names(store, manifest, array)
         with transaction.build([manifest.fingerprint, manifest.plan, array.as_dict()]) as folder:
             table = values()
             if table.shape != (manifest.index.rows, len(array.index_columns)):
@@ -137,7 +137,7 @@ def remove_columns(
     Args:
         store: the store.
         columns: names of columns.
-        arrays: names of arrays.
+        arrays: names of arrays. What one model has made is removed together.
         progress: called with the number of finished utterances, of all utterances, and the step.
 
     Raises:
@@ -150,7 +150,14 @@ def remove_columns(
         _check_removable("column", columns, known.names, store)
         removable = [name for name in manifest.array_files if name not in (EXTERNAL, EXTERNAL_TEXTS)]
         _check_removable("array", arrays, removable, store)
-        return _rewrite(transaction, manifest, known.without(columns), arrays, progress)
+        return _rewrite(transaction, manifest, known.without(columns), _of_same_models(manifest, arrays), progress)
+
+
+def _of_same_models(manifest: Manifest, arrays: Sequence[str]) -> list[str]:
+    """Return arrays, and those that the same models have made: columns say which utterances have no values."""
+    models = [manifest.specs[name].settings.get("model") for name in arrays]
+    same = [name for name, spec in manifest.specs.items() if spec.settings.get("model") in models]
+    return sorted({*arrays, *(name for name in same if manifest.specs[name].settings.get("model"))})
 
 
 def _check_removable(what: str, names: Sequence[str], known: Collection[str], store: Path) -> None:
@@ -174,7 +181,7 @@ def _rewrite(
         if is_reserved(name) or name in _OWN_NAMES:
             raise ConfigurationError(f"column '{name}': the format has a use for this name; rename it")
     for array in arrays:
-        _check_names(transaction.store, manifest, array)
+        check_column_names(transaction.store, manifest, array)
     replaced = {EXTERNAL, EXTERNAL_TEXTS, *removed}
     files = {name: entries for name, entries in manifest.array_files.items() if name not in replaced}
     purpose = [manifest.fingerprint, manifest.plan, numbers.as_dict(), texts.as_dict(), sorted(removed)]
@@ -263,12 +270,22 @@ def index_array_file(folder: Path, array: ArraySpec, shard: StoredShard, values:
 
 
 def _ids(store: Path, manifest: Manifest) -> list[str]:
-    column = _index_column(store, manifest, "id")
-    return column.take(np.arange(manifest.index.rows)) if isinstance(column, TextColumn) else []
+    return index_values(store, manifest, "id")
 
 
 def _index_column(store: Path, manifest: Manifest, name: str) -> Column:
     return column_of(map_file(stored_file(store, INDEX)), column_datasets(index_locations(store, manifest))[name])
+
+
+def index_values(store: Path, manifest: Manifest, name: str) -> list[Any]:
+    """Return the values of a column of the index: numbers or texts."""
+    column = _index_column(store, manifest, name)
+    if isinstance(column, TextColumn):
+        return column.take(np.arange(len(column)))
+    if isinstance(column, CategoryColumn):
+        return [column[row] for row in range(len(column))]
+    values: list[Any] = column.tolist()
+    return values
 
 
 def _external_columns(store: Path, manifest: Manifest) -> ColumnTable:
@@ -288,8 +305,12 @@ def _external_columns(store: Path, manifest: Manifest) -> ColumnTable:
     return ColumnTable(values, categories, {}, texts)
 
 
-def _check_names(store: Path, manifest: Manifest, array: ArraySpec) -> None:
-    """Check that the store has no columns with names of an array, but those that the array replaces."""
+def check_column_names(store: Path, manifest: Manifest, array: ArraySpec) -> None:
+    """Check that the store has no columns with names of an array, but those that the array replaces.
+
+    Raises:
+        StoreError: it has.
+    """
     external = (EXTERNAL, EXTERNAL_TEXTS)
     names = external if array.name in external else (array.name,)
     specs = [manifest.specs[name] for name in names if name in manifest.specs]

@@ -216,5 +216,10 @@ def _stored_waveform(waveform: Array | None) -> Array:
     """Return a stored waveform as float32."""
     if waveform is None:
         raise FeatureError("the store has no waveforms; prepare it with --waveform int16")
+    return float_waveform(waveform)
+
+
+def float_waveform(waveform: Array) -> Waveform:
+    """Return a stored waveform, int16 or float32, as float32."""
     scale = np.float32(1 / 32768) if waveform.dtype == np.int16 else np.float32(1)
     return np.asarray(waveform * scale, np.float32)

@@ -41,7 +41,7 @@ _WATCH_SECONDS = 10.0
 """Seconds without any answer after which stopped worker processes are looked for."""
 
 
-class _WorkerDiedError(Exception):
+class WorkerDiedError(Exception):
     """A worker process ended before it answered."""
 
 
@@ -53,7 +53,7 @@ def _nothing(_: object) -> None:
     pass
 
 
-class _Worker:
+class Worker:
     """One worker process and the pipe to it.
 
     Raises:
@@ -87,13 +87,13 @@ class _Worker:
         """Wait for the next answer; return its kind and its value.
 
         Raises:
-            _WorkerDiedError: the worker ended.
+            WorkerDiedError: the worker ended.
             Exception: the exception of the job.
         """
         try:
             kind, value = self.connection.recv()
         except (EOFError, OSError):
-            raise _WorkerDiedError from None
+            raise WorkerDiedError from None
         if kind == READY:
             self.is_ready, self.ready_value = True, value
         elif kind == COMPILING:
@@ -146,7 +146,7 @@ class WorkerPool(Generic[Job, Done]):
         self._jobs = jobs
         self._backend = backend
         self._get_ready = get_ready
-        self._workers: list[_Worker] = []
+        self._workers: list[Worker] = []
 
     @property
     def ready_values(self) -> list[Any]:
@@ -168,7 +168,7 @@ class WorkerPool(Generic[Job, Done]):
             return
         try:
             while self._jobs > 1 and len(self._workers) < min(n_jobs, self._jobs):
-                self._workers.append(_Worker(self._get_ready))
+                self._workers.append(Worker(self._get_ready))
         except OSError as error:
             if not self._workers:
                 raise WorkerError(
@@ -226,7 +226,7 @@ class WorkerPool(Generic[Job, Done]):
         self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job], note: Note
     ) -> Generator[Done, None, None]:
         """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
-        waiting, under_way = deque(todo), dict[_Worker, Job]()
+        waiting, under_way = deque(todo), dict[Worker, Job]()
         while waiting or under_way:
             for worker in self._workers:
                 if worker not in under_way and waiting:
@@ -235,7 +235,7 @@ class WorkerPool(Generic[Job, Done]):
             for worker in _answering(self._workers, note):
                 try:
                     kind, value = worker.receive()
-                except _WorkerDiedError:
+                except WorkerDiedError:
                     job = self._replace(worker, under_way)
                     if job is not None:
                         again.append(job)
@@ -253,7 +253,7 @@ class WorkerPool(Generic[Job, Done]):
                         worker.give(make, under_way[worker])
                     yield value
 
-    def _replace(self, worker: _Worker, under_way: dict[_Worker, Job]) -> Job | None:
+    def _replace(self, worker: Worker, under_way: dict[Worker, Job]) -> Job | None:
         """Replace a worker that died, and return its job."""
         self._workers.remove(worker)
         how = worker.end()
@@ -280,7 +280,7 @@ class WorkerPool(Generic[Job, Done]):
         died = 0
         while True:
             step: int | None = None
-            worker = _Worker(_nothing)
+            worker = Worker(_nothing)
             try:
                 worker.give(make, job, reports=without is not None)
                 while True:
@@ -290,7 +290,7 @@ class WorkerPool(Generic[Job, Done]):
                         result: Done = value
                         return result
                     step = value if kind == STEP else step
-            except _WorkerDiedError:
+            except WorkerDiedError:
                 died += 1
                 if without and died == 2 and step is not None and step == before:
                     job, died, before = without(job, step), 0, None
@@ -311,7 +311,7 @@ class WorkerPool(Generic[Job, Done]):
             self._workers.pop().end()
 
 
-def _answering(workers: Sequence[_Worker], note: Note) -> list[_Worker]:
+def _answering(workers: Sequence[Worker], note: Note) -> list[Worker]:
     """Wait for workers that answer or end. Note the processes that a signal has stopped, while nothing else happens."""
     connections = {worker.connection: worker for worker in workers}
     stopped: list[int] = []

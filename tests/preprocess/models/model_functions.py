@@ -1,0 +1,136 @@
+"""Functions and classes that tests add to stores, in a module that worker processes can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tts_prep.preprocess import ArraySpec
+
+BAD = "S-0003"
+"""The utterance on which the faulty functions fail."""
+
+
+def loudness(waveforms):
+    """Return the root mean square of each waveform, computed of a padded batch as a model would."""
+    longest = max(map(len, waveforms))
+    padded = np.stack([np.pad(waveform, (0, longest - len(waveform))) for waveform in waveforms])
+    lengths = np.array([len(waveform) for waveform in waveforms])
+    return list(np.sqrt((padded.astype(np.float64) ** 2).sum(axis=1) / lengths).astype(np.float32))
+
+
+def lengths(waveforms, sample_rate):
+    return [np.array([len(waveform), sample_rate], np.int32) for waveform in waveforms]
+
+
+def noted(waveforms, ids, texts, phonemes, speakers, seconds, folder="", unknown=None):
+    """Return the number of characters; `unknown` is nothing that a store has."""
+    assert unknown is None
+    assert len(ids) == len(texts) == len(waveforms) == len(phonemes) == len(speakers) == len(seconds)
+    return [np.array([len(text), len(of), len(waveforms)], np.int32) for text, of in zip(texts, phonemes, strict=True)]
+
+
+class Codes:
+    """Tokens of 10 ms of audio, a vector, a number and a text, of a model that is created with settings.
+
+    Args:
+        levels: the number of tokens.
+        log: a file to which every created model appends its process and device.
+    """
+
+    sample_rate = 8000
+    batch_seconds = 2.0
+    weights = "none, it is a formula"
+    software = ("numpy",)
+
+    def __init__(self, levels: int = 64, log: str = "", device: str = "cpu") -> None:
+        self.levels, self.device = levels, device
+        self.arrays = (
+            ArraySpec("codes", "int16", (2,), "own", rate=100.0),
+            ArraySpec("vector", "float32", (3,), "utterance"),
+        )
+        self.columns = {"peak": float, "transcript": str}
+        if log:
+            with Path(log).open("a") as file:
+                file.write(f"{os.getpid()} {device}\n")
+
+    def __call__(self, waveforms, texts):
+        return {
+            "codes": [self.codes(waveform) for waveform in waveforms],
+            "vector": [np.array([w.mean(), w.std(), np.abs(w).max()], np.float32) for w in waveforms],
+            "peak": [float(np.abs(waveform).max()) for waveform in waveforms],
+            "transcript": [text.upper() for text in texts],
+        }
+
+    def codes(self, waveform):
+        frames = waveform[: len(waveform) // 80 * 80].reshape(-1, 80)
+        first = np.abs(frames).mean(axis=1)
+        return np.stack([(first * 1000) % self.levels, (frames[:, 0] * 100) % self.levels], axis=1).astype(np.int16)
+
+
+class Faulty:
+    """Codes that fail for one utterance, in a way that a setting names.
+
+    Args:
+        how: the way.
+    """
+
+    batch_seconds = 60.0
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.arrays = (ArraySpec("codes", "float32", (), "own"),)
+
+    def __call__(self, waveforms, ids):
+        values = [np.abs(waveform[::100]) for waveform in waveforms]
+        if BAD in ids:
+            at = ids.index(BAD)
+            if self.how == "raises":
+                raise RuntimeError("no such thing\nas this")
+            if self.how == "hangs":
+                time.sleep(1000)
+            if self.how == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "exits":
+                raise SystemExit
+            if self.how == "too few values":
+                return values[:-1]
+            wrong = {
+                "wrong dtype": values[at].astype(np.float64),
+                "not finite": np.where(values[at] > 0, np.nan, values[at]).astype(np.float32),
+                "wrong shape": np.zeros((3, 2), np.float32),
+                "no value": None,
+                "text": "text",
+            }
+            values[at] = wrong[self.how]
+        return values
+
+
+class Unloadable:
+    """A class that cannot be created."""
+
+    def __init__(self) -> None:
+        raise FileNotFoundError("weights.pt")
+
+
+class Undeclared:
+    """A class that says of no output what it is."""
+
+    arrays = ()
+
+    def __call__(self, waveforms):
+        return waveforms
+
+
+class Slow(Codes):
+    """Codes that take some time, for kills."""
+
+    batch_seconds = 0.1
+
+    def __call__(self, waveforms, texts):
+        time.sleep(0.05)
+        return super().__call__(waveforms, texts)

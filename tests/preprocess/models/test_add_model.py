@@ -1,0 +1,253 @@
+"""Functions of batches, and models, over a complete store: what they get, what is stored, what fails."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
+from tts_prep.format.verification import verify_store
+from tts_prep.loader import Collator, UtteranceDataset
+from tts_prep.preprocess import add_array, remove_columns
+from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.models.batches import batches_of
+from tts_prep.preprocess.models.function import ModelFunction
+from tts_prep.preprocess.runs.add_model import ModelRun, add_model
+from tts_prep.preprocess.runs.prepare import prepare
+
+sys.path.insert(0, str(Path(__file__).parent))
+import model_functions as functions
+
+OWN = {"axis": "own", "dtype": "int32"}
+
+
+def config(waveform_dtype: str | None = "float32", **cleaning) -> Configuration:
+    store = StoreConfig(shard_utterances=3, waveform_dtype=waveform_dtype)
+    return Configuration(
+        corpus="ljspeech",
+        mel=replace(PRESETS["hifigan"], peak=None),
+        text=TextConfig("characters"),
+        store=store,
+        cleaning=CleaningConfig(**cleaning),
+    )
+
+
+@pytest.fixture(scope="session")
+def with_waveforms(corpus: Path, made_once) -> Path:
+    return made_once("store-with-waveforms", lambda path: prepare(read_ljspeech(corpus), corpus, path, config()))
+
+
+@pytest.fixture
+def own(with_waveforms: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(with_waveforms, tmp_path / "store"))
+
+
+def files(store: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
+
+
+def test_batches_have_utterances_of_similar_length_and_are_no_longer_than_asked() -> None:
+    assert batches_of([1.0, 5.0, 2.0, 9.0, 2.0], 6.0) == [(3,), (1,), (2, 4, 0)]
+    assert batches_of([], 6.0) == []
+    assert batches_of([7.0, 7.0], 6.0) == [(0,), (1,)]
+
+
+def test_a_function_gets_waveforms_in_batches_and_its_values_are_added(own: Path) -> None:
+    add_array(own, "rms", functions.loudness, axis="utterance", batch_seconds=5)
+    dataset = UtteranceDataset(own, verify=True)
+    expected = [np.sqrt(np.mean(utterance.waveform.astype(np.float64) ** 2)) for utterance in dataset]
+    np.testing.assert_allclose(dataset.views("rms"), expected, rtol=1e-6)
+    assert set(dataset.columns["rms_failure"]) == {""}
+    assert not [fault for _, fault in verify_store(own, dataset._store.manifest) if fault]
+    assert dataset.statistics("rms").count == 7
+
+
+def test_waveforms_have_the_rate_that_is_asked_for_by_the_resampler_of_the_project(own: Path) -> None:
+    add_array(own, "half", functions.lengths, batch_seconds=5, sample_rate=11_025, **OWN)
+    for utterance in UtteranceDataset(own):
+        expected = resample(utterance.waveform, 22_050, 11_025)
+        assert utterance.arrays["half"].tolist() == [len(expected), 11_025]
+
+
+def test_a_function_gets_what_it_names_and_nothing_else(own: Path) -> None:
+    add_array(own, "noted", functions.noted, batch_seconds=60, **OWN)
+    dataset = UtteranceDataset(own)
+    rows_of_shard = np.bincount(dataset.columns["shard"])[dataset.columns["shard"]].tolist()
+    for utterance, rows in zip(dataset, rows_of_shard, strict=True):
+        n_characters, n_phonemes, size = utterance.arrays["noted"].tolist()
+        assert (n_characters, n_phonemes) == (len(utterance.text), len(utterance.phonemes))
+        assert size == rows
+
+
+def test_a_class_returns_arrays_numbers_and_texts_and_is_created_once_in_each_process(
+    own: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    settings = {"levels": 32, "log": str(log)}
+    manifest = add_array(own, "model", functions.Codes, settings=settings, devices=["gpu:0", "gpu:1"])
+    created = [line.split() for line in log.read_text().splitlines()]
+    assert sorted(device for _, device in created) == ["gpu:0", "gpu:1"]
+    assert len({process for process, _ in created}) == 2
+    dataset = UtteranceDataset(own, verify=True)
+    model = functions.Codes(levels=32)
+    for utterance in dataset:
+        waveform = resample(utterance.waveform, 22_050, 8000)
+        assert np.array_equal(utterance.arrays["codes"], model.codes(waveform))
+        assert utterance.meta["peak"] == pytest.approx(np.abs(waveform).max())
+        assert utterance.meta["transcript"] == utterance.text.upper()
+    batch = Collator(arrays=("codes", "vector"), array_padding={"codes": -1})(dataset[:3])
+    assert batch.codes.shape[2] == 2
+    assert batch.array_lengths["codes"].tolist() == [len(view) for view in dataset[:3].views("codes")]
+    assert batch.vector.shape == (3, 3)
+    spec = manifest.specs["codes"]
+    assert spec.settings["model"] == {
+        "function": "model_functions:Codes",
+        "settings": settings,
+        "sample_rate": 8000,
+        "batch_seconds": 2.0,
+        "weights": "none, it is a formula",
+    }
+    assert spec.software["numpy"] == np.__version__
+    assert spec.software["model_functions"].startswith("sha256:")
+    assert dataset.filter(lambda m: m.peak > 0.3).indices.tolist() == np.flatnonzero(dataset.peak > 0.3).tolist()
+
+
+def test_bytes_do_not_depend_on_the_number_of_processes_or_on_an_interruption(own: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(own, tmp_path / "other"))
+    add_array(own, "model", functions.Codes, jobs=2)
+
+    def interrupted(done: int, _total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    before, model = files(other), ModelFunction("model", functions.Codes)
+    with pytest.raises(KeyboardInterrupt):
+        add_model(other, model, ModelRun(progress=interrupted))
+    assert files(other) == before
+    done: list[int] = []
+    add_model(other, model, ModelRun(progress=lambda number, _: done.append(number)))
+    assert sorted({*done}) == [0, 2, 3]
+    assert files(other) == files(own)
+    # Again, there is nothing to do.
+    add_model(other, model, ModelRun(progress=lambda number, _: done.append(number)))
+    assert files(other) == files(own)
+
+
+def test_recordings_are_read_and_cleaned_as_the_store_says_where_it_has_no_waveforms(
+    corpus: Path, with_waveforms: Path, tmp_path: Path
+) -> None:
+    both = []
+    for dtype in ("float32", None):
+        both.append(tmp_path / str(dtype))
+        prepare(read_ljspeech(corpus), corpus, both[-1], config(dtype, trim_db=30, loudness=-30))
+    with pytest.raises(ConfigurationError, match=r"has no waveforms; give --corpus CORPUS \(corpus=\)"):
+        add_array(both[1], "rms", functions.loudness, axis="utterance", batch_seconds=5)
+    add_array(both[0], "rms", functions.loudness, axis="utterance", batch_seconds=5)
+    add_array(both[1], "rms", functions.loudness, axis="utterance", batch_seconds=5, corpus=corpus)
+    a, b = (UtteranceDataset(store).views("rms") for store in both)
+    assert a == b
+    plain = UtteranceDataset(with_waveforms).views("waveform")
+    assert not np.allclose(a, [np.sqrt(np.mean(waveform**2)) for waveform in plain], rtol=0.01)
+
+
+REASONS = {
+    "raises": "RuntimeError: no such thing as this",
+    "hangs": "no result within 1 s",
+    "dies": "its process ended (signal 9)",
+    "exits": "its process ended (exit status 0)",
+    "too few values": "'codes': expected 1 values, one for each utterance, found 0",
+    "wrong dtype": "array 'codes': expected float32, found float64",
+    "not finite": "values are not finite",
+    "wrong shape": "array 'codes': expected the shape [rows], found [3, 2]",
+    "no value": "the function returned None for it",
+    "text": "array 'codes': expected float32, found",
+}
+
+
+@pytest.mark.parametrize("how", REASONS)
+def test_an_utterance_that_fails_has_no_value_and_all_others_have_theirs(own: Path, how: str) -> None:
+    settings = {"how": how}
+    add_array(own, "codes", functions.Faulty, settings=settings, timeout=1, max_failures=1)
+    dataset = UtteranceDataset(own, verify=True)
+    [row] = np.flatnonzero(dataset.columns["codes_failure"] != "").tolist()
+    assert dataset[row].id == functions.BAD
+    assert REASONS[how] in dataset.columns["codes_failure"][row]
+    kept = dataset.having("codes")
+    assert functions.BAD not in set(kept.id)
+    assert len(kept) == 6
+    for utterance in kept:
+        assert np.array_equal(utterance.arrays["codes"], np.abs(utterance.waveform[::100]))
+    with pytest.raises(ConfigurationError, match=f"utterance '{functions.BAD}' has no 'codes': .*having"):
+        Collator(arrays=("codes",))(dataset)
+    assert Collator(arrays=("codes",))(kept).codes.shape[0] == 6
+    assert dataset.selection_statistics("codes").count == dataset.statistics("codes").count
+
+
+def test_too_many_failures_end_the_run_and_the_store_is_unchanged(own: Path) -> None:
+    before = files(own)
+    with pytest.raises(
+        TooManyFailuresError, match=r"1 of 7 utterances have no 'codes' .* S-0003: RuntimeError: no such"
+    ):
+        add_array(own, "codes", functions.Faulty, settings={"how": "raises"})
+    assert files(own) == before
+    # Of finished shards, too, which are not computed again.
+    with pytest.raises(TooManyFailuresError, match="1 of 7 utterances"):
+        add_array(own, "codes", functions.Faulty, settings={"how": "raises"})
+    manifest = add_array(own, "codes", functions.Faulty, settings={"how": "raises"}, max_failures="20%")
+    assert manifest.specs["codes"].failures == "codes_failure"
+
+
+def test_a_function_that_cannot_be_used_is_named(own: Path) -> None:
+    before = files(own)
+    with pytest.raises(ConfigurationError, match=r"model_functions:Unloadable cannot be loaded: FileNotFoundError: w"):
+        add_array(own, "x", functions.Unloadable)
+    with pytest.raises(ConfigurationError, match="model_functions:Undeclared: expected 'arrays'"):
+        add_array(own, "x", functions.Undeclared)
+    with pytest.raises(ConfigurationError, match=r"Codes cannot be loaded: TypeError: .* 'colour'"):
+        add_array(own, "x", functions.Codes, settings={"colour": 1})
+    with pytest.raises(ConfigurationError, match="the function asks for 'folder', there are id, ids"):
+        add_array(own, "x", needs_folder, batch_seconds=5)
+    with pytest.raises(ConfigurationError, match="devices: expected at least one"):
+        add_array(own, "x", functions.Codes, devices=[])
+    assert files(own) == before
+
+
+def needs_folder(folder):
+    return folder
+
+
+def test_an_array_with_other_settings_is_refused_and_its_columns_are_not_replaced(own: Path) -> None:
+    add_array(own, "model", functions.Codes, settings={"levels": 8})
+    with pytest.raises(StoreError, match="has the array 'codes' already, made with other settings"):
+        add_array(own, "model", functions.Codes, settings={"levels": 9})
+    with pytest.raises(StoreError, match="has the array 'codes' already|a column 'peak' of its own"):
+        add_array(own, "again", functions.Codes, settings={"levels": 8})
+
+
+def test_an_utterance_without_an_array_that_a_function_asks_for_has_no_value_either(own: Path) -> None:
+    add_array(own, "codes", functions.Faulty, settings={"how": "raises"}, max_failures=1)
+    add_array(own, "sums", of_codes, batch_seconds=60, axis="utterance", max_failures=1)
+    dataset = UtteranceDataset(own)
+    assert dataset.columns["sums_failure"][3].startswith("no value of 'codes': RuntimeError")
+    kept = dataset.having("sums")
+    assert kept.views("sums") == [pytest.approx(view.sum()) for view in kept.views("codes")]
+
+
+def of_codes(codes):
+    return [np.float32(of_utterance.sum()) for of_utterance in codes]
+
+
+def test_what_one_function_has_added_is_removed_together(own: Path) -> None:
+    before = files(own)
+    add_array(own, "model", functions.Codes)
+    remove_columns(own, arrays=["vector"])
+    assert files(own) == before

@@ -1,0 +1,1 @@
+"""Models over a store: functions of batches of utterances, such as codecs and speaker encoders, in processes."""

@@ -1,0 +1,119 @@
+"""The inputs of a function for the utterances of a shard: waveforms, texts and arrays, from the store or its corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from tts_prep.errors import FeatureError
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.layout import FRAME, PHONEME, SAMPLE, shard_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.models.function import SAMPLE_RATE, WAVEFORMS
+from tts_prep.preprocess.runs.add_arrays import intact_shard
+from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, StoredRows, float_waveform, stored_values
+from tts_prep.preprocess.runs.plan import ShardPlan
+from tts_prep.preprocess.runs.recipe import ShardRecipe
+
+TEXTS: Final = {"ids": "id", "speakers": "speaker", "texts": "text", "phoneme_texts": "phoneme_text"}
+"""The arguments that are columns of every shard."""
+
+NAMES: Final = (WAVEFORMS, "mels", "phonemes", *TEXTS)
+"""The arguments that every store has."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the inputs of a function come from; sent to processes.
+
+    Attributes:
+        recipe: how the shards were made from the corpus; None reads the stored waveforms.
+        arrays: the added arrays that a function can name.
+        columns: the columns of the index.
+    """
+
+    store: Path
+    config: Configuration
+    recipe: ShardRecipe | None
+    arrays: Mapping[str, ArraySpec] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All arguments that a function can have."""
+        return frozenset((*NAMES, SAMPLE_RATE, *self.arrays, *self.columns))
+
+
+class ShardInputs:
+    """The inputs for the utterances of one shard.
+
+    Args:
+        plan: the plan of the shard, if recordings are read.
+    """
+
+    def __init__(self, source: Source, number: int, plan: ShardPlan | None) -> None:
+        self._source, self._number = source, number
+        self._stored = StoredRows(source.store / shard_name(number), intact_shard(source.store, number))
+        self._recordings = ShardRecordings(plan, source.recipe) if plan and source.recipe else None
+        self._values: dict[str, Sequence[Any]] = {}
+
+    @property
+    def arrays(self) -> Mapping[str, ArraySpec]:
+        """The added arrays that a function can name."""
+        return self._source.arrays
+
+    @property
+    def sample_rate(self) -> int:
+        """The sample rate of the store, Hz."""
+        return self._source.config.mel.sample_rate
+
+    def lengths(self, position: int) -> dict[str, int]:
+        """Return the number of rows of an utterance by axis."""
+        return {axis: of_axis[position] for axis, of_axis in self._stored.rows.lengths.items()}
+
+    def value(self, name: str, position: int, sample_rate: int | None) -> Any:
+        """Return an argument for an utterance.
+
+        Raises:
+            UtteranceError: its recording cannot be read.
+            CorpusChangedError: its recording has changed since the run was planned.
+        """
+        if name == WAVEFORMS:
+            return self._waveform(position, sample_rate)
+        if name not in self._values:
+            self._values[name] = self._column(name)
+        return self._values[name][position]
+
+    def _column(self, name: str) -> Sequence[Any]:
+        if name in TEXTS:
+            return self._stored.texts(TEXTS[name])
+        if name == "phonemes":
+            return [np.array(ids) for ids in self._stored.array(name, PHONEME)]
+        if name == "mels":
+            offset = np.float32(self._stored.header.arrays["mel"].get("offset", 0.0))
+            return [np.array(mel, np.float32) + offset for mel in self._stored.array("mel", FRAME)]
+        values = stored_values(self._source.store, self._source.arrays[name], self._number, self._stored)
+        return [np.array(value) for value in values]
+
+    @cached_property
+    def _waveforms(self) -> list[Array] | None:
+        return self._stored.array("waveform", SAMPLE) if SAMPLE in self._stored.rows.lengths else None
+
+    def _waveform(self, position: int, sample_rate: int | None) -> Waveform:
+        rows, config = self._stored.rows, self._source.config
+        if self._recordings:
+            waveform = self._recordings.reader(rows.ids[position], rows.lengths[FRAME][position])()
+        elif self._waveforms is not None:
+            waveform = float_waveform(self._waveforms[position])
+        else:
+            raise FeatureError("the store has no waveforms")
+        rate = config.mel.sample_rate
+        return np.array(resample(waveform, rate, sample_rate or rate, config.reading.resampler), np.float32)
