@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.aligner.durations import AlignerConfig
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.feature import Feature
+    from tts_prep.preprocess.models.function import ModelFunction
 
 _GROUP: Final = "Features"
 
 FEATURE_OPTIONS: Final = (
     Option(
         "features",
-        "Add a feature, such as pitch:algorithm=harvest,floor=80; 'tts-prep features' lists them with their settings.",
+        "Add a feature, such as pitch:algorithm=harvest,floor=80; 'tts-prep features' lists them with their settings. "
+        "MODULE:CLASS names a model of yours, for 'tts-prep add'.",
         flags=("--feature",),
         metavar="NAME[:KEY=VALUE,…]",
         repeated=True,
@@ -58,6 +60,7 @@ class ParsedFeatures:
         alignments: the alignments that change shards, or None.
         recordings: the names of the features that are computed from recordings.
         aligner: the settings of durations that the complete store gives itself; None if they are not requested.
+        models: the models that are called with batches of the complete store.
     """
 
     features: tuple[Feature, ...]
@@ -65,6 +68,7 @@ class ParsedFeatures:
     alignments: CorpusAlignments | None
     recordings: tuple[str, ...]
     aligner: AlignerConfig | None = None
+    models: tuple[ModelFunction, ...] = ()
 
 
 def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
@@ -77,6 +81,8 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
     from tts_prep.preprocess.features.kind import configured
     from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
+    from tts_prep.preprocess.models.function import ModelFunction
+    from tts_prep.preprocess.models.options import configured_model, outputs_name
 
     requested: dict[str, dict[str, str]] = {}
     for text in options["features"]:
@@ -95,6 +101,16 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
                 "durations: without --alignments, they need the complete store; make the parts without durations, and "
                 "add them by 'tts-prep add STORE --feature durations'"
             )
+    kinds = {name: get_feature(name) for name in requested}
+    models = [
+        ModelFunction(
+            outputs_name(kind.model) if ":" in name else name.replace("-", "_"),
+            kind.model,
+            configured_model(name, kind.model, requested.pop(name)),
+        )
+        for name, kind in kinds.items()
+        if kind.model
+    ]
     made = [make_feature(name, settings, config.mel, folder) for name, settings in requested.items()]
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
@@ -102,7 +118,7 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
         alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
     recordings = tuple(name for name in requested if get_feature(name).reads == "recording")
-    return ParsedFeatures(tuple(made), config, alignments, recordings, aligner)
+    return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, tuple(models))
 
 
 def align(store: Path, settings: AlignerConfig, jobs: int) -> None:

@@ -105,6 +105,11 @@ def _prepare_and_report(
         if config.text.symbols == AUTO:
             config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
+        if parsed.models:
+            raise ConfigurationError(
+                f"feature: '{parsed.models[0].name}' is a model, which needs a complete store; make the store without "
+                "it, and add it by 'tts-prep add STORE --feature …'"
+            )
         if options["update"]:
             from tts_prep.checks.index_columns import ARRAY as MEASURES
             from tts_prep.checks.measuring import measures_of_update

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Container, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
@@ -47,3 +50,23 @@ def load(point: EntryPoint, what: str, is_valid: Callable[[Any], bool] = callabl
             f"{type(found).__name__}"
         )
     return found
+
+
+def import_named(path: str, what: str) -> Any:
+    """Return the object that a user names as ``MODULE:NAME``; the working folder is searched too.
+
+    Args:
+        what: the option, the first word of error messages.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    module, _, name = path.partition(":")
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        # The last one, so that no file of the working folder replaces a module of Python or of a library.
+        sys.path.append(folder)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"{what}: {path!r} cannot be loaded ({error})") from error

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +13,39 @@ import click
 
 from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.errors import one_line
 
 if TYPE_CHECKING:
     from tts_prep.cli.features import ParsedFeatures
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
+    from tts_prep.preprocess.models.function import ModelFunction
+    from tts_prep.preprocess.runs.planned_store import CorpusRows
 
 
-@click.command()
+class _AddCommand(click.Command):
+    """The command, whose help shows the settings of the features that precede ``--help``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["features"] = [after for word, after in pairwise(args) if word == "--feature"]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from tts_prep.preprocess.features.registry import get_feature, parse_feature
+
+        super().format_options(ctx, formatter)
+        for text in ctx.meta.get("features", []):
+            name, _ = parse_feature(text)
+            rows = [
+                (key, f"{text}  [default: {default}]" if default else text)
+                for key, default, text in get_feature(name).explained()
+            ]
+            with formatter.section(f"Settings of --feature {name}:KEY=VALUE,…"):
+                formatter.write_dl(rows or [("none", "")])
+
+
+@click.command(cls=_AddCommand)
 @click.argument("store", type=WRITTEN_STORE)
 @click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus from which STORE was made.")
 @click.option("--root", type=PATH, metavar="DIR", help="The --root of the command that made the store.")
@@ -42,6 +69,27 @@ if TYPE_CHECKING:
 )
 @click.option("--replace", is_flag=True, help="Replace columns that --columns has added before.")
 @click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
+@click.option(
+    "--devices",
+    metavar="NAME,…",
+    help="The device of each process of a model, such as cuda:0,cuda:1.  [default: cpu, --jobs times]",
+)
+@click.option("--batch-seconds", type=float, metavar="S", help="The maximum padded duration of a model's batches.")
+@click.option(
+    "--timeout",
+    type=float,
+    default=600.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds that a model's batch may take; then it is tried again one utterance at a time.",
+)
+@click.option(
+    "--max-failures",
+    default="1%",
+    show_default=True,
+    metavar="N|P%",
+    help="Stop if a model has no value for more utterances than this.",
+)
 @quiet_option
 def add(
     store: Path,
@@ -53,25 +101,38 @@ def add(
     tables: tuple[Path, ...],
     replace: bool,
     jobs: int | None,
+    devices: str | None,
+    batch_seconds: float | None,
+    timeout: float,
+    max_failures: str,
     **options: Any,
 ) -> None:
-    r"""Add features, durations, imported arrays, measures or columns to a complete STORE.
+    r"""Add features, durations, models' outputs, imported arrays, measures or columns to a complete STORE.
 
     Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
     command to resume. Pitch, energy and spectrograms are computed from the recordings, so they need --corpus.
+    So do models that read waveforms, unless STORE has waveforms.
+    With --feature MODULE:CLASS, MODULE is imported, also from the working folder; after it, --help shows its settings.
 
     \b
     Examples:
       tts-prep add store --corpus LJSpeech-1.1 --feature pitch:unvoiced=interpolated --feature energy
       tts-prep add store --alignments TextGrid
       tts-prep add store --array speaker_vector@utterance=vectors.npz
+      tts-prep add store --feature my_codec:Tokens:levels=64 --devices cuda:0,cuda:1 --batch-seconds 300
       tts-prep add store --measures
       tts-prep add store --columns scores.csv
     """
     from tts_prep.errors import ConfigurationError
 
     if any(options.values()):
-        _add_features(store, corpus, root, splits, reader, jobs, options)
+        models = _Models(
+            tuple(filter(None, devices.split(","))) if devices is not None else None,
+            batch_seconds,
+            timeout,
+            max_failures,
+        )
+        _add_features(store, corpus, root, splits, reader, jobs, options, models)
     elif not measures and not tables:
         raise ConfigurationError("nothing to add; give --feature, --alignments, --array, --measures or --columns")
     for table in tables:
@@ -80,9 +141,18 @@ def add(
         _add_measures(store)
 
 
+@dataclass(frozen=True)
+class _Models:
+    """How models are called."""
+
+    devices: tuple[str, ...] | None
+    batch_seconds: float | None
+    timeout: float
+    max_failures: str
+
+
 def _add_columns(store: Path, file: Path, replace: bool) -> None:
     from tts_prep.cli.progress import make_step_progress
-    from tts_prep.errors import one_line
     from tts_prep.preprocess.runs.add_columns import add_columns
 
     with make_step_progress(sys.stderr) as progress:
@@ -127,6 +197,7 @@ def _add_features(
     reader: str | None,
     jobs: int | None,
     options: Mapping[str, Any],
+    models: _Models,
 ) -> None:
     from tts_prep.cli.features import align, parse_features
     from tts_prep.cli.preparing import split_lists
@@ -143,19 +214,52 @@ def _add_features(
     config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)
     _check_features(store, config, parsed, has_corpus=corpus is not None)
-    source = None
-    if parsed.recordings and corpus is not None:
+
+    def rows() -> CorpusRows | None:
+        if corpus is None:
+            return None
         own = import_reader(reader) if reader else None
         corrections = Corrections.of_store(store)
         lists = split_lists(splits)
-        source = CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
+        return CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
+
+    source = rows() if parsed.recordings else None
     jobs, aligned = jobs or available_jobs(), parsed.alignments
-    with make_shard_progress(sys.stderr) as progress:
-        manifest = add_features(store, parsed.features, source, alignments=aligned, jobs=jobs, progress=progress)
-    for name, spec in specs_of(parsed.features).items():
-        _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+    if parsed.features:
+        with make_shard_progress(sys.stderr) as progress:
+            manifest = add_features(store, parsed.features, source, alignments=aligned, jobs=jobs, progress=progress)
+        for name, spec in specs_of(parsed.features).items():
+            _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+    for model in parsed.models:
+        _add_model(store, model, models, rows(), aligned, jobs)
     if parsed.aligner:
         align(store, parsed.aligner, jobs)
+
+
+def _add_model(
+    store: Path,
+    model: ModelFunction,
+    how: _Models,
+    rows: CorpusRows | None,
+    aligned: CorpusAlignments | None,
+    jobs: int,
+) -> None:
+    from tts_prep.cli.progress import make_shard_progress
+    from tts_prep.preprocess.runs.add_model import ModelRun, add_model
+    from tts_prep.preprocess.runs.failure_limit import FailureLimit
+
+    devices = ("cpu",) * jobs if how.devices is None else how.devices
+    allowed = FailureLimit.parse(how.max_failures)
+    with make_shard_progress(sys.stderr) as progress:
+        run = ModelRun(devices, rows, aligned, how.timeout, allowed, progress)
+        added = add_model(store, replace(model, batch_seconds=how.batch_seconds), run)
+    for spec in added.arrays:
+        _say_array(store, spec, {})
+    say(f"{store}: columns {', '.join(added.columns)}")
+    if added.missing:
+        first = "; ".join(f"{uid}: {reason}" for uid, reason in list(added.missing.items())[:3])
+        more = "; …" if len(added.missing) > 3 else ""
+        say(one_line(f"  {len(added.missing):,} utterances have no value: {first}{more}"))
 
 
 def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:

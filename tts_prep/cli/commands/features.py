@@ -6,18 +6,22 @@ import click
 
 
 @click.command()
-def features() -> None:
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def features(names: tuple[str, ...]) -> None:
     r"""List the features for --feature with their settings, including those of other packages.
 
+    NAME is a feature, or MODULE:CLASS, which is imported.
+
     \b
-    Example:
+    Examples:
       tts-prep features
+      tts-prep features my_codec:Tokens
     """
     from tts_prep.errors import one_line
-    from tts_prep.preprocess.features.registry import all_features, third_party_features
+    from tts_prep.preprocess.features.registry import all_features, get_feature, third_party_features
 
     others = third_party_features()
-    for kind in all_features():
+    for kind in [get_feature(name) for name in names] or all_features():
         of = f" ({others[kind.name].value})" if kind.name in others else ""
         click.echo(one_line(f"{kind.name:<14}{kind.help}{of}"))
         for name, default, text in kind.explained():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -100,13 +99,7 @@ def import_reader(path: str) -> Corpus | Reader:
     module, colon, name = path.partition(":")
     if not (module and colon and name):
         raise ConfigurationError(f"reader: expected MODULE:FUNCTION, such as my_package:read_mine, found {path!r}")
-    if "" not in sys.path:
-        # The last one, so that no file of the working folder replaces a module of Python or of a library.
-        sys.path.append("")
-    try:
-        found: Any = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"reader: {path!r} cannot be loaded ({error})") from error
+    found = plugins.import_named(path, "reader")
     if not _is_corpus(found):
         raise ConfigurationError(f"reader: {path!r} is not a function")
     return found  # type: ignore[no-any-return]

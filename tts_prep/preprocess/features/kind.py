@@ -11,6 +11,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.columns import FeatureColumn
 from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.models.options import explained, help_of, is_model
 
 
 def setting(default: Any, text: str) -> Any:
@@ -48,6 +49,7 @@ class FeatureKind:
         other_names: what the feature is called elsewhere, for messages.
         columns: the numbers of each utterance that a report shows.
         trained: how a feature that reads ``alignments`` is made without any.
+        model: a class that is called with batches of a complete store, whose ``__init__`` has the settings.
     """
 
     name: str
@@ -58,6 +60,7 @@ class FeatureKind:
     other_names: tuple[str, ...] = ()
     columns: tuple[FeatureColumn, ...] = ()
     trained: TrainedKind | None = None
+    model: type | None = None
 
     def configured(self, texts: Mapping[str, str]) -> Any:
         """Return the settings for texts by name.
@@ -69,6 +72,8 @@ class FeatureKind:
 
     def explained(self) -> list[tuple[str, str, str]]:
         """Return name, default and help of each setting."""
+        if self.model:
+            return explained(self.model)
         trained = _explained(self.trained.settings) if self.trained else []
         return [*(_explained(self.settings) if self.settings else []), *trained]
 
@@ -107,8 +112,16 @@ def configured(feature: str, settings: type | None, texts: Mapping[str, str]) ->
 
 
 def kind_of(name: str, found: FeatureKind | Callable[..., Feature]) -> FeatureKind:
-    """Return the record of a feature, also for a plain function of mel settings and texts by name."""
+    """Return the record of a feature, also for a model, or a plain function of mel settings and texts by name."""
+    if is_model(found):
+        assert isinstance(found, type)
+        return FeatureKind(name, help_of(found), _of_models, model=found)
     return found if isinstance(found, FeatureKind) else FeatureKind(name, "A feature of another package.", found)
+
+
+def _of_models(_recipe: MelConfig, _settings: Any) -> Feature:
+    """Raise an error: a model is not called with one utterance."""
+    raise ConfigurationError("feature: a model needs a complete store; add it by 'tts-prep add STORE --feature NAME'")
 
 
 def _maps(hint: Any) -> bool:

@@ -16,6 +16,7 @@ from tts_prep.preprocess.features import durations_feature, energy, pitch_featur
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
+from tts_prep.preprocess.models.options import is_model
 
 FEATURES: Final[Mapping[str, FeatureKind]] = {
     kind.name: kind for kind in (pitch_feature.KIND, energy.KIND, durations_feature.KIND, spectrogram.KIND)
@@ -36,6 +37,8 @@ def get_feature(name: str) -> FeatureKind:
     """
     if name in FEATURES:
         return FEATURES[name]
+    if ":" in name:
+        return _of_module(name)
     others = third_party_features()
     if name not in others:
         known = ", ".join([*FEATURES, *others])
@@ -44,6 +47,14 @@ def get_feature(name: str) -> FeatureKind:
         raise ConfigurationError(f"feature: expected one of {known}, found {name!r}{hint}")
     found = plugins.load(others[name], "feature:", _is_feature, "a FeatureKind or a function")
     return replace(kind_of(name, found), name=name)
+
+
+def _of_module(path: str) -> FeatureKind:
+    """Return the record of a model or a feature that a user names as ``MODULE:NAME``."""
+    found = plugins.import_named(path, "feature")
+    if not isinstance(found, FeatureKind) and not is_model(found):
+        raise ConfigurationError(f"feature: {path!r}: expected a class with the method __call__, or a FeatureKind")
+    return kind_of(path, found)
 
 
 def all_features() -> list[FeatureKind]:
@@ -65,12 +76,15 @@ def _is_feature(found: object) -> bool:
 
 
 def parse_feature(text: str) -> tuple[str, dict[str, str]]:
-    """Parse ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` to name and settings.
+    """Parse ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` to name and settings; a name can be ``MODULE:CLASS``.
 
     Raises:
         ConfigurationError: a setting is malformed or repeated.
     """
     name, _, rest = text.partition(":")
+    first, _, others = rest.partition(":")
+    if first.isidentifier() and name not in FEATURES and name not in third_party_features():
+        name, rest = f"{name}:{first}", others
     settings: dict[str, str] = {}
     for setting in filter(None, rest.split(",")):
         key, equals, value = setting.partition("=")
