@@ -156,8 +156,8 @@ def a_feature(package: Path) -> str:
         "KIND = FeatureKind('scratch', 'zeros', lambda recipe, settings: ScratchFeature())\n"
     )
     path = folder / "registry.py"
-    changed(path, "energy, pitch_feature, spectrogram\n", "energy, pitch_feature, scratch, spectrogram\n")
-    changed(path, "spectrogram.KIND)", "spectrogram.KIND, scratch.KIND)")
+    changed(path, "pitch_feature, second_mel, spectrogram\n", "pitch_feature, second_mel, spectrogram, scratch\n")
+    changed(path, "second_mel.KIND)", "second_mel.KIND, scratch.KIND)")
     return (
         "from tts_prep.preprocess import PRESETS, make_feature\n"
         "feature = make_feature('scratch', {}, PRESETS['parakeet'])\n"

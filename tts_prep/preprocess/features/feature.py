@@ -10,10 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.errors import FeatureError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import Energy, Mel, MelExtractor
 
@@ -30,6 +31,8 @@ class FeatureInput:
         read: returns the waveform from which the mel is computed.
         known: ``mel`` and ``energy``, if already computed.
         cut: the samples that trimming kept of the recording, or None.
+        read_again: returns the waveform of which a store with other mel and reading settings would compute its mel;
+            None without recordings.
     """
 
     id: str
@@ -42,6 +45,7 @@ class FeatureInput:
     read: Callable[[], Waveform] = field(repr=False)
     known: Mapping[str, Array] = field(default_factory=dict, repr=False)
     cut: Cut | None = None
+    read_again: Callable[[MelConfig, ReadingConfig], Waveform] | None = field(default=None, repr=False)
 
     @property
     def recipe(self) -> MelConfig:
@@ -56,6 +60,17 @@ class FeatureInput:
             AudioError: the recording cannot be read.
         """
         return self.read()
+
+    def recorded(self, mel: MelConfig, reading: ReadingConfig) -> Waveform:
+        """Return the recording as a store with other settings has it, at the sample rate of its mel.
+
+        Raises:
+            AudioError: the recording cannot be read.
+            FeatureError: there are no recordings.
+        """
+        if self.read_again is None:
+            raise FeatureError("is computed from recordings; give the corpus that the store was made from")
+        return self.read_again(mel, reading)
 
     @cached_property
     def energy(self) -> Energy:

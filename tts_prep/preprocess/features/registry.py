@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess import plugins
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features import durations_feature, energy, pitch_feature, spectrogram
+from tts_prep.preprocess.features import durations_feature, energy, pitch_feature, second_mel, spectrogram
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
 from tts_prep.preprocess.models.options import is_model
 
 FEATURES: Final[Mapping[str, FeatureKind]] = {
-    kind.name: kind for kind in (pitch_feature.KIND, energy.KIND, durations_feature.KIND, spectrogram.KIND)
+    kind.name: kind
+    for kind in (pitch_feature.KIND, energy.KIND, durations_feature.KIND, spectrogram.KIND, second_mel.KIND)
 }
 """The built-in features by name."""
 
@@ -55,6 +57,16 @@ def _of_module(path: str) -> FeatureKind:
     if not isinstance(found, FeatureKind) and not is_model(found):
         raise ConfigurationError(f"feature: {path!r}: expected a class with the method __call__, or a FeatureKind")
     return kind_of(path, found)
+
+
+def recorded_feature(spec: ArraySpec) -> tuple[str, dict[str, str]] | None:
+    """Return name and settings of the built-in feature that makes an array; None if there is none."""
+    preset = spec.settings.get("preset")
+    if isinstance(preset, str) and spec.name == second_mel.array_name(preset):
+        return second_mel.NAME, {"preset": preset}
+    if spec.name not in FEATURES:
+        return None
+    return spec.name, {key: str(value) for key, value in spec.settings.items()}
 
 
 def all_features() -> list[FeatureKind]:

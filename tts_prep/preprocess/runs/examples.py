@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import computed
 from tts_prep.preprocess.runs.phonemizing import encode_labels, phonemize
 from tts_prep.preprocess.runs.recipe import ShardRecipe
-from tts_prep.preprocess.runs.recordings import CleanedRecording, read_recording
+from tts_prep.preprocess.runs.recordings import CleanedRecording, read_as, read_recording
 
 _BLOCK = 1 << 16
 
@@ -85,6 +86,7 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         read=lambda: waveform,
         known={"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
         cut=recording.cut,
+        read_again=partial(read_as, recipe, utterance),
     )
     lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
     return Example(arrays, row, statistics, tuple(computed(feature, source, lengths) for feature in recipe.features))

@@ -20,6 +20,7 @@ from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, 
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.mel import MelExtractor
@@ -28,7 +29,7 @@ from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.feature import FeatureInput
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.runs.recipe import ShardRecipe
-from tts_prep.preprocess.runs.recordings import read_recording, stored_cut
+from tts_prep.preprocess.runs.recordings import read_as, read_recording, stored_cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +166,10 @@ class ShardRecordings:
         row.check_unchanged(self._recipe.root)
         return partial(read_again, self._recipe, row.utterance, n_frames)
 
+    def reader_as(self, utterance_id: str) -> Callable[[MelConfig, ReadingConfig], Waveform]:
+        """Return a function that reads the recording of an utterance with other settings."""
+        return partial(read_as, self._recipe, self._rows[utterance_id].utterance)
+
 
 def feature_inputs(
     stored: StoredRows, config: Configuration, extractor: MelExtractor, recordings: ShardRecordings | None
@@ -197,6 +202,7 @@ def feature_inputs(
             else partial(_stored_waveform, waveforms[i] if waveforms else None),
             known={} if recordings else {"mel": mels[i]},
             cut=cuts[i] if cuts else None,
+            read_again=recordings.reader_as(uid) if recordings else None,
         )
 
 

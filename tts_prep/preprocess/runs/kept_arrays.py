@@ -31,7 +31,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.features.registry import FEATURES, make_feature
+from tts_prep.preprocess.features.registry import FEATURES, make_feature, recorded_feature
 from tts_prep.preprocess.runs.add_columns import index_array_file
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
@@ -80,11 +80,12 @@ def recorded_features(manifest: Manifest, config: Configuration, given: Collecti
     # A trained model knows phonemes by their ids.
     has_same_ids = manifest.configuration["text"] == config.as_dict()["text"]
     for name, spec in manifest.specs.items():
-        if name not in FEATURES or name in given or (FEATURES[name].trained and not has_same_ids):
+        recorded = recorded_feature(spec)
+        if recorded is None or name in given or (FEATURES[recorded[0]].trained and not has_same_ids):
             continue
         # A feature that needs more than the corpus, or that another version computes, is not made again.
         with contextlib.suppress(TtsPrepError):
-            feature = make_feature(name, {key: str(value) for key, value in spec.settings.items()}, config.mel)
+            feature = make_feature(*recorded, config.mel)
             if all(manifest.specs.get(of_feature.name) == of_feature for of_feature in feature.specs):
                 found.append(feature)
     return tuple(found)

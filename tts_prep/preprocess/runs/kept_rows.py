@@ -31,6 +31,7 @@ from tts_prep.preprocess.runs.feature_inputs import StoredRows, read_again, stor
 from tts_prep.preprocess.runs.plan import OldRow, OldRows, OldShard, PlannedUtterance, ShardPlan
 from tts_prep.preprocess.runs.planned_store import PlannedStore
 from tts_prep.preprocess.runs.recipe import ShardRecipe
+from tts_prep.preprocess.runs.recordings import read_as
 
 
 def find_old_rows(
@@ -188,6 +189,7 @@ class _OldShard:
             read=partial(read_again, recipe, utterance, len(mel)),
             known={"mel": mel},
             cut=self.stored.cuts(recipe.config.mel.sample_rate)[position] if cleaning.trims else None,
+            read_again=partial(read_as, recipe, utterance),
         )
         lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
         values = tuple(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, margin_samples, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
@@ -65,6 +66,17 @@ def read_recording(utterance: SourceUtterance, recipe: ShardRecipe) -> CleanedRe
     except AudioError as error:
         raise AudioError(f"{utterance.audio}: {error}") from None
     return CleanedRecording(level.waveform, cut, aligned, {**columns, **level.columns}, (*remarks, *level.remarks))
+
+
+def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, reading: ReadingConfig) -> Waveform:
+    """Return the waveform of which a store with other mel and reading settings would compute its mel.
+
+    Raises:
+        AudioError: the recording is invalid, or nothing remains of it.
+        ConfigurationError: the settings contradict those of cleaning.
+    """
+    other = replace(recipe, config=replace(recipe.config, mel=mel, reading=reading))
+    return read_recording(utterance, other).waveform
 
 
 def stored_cut(trimmed_start: float, trimmed_end: float, seconds: float, sample_rate: int) -> Cut:

@@ -1,0 +1,88 @@
+"""A mel of another preset beside that of the store, as an array with its own frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from tts_prep.errors import AudioError, ConfigurationError
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.presets import Preset, get_preset
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kind import FeatureKind, setting
+
+NAME: Final = "mel"
+"""The name of the feature; that of its array has the preset's, too."""
+
+
+@dataclass(frozen=True)
+class SecondMelConfig:
+    """The settings of a second mel."""
+
+    preset: str = setting("", "the preset, such as hifigan; 'tts-prep presets' lists them")
+
+
+@dataclass(frozen=True)
+class SecondMel:
+    """The mel of a preset, as a store that is made with it has it."""
+
+    preset: Preset
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``mel_PRESET`` [n, n_mels] float32, n of its own."""
+        config, reading = self.preset.config, self.preset.reading
+        settings = {"audio": config.as_dict(), "preset": self.preset.name, "reading": reading.as_dict()}
+        rate = config.sample_rate / config.hop_length
+        return (ArraySpec(array_name(self.preset.name), "float32", (config.n_mels,), "own", rate, settings),)
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: it is computed from the recording."""
+
+    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+        """Return the values of one utterance from its arrays."""
+        return FeatureValues(arrays)
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return the mel of one utterance, whose recording is read as the preset says.
+
+        Raises:
+            AudioError: the recording cannot be read, or its mel is not finite.
+        """
+        waveform = utterance.recorded(self.preset.config, self.preset.reading)
+        mel = _extractor(self.preset.config)(waveform)
+        if not np.isfinite(mel).all():
+            raise AudioError("its mel spectrogram has NaN or infinite values")
+        return FeatureValues({array_name(self.preset.name): mel})
+
+
+def array_name(preset: str) -> str:
+    """Return the name of the array of a preset."""
+    return f"{NAME}_{preset.replace('-', '_')}"
+
+
+@lru_cache(maxsize=4)
+def _extractor(config: MelConfig) -> MelExtractor:
+    return MelExtractor(config)
+
+
+def _make(_: MelConfig, settings: SecondMelConfig) -> SecondMel:
+    if not settings.preset:
+        raise ConfigurationError("mel: expected a preset, as in --feature mel:preset=hifigan")
+    return SecondMel(get_preset(settings.preset))
+
+
+KIND: Final = FeatureKind(
+    NAME,
+    "mel_PRESET, the mel of another preset, with its own rate and number of frames",
+    _make,
+    SecondMelConfig,
+    other_names=("second-mel", "mel2"),
+)
