@@ -26,6 +26,7 @@ from tts_prep.loader.samplers.buckets import (
 from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget
 from tts_prep.loader.samplers.cutting import Cutter
 from tts_prep.loader.samplers.ranks import Rank
+from tts_prep.loader.samplers.shard_windows import ShardWindows
 
 _UTTERANCES, _BATCHES, _EDGES, _REMAINDER, _WINDOWS = range(5)
 """Random streams: one for each kind of draw in an epoch."""
@@ -92,6 +93,12 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             corpora or speakers in batches of similar length. It must not be sharded itself. Such an epoch is planned in
             one window; `n_shapes` optimizes for every utterance once.
         window: the approximate number of utterances planned at a time.
+        shards: [n] integers, the shard of each utterance: ``dataset.shard``. Each window then has the utterances of
+            `shard_window` shards instead, drawn at random every epoch, so that batches use few files at a time and a
+            rank reads each file in one stretch of the epoch: for stores behind URLs with a cache of limited size.
+            Each window has one smaller batch, which `drop_last` drops. Excludes `sampler`, `shuffle=False` and
+            `equal_epochs`.
+        shard_window: the number of shards of a window, with `shards`.
         equal_epochs: give all epochs the same number of batches. With `max_frames`, it varies a little otherwise, and
             frameworks that ask for it once, such as Lightning and the Trainer of Hugging Face, lose the last batches of
             a longer epoch and cannot resume. The largest batches are split to make the number that of the first epochs.
@@ -123,6 +130,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         n_shapes: int | None = None,
         sampler: Sampler[int] | None = None,
         window: int = 1 << 20,
+        shards: npt.ArrayLike | None = None,
+        shard_window: int = 32,
         equal_epochs: bool = False,
         rank: Rank = 0,
         world_size: int = 1,
@@ -158,6 +167,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
         self._window = window
         self._n_windows = -(-n_kept // window) if shuffle and sampler is None else 1
+        self._shard_windows = None if shards is None else ShardWindows(shards, shard_window, self.size)
+        if self._shard_windows is not None:
+            if sampler is not None or not shuffle or equal_epochs:
+                raise ConfigurationError("shards: cannot be combined with sampler, shuffle=False or equal_epochs")
+            self._n_windows = len(self._shard_windows)
         self._equal_epochs = equal_epochs
         if equal_epochs and (sampler is not None or self._n_windows > 1):
             raise ConfigurationError(
@@ -270,7 +284,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             "multiple_of": self._multiple_of,
             "n_shapes": self._n_shapes,
             # The window matters only if there is more than one.
-            **({"window": self._window} if self._n_windows > 1 else {}),
+            **({"window": self._window} if self._n_windows > 1 and self._shard_windows is None else {}),
+            **(self._shard_windows.settings() if self._shard_windows is not None else {}),
             **({"equal_epochs": True} if self._equal_epochs else {}),
             **({"sampler": self._inner.fingerprint} if self._inner else {}),
         }
@@ -365,20 +380,31 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             plan, _ = self._cut(longest)
             waiting = plan.utterances(slice(leaders, None))
             yield plan.chosen(slice(leaders)), False
-        windows = BlockedPermutation(self.size, self._n_windows, self._seed, epoch, _WINDOWS)
-        for number in range(self._n_windows):
+        for number, drawn in enumerate(self._drawn(epoch)):
             last = number == self._n_windows - 1
-            drawn = windows.block(number)
             if left_out is not None:
                 drawn = drawn[~left_out[drawn]]
-            word = self._random_word(epoch, _REMAINDER) if last else None
+            word = self._random_word(epoch, _REMAINDER) if last or self._shard_windows is not None else None
             plan, short = self._cut(np.concatenate([waiting, drawn]), epoch, word)
-            if not last:
-                waiting = plan.utterances(short)
-            if not last or self._drop_last:
+            # Windows of shards keep their small batch: what waited would need its shards again much later.
+            waits = not last and self._shard_windows is None
+            waiting = plan.utterances(short if waits else slice(0))
+            if waits or self._drop_last:
                 plan = plan.without(short)
             order = permutation(len(plan), self._seed, epoch, number * _STREAMS + _BATCHES)
             yield plan.chosen(order), last
+
+    def _drawn(self, epoch: int) -> Iterator[Int64Array]:
+        """Yield the positions of the utterances of each window, in random order."""
+        windows = self._shard_windows
+        if windows is None:
+            yield from map(
+                BlockedPermutation(self.size, self._n_windows, self._seed, epoch, _WINDOWS).block,
+                range(self._n_windows),
+            )
+            return
+        for number in range(self._n_windows):
+            yield windows.block(number, self._seed, epoch, _WINDOWS, number * _STREAMS + _UTTERANCES)
 
     def _cut(
         self, positions: Int64Array, epoch: int | None = None, word: int | None = None

@@ -8,11 +8,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.randomness import check_seed, permutation, permutation_blocks, random_words
 from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.ranks import Rank
+from tts_prep.loader.samplers.shard_windows import ShardWindows
 
 _BLOCK = 1 << 20
 """The number of utterances shuffled at a time; larger epochs start without waiting for a full permutation."""
@@ -66,6 +68,9 @@ class RandomSampler(Sampler[int]):
         num_samples: positions per epoch; defaults to the length of the dataset. If it is larger and `replacement` is
             False, one permutation follows another.
         seed: a non-negative integer.
+        shards: [n] integers, the shard of each utterance: ``dataset.shard``. The order then uses `shard_window` shards
+            at a time, drawn at random every epoch; see `LengthBucketBatchSampler`. Excludes `replacement`.
+        shard_window: the number of shards of a window, with `shards`.
         rank: see `Sampler`.
         world_size: see `Sampler`.
 
@@ -81,11 +86,16 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         *,
         seed: int = 0,
+        shards: npt.ArrayLike | None = None,
+        shard_window: int = 32,
         rank: Rank = 0,
         world_size: int = 1,
     ) -> None:
         super().__init__(rank=rank, world_size=world_size)
         self._size = len(data_source)
+        if shards is not None and replacement:
+            raise ConfigurationError("shards: cannot be combined with replacement")
+        self._shard_windows = None if shards is None else ShardWindows(shards, shard_window, self._size)
         self._replacement = replacement
         self._count = self._size if num_samples is None else operator.index(num_samples)
         self._seed = check_seed(seed)
@@ -110,9 +120,19 @@ class RandomSampler(Sampler[int]):
     def _orders(self, epoch: int) -> Iterator[int]:
         turn = 0
         while True:
-            for block in permutation_blocks(self._size, _BLOCK, self._seed, epoch, turn):
+            for block in self._blocks(epoch, turn):
                 yield from map(int, block)
             turn += 1
+
+    def _blocks(self, epoch: int, turn: int) -> Iterator[npt.NDArray[np.int64]]:
+        windows = self._shard_windows
+        if windows is None or len(windows) == 1:
+            yield from permutation_blocks(self._size, _BLOCK, self._seed, epoch, turn)
+            return
+        # A stream for the order of shards, and one for each window.
+        first = turn * (len(windows) + 1)
+        for number in range(len(windows)):
+            yield windows.block(number, self._seed, epoch, first, first + 1 + number)
 
     def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return how many positions an epoch holds, for all ranks."""
@@ -122,6 +142,8 @@ class RandomSampler(Sampler[int]):
         """Return the settings that determine an epoch."""
         settings = {"size": self._size, "replacement": self._replacement, "count": self._count, "seed": self._seed}
         # The block size matters only if there is more than one block.
+        if self._shard_windows is not None and len(self._shard_windows) > 1:
+            return settings | dict(self._shard_windows.settings())
         return settings | ({"part": _BLOCK} if self._size > _BLOCK and not self._replacement else {})
 
 

@@ -1,0 +1,79 @@
+"""Epochs of a store behind a URL over several processes, with a cache that is smaller than the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from stores import make_rows, write_store
+from web_server import serving
+
+pytest.importorskip("aiohttp")
+pytest.importorskip("fsspec")
+
+RANK = """
+import hashlib, json, sys
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+url, cache, size, rank, world_size, steps, state = sys.argv[1:]
+dataset = UtteranceDataset(url, cache=cache, cache_size=int(size))
+sampler = LengthBucketBatchSampler(
+    dataset.n_frames, max_frames=300, seed=1, shards=dataset.shard, shard_window=3, rank=int(rank),
+    world_size=int(world_size),
+)
+loader = DataLoader(dataset, batch_sampler=sampler)
+if state:
+    loader.load_state_dict(json.loads(state))
+used = {}
+for number, batch in enumerate(loader, 1):
+    for position, id in enumerate(batch.ids):
+        mel = batch.mel[position, : batch.mel_lengths[position]]
+        used.setdefault(id, []).append(hashlib.sha256(mel.tobytes()).hexdigest())
+    if number == int(steps):
+        break
+print(json.dumps({"used": used, "state": loader.state_dict()}))
+"""
+
+
+def ranks(url: str, cache: Path, size: int, world_size: int, steps: int, state: str = "") -> list[dict]:
+    command = [sys.executable, "-W", "ignore", "-c", RANK, url, str(cache), str(size)]
+    processes = [
+        subprocess.Popen([*command, str(rank), str(world_size), str(steps), state], stdout=subprocess.PIPE, text=True)
+        for rank in range(world_size)
+    ]
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * world_size
+    return [json.loads(output) for output in outputs]
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2)])
+def test_every_utterance_comes_once_and_right_from_a_cache_smaller_than_the_store(
+    before: int, after: int, tmp_path: Path
+) -> None:
+    import hashlib
+
+    rows = make_rows([20 + n % 50 for n in range(160)])
+    store = write_store(tmp_path / "served" / "voice", rows, n_shards=24, waveform=True)
+    shards = [path.stat().st_size for path in (store / "shards").iterdir()]
+    rest = sum((store / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    size = rest + sum(shards) // 2
+    with serving(store.parent) as web:
+        url, cache = f"{web.url}/voice", tmp_path / "cache"
+        first = ranks(url, cache, size, before, 5)
+        rest_of_it = ranks(url, cache, size, after, -1, json.dumps(first[0]["state"]))
+        downloads = sum(n for name, n in web.requests.items() if "shards" in name)
+    used: Counter[str] = Counter()
+    expected = {row.id: hashlib.sha256(row.mel.tobytes()).hexdigest() for row in rows}
+    for rank in (*first, *rest_of_it):
+        for id_, digests in rank["used"].items():
+            used[id_] += len(digests)
+            assert set(digests) == {expected[id_]}
+    assert used == Counter(expected.keys())
+    assert sum(os.path.getsize(path) for path in cache.rglob("*") if path.is_file()) <= size + 100
+    # Two runs of half an epoch or more each, of which none downloads all shards twice.
+    assert downloads <= 2 * 24
