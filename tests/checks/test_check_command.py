@@ -84,7 +84,40 @@ def test_the_table_names_every_reason_with_threshold_and_examples(store: Path, c
     assert next(line for line in lines if line.startswith("noisy")).split()[1] == "0"
     assert "LJ004-é (as LJ000-é)" in out
     assert "6 of 12 utterances are suspects (50.0%)." in lines
-    assert "note: Not measured: mismatch, text_fit, unspoken." in lines
+    assert next(line for line in lines if line.startswith("wrong-text")).endswith(
+        "not measured: fewer than 30 utterances"
+    )
+    assert "note: Not measured: mismatch, text_fit, unspoken (fewer than 30 utterances)." in lines
+    assert "note: Not measured: voice (fewer than 100 utterances)." in lines
+    # The mels of this store are noise.
+    assert any("are reverberant: the room was, and it is no reason here; --threshold 'decay>0.34'" in x for x in lines)
+
+
+def test_reasons_that_are_not_measured_say_why(tmp_path: Path, capsys) -> None:
+    rows = make_rows([60, 61])
+    for row in rows:
+        row.phonemes = row.phonemes[:0]
+    store = write_store(tmp_path / "store", rows, configuration=AUDIO)
+    lines = run(capsys, "check", store)[1].splitlines()
+    ends = {line.split()[0]: line.partition("not measured: ")[2] for line in lines[1 : 1 + len(THRESHOLDS)]}
+    assert {ends[reason] for reason in ("silent", "clipped", "saturated", "noisy", "hum", "upsampled")} == {
+        "built without --waveform"
+    }
+    assert {ends[reason] for reason in ("too-fast", "longer-than-text", "wrong-text")} == {"no phonemes"}
+    assert ends["other-voice"] == "fewer than 100 utterances"
+    assert ends["text-duplicate"] == ends["silence-start"] == ""
+    found = json.loads(run(capsys, "check", store, "--json")[1])["thresholds"]
+    assert found["hum"]["not_measured"] == "built without --waveform"
+    assert "not_measured" not in found["text-duplicate"]
+
+
+def test_one_suspect_is_in_the_singular(tmp_path: Path, capsys) -> None:
+    rows = faulty_rows()[7:9]
+    rows[1].waveform, rows[1].seconds = rows[0].waveform, rows[0].seconds
+    out = run(capsys, "check", write_store(tmp_path / "two", rows, waveform=True))[1]
+    assert "1 of 2 utterances is a suspect (50.0%)." in out
+    out = run(capsys, "check", write_store(tmp_path / "one", rows[:1], waveform=True))[1]
+    assert "0 of 1 utterance is a suspect (0.0%)." in out
 
 
 def test_quiet_prints_no_table(store: Path, tmp_path: Path, capsys) -> None:

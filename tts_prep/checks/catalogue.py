@@ -11,10 +11,13 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from tts_prep.checks.findings import Findings, Floats
+from tts_prep.checks.mismatch import LEAST_UTTERANCES
+from tts_prep.checks.transcripts import LEAST_SAMPLE
+from tts_prep.checks.voices import LEAST_IN_STORE
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import ConfigurationError
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The version of the definitions. Increase it when one of them changes: measures in an index are computed again."""
 
 
@@ -56,6 +59,8 @@ class Measure:
         column: the column of the index; by default, the name. An empty string if the index has the values anyway.
         copy_column: the column of the index with the row of the earlier utterance, for measures of duplicates.
         by_speaker: whether a mean says something about a speaker.
+        needs: what a store must have besides mels: ``waveform`` (all measures of waveforms need it) or ``phonemes``.
+        least: the fewest utterances of a store in which it can be measured.
         thresholds: the thresholds beyond which an utterance is suspect.
     """
 
@@ -69,12 +74,15 @@ class Measure:
     column: str | None = None
     copy_column: str = ""
     by_speaker: bool = False
+    needs: Literal["", "waveform", "phonemes"] = ""
+    least: int = 0
     thresholds: tuple[Threshold, ...] = ()
 
     def __post_init__(self) -> None:
         filled = {
             "label": self.label or self.name.replace("_", " ").capitalize(),
             "column": self.name if self.column is None else self.column,
+            "needs": "waveform" if self.of == "waveform" else self.needs,
             "thresholds": tuple(replace(threshold, measure=self.name) for threshold in self.thresholds),
         }
         for name, value in filled.items():
@@ -145,6 +153,7 @@ MEASURES: Final = (
         "`phones / seconds`.",
         label="Speaking rate",
         column="phones_per_second",
+        needs="phonemes",
         thresholds=(
             Threshold(
                 "too-fast",
@@ -242,6 +251,67 @@ MEASURES: Final = (
                 20,
                 "Flat peaks distort; a model learns the distortion.",
                 "measured: 20 clips of LJ Speech and 940 synthetic ones have none; clipping by 3 dB gives over 100",
+            ),
+        ),
+    ),
+    Measure(
+        "saturation",
+        "of the peaks",
+        "waveform",
+        Waveform.saturation,
+        "Peaks of 10 ms within 1 dB of the highest, as a share of those of speech.",
+        "Peaks of 10 ms within 1 dB of the highest, as a share of those within 20 dB, of the polarity with the "
+        "larger share. Not measured if there is less than half a second of speech.",
+        label="Peaks as high as the highest",
+        thresholds=(
+            Threshold(
+                "saturated",
+                True,
+                0.07,
+                "Many peaks are equally high: an amplifier or a limiter distorts them (soft clipping).",
+                "measured: 31 clips of LJ Speech, LibriTTS and AISHELL-3 have 0.06 at most; see below",
+            ),
+        ),
+    ),
+    Measure(
+        "hum",
+        "dB",
+        "waveform",
+        Waveform.hum,
+        "Power of lines at multiples of 50 or 60 Hz in pauses, relative to the recording; −100 for none.",
+        "Power of the lines at six multiples of 50 or of 60 Hz, in the quietest tenth of the frames of 0.2 s, relative "
+        "to the power of the recording. A line is 6 dB above the middles between lines and constant; there are two at "
+        "least; otherwise −100. Not measured below 0.6 s.",
+        column="hum_db",
+        by_speaker=True,
+        thresholds=(
+            Threshold(
+                "hum",
+                True,
+                -45.0,
+                "The hum of the mains is heard in pauses, and a vocoder learns it.",
+                "chosen: hum 45 dB below the voice is barely audible in a quiet room; 31 real clips have none",
+            ),
+        ),
+    ),
+    Measure(
+        "decay",
+        "s",
+        "store",
+        lambda found: found.rows.decays,
+        "Time in which the sound decays by 60 dB: 0.15 to 0.25 s without reverberation.",
+        "See below. Time in which the sound decays by 60 dB, from the mel; missing where noise hides the decays.",
+        label="Decay time",
+        column="decay_seconds",
+        by_speaker=True,
+        thresholds=(
+            Threshold(
+                "reverberant",
+                True,
+                0.34,
+                "The sound of the room lasts after the voice, as in a hall: a model learns a voice that is far away.",
+                "measured: 31 clips of LJ Speech, LibriTTS and AISHELL-3 have 0.23 s at most; a reverberation time of "
+                "0.5 s gives 0.35 s and more",
             ),
         ),
     ),
@@ -377,6 +447,7 @@ MEASURES: Final = (
         "Bandwidth, divided by the 90th percentile of the store.",
         "`bandwidth` divided by its 90th percentile. **W**",
         label="Relative bandwidth",
+        needs="waveform",
         thresholds=(
             Threshold(
                 "upsampled",
@@ -448,6 +519,36 @@ MEASURES: Final = (
         ),
     ),
     Measure(
+        "voice",
+        "of the usual",
+        "store",
+        lambda found: found.voice_distances[0],
+        "Distance of spectrum and pitch from the mean of the speaker: 1 is usual.",
+        "See below. Distance from the mean of the speaker, divided by the median of all distances.",
+        label="Distance from the voice",
+        column="voice_distance",
+        least=LEAST_IN_STORE,
+        thresholds=(
+            Threshold(
+                "other-voice",
+                True,
+                1.5,
+                "The voice is not that of the speaker: the name is wrong, or somebody else speaks.",
+                "measured: see below; among clean clips, 1 in 20 is above, so another speaker must be nearer, too",
+            ),
+        ),
+    ),
+    Measure(
+        "voice_of_another",
+        "of the nearest",
+        "store",
+        lambda found: found.voice_distances[1],
+        "Distance from the speaker, divided by that from the nearest other speaker; above 1, the other is nearer.",
+        "The same distance, divided by that from the mean of the nearest other speaker.",
+        label="Distance relative to others",
+        least=LEAST_IN_STORE,
+    ),
+    Measure(
         "mismatch",
         "standard deviations",
         "store",
@@ -455,6 +556,8 @@ MEASURES: Final = (
         "Residual of the length that phones and pauses predict for the speaker; positive if longer.",
         "See below.",
         label="Mismatch of length",
+        needs="phonemes",
+        least=LEAST_UTTERANCES,
         thresholds=(
             Threshold(
                 "longer-than-text",
@@ -479,6 +582,8 @@ MEASURES: Final = (
         lambda found: found.text_fits[0],
         "How much better the recording fits its text than other texts: 1 is usual, 0 is no better.",
         "See below. About 1 for the correct text, about 0 for another one.",
+        needs="phonemes",
+        least=LEAST_SAMPLE,
         thresholds=(
             Threshold(
                 "wrong-text",
@@ -497,6 +602,8 @@ MEASURES: Final = (
         "Phones at the end of the text that are not heard in the recording.",
         "See below. Phones at the end of the text that are not spoken.",
         label="Unspoken phones",
+        needs="phonemes",
+        least=LEAST_SAMPLE,
         column="unspoken_phones",
         thresholds=(
             Threshold(
@@ -516,9 +623,20 @@ MEASURE: Final[Mapping[str, Measure]] = {measure.name: measure for measure in ME
 """The measures by name."""
 
 _ORDER = (
-    *("silent", "clipped", "noisy", "silence-start", "silence-end", "silence-inside", "digital-silence"),
-    *("cut-start", "cut-end", "upsampled", "audio-duplicate", "near-duplicate", "text-duplicate", "too-fast"),
-    *("too-slow", "longer-than-text", "shorter-than-text", "wrong-text", "unspoken-end"),
+    *(
+        "silent",
+        "clipped",
+        "saturated",
+        "noisy",
+        "hum",
+        "reverberant",
+        "silence-start",
+        "silence-end",
+        "silence-inside",
+        "digital-silence",
+    ),
+    *("cut-start", "cut-end", "upsampled", "audio-duplicate", "near-duplicate", "text-duplicate", "other-voice"),
+    *("too-fast", "too-slow", "longer-than-text", "shorter-than-text", "wrong-text", "unspoken-end"),
 )
 """The reasons in the order of output: sounds, duplicates, texts. Others come last."""
 

@@ -8,15 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.checks.catalogue import MEASURES, THRESHOLDS, Threshold
+from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.checks.catalogue import MEASURE, MEASURES, THRESHOLDS, Threshold
 from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
 
-_BY_SOUND = ("wrong-text", "unspoken-end")
-"""Reasons that need speech that can be heard."""
+_DROWNED = ("wrong-text", "unspoken-end", "other-voice")
+"""Reasons that loud noise causes, too."""
+
+_OTHER_VOICE, _ALONE = 1.1, 2.0
+"""The least distance of a voice relative to the nearest other speaker's, and the usual distance if there is none."""
 
 _USUAL = 0.2
-"""The share of recordings with digital silence from which on it is a property of the corpus, not a defect."""
+"""The share of recordings from which on what `_OF_CORPORA` describes is a property of the corpus, not a defect."""
+
+_OF_CORPORA = {
+    "digital-silence": "hold digital silence: the corpus was made with a noise gate",
+    "saturated": "are saturated: the corpus was made with a limiter",
+    "hum": "hum: so did the studio",
+    "reverberant": "are reverberant: the room was",
+}
+"""What is heard in all recordings of some corpora, by reason, and why."""
 
 _LEAST_CORRELATION = 0.6
 """The minimum rank correlation of phones and durations of a speaker. Correct transcripts have more than 0.9."""
@@ -57,6 +69,13 @@ class Suspects:
         values = self.measures.values(threshold.measure)
         return None if len(values) and np.isnan(values).all() else int(self.flagged[reason].sum())
 
+    def why_unknown(self, reason: str) -> str:
+        """Return why no utterance has the measure of a reason, such as ``fewer than 30 utterances``, if so."""
+        if self.count(reason) is not None:
+            return ""
+        name = next(threshold.measure for threshold in self.thresholds if threshold.reason == reason)
+        return why_missing(self.measures, name)
+
     def reasons(self, position: int) -> list[str]:
         """Return the reasons of one utterance."""
         return [reason for reason, mask in self.flagged.items() if mask[position]]
@@ -80,10 +99,10 @@ def suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -
         values = measures.values(threshold.measure)
         # Comparisons with NaN are false.
         mask = values > threshold.limit if threshold.above else values < threshold.limit
-        if threshold.reason == "digital-silence" and mask.sum() > _USUAL * len(mask):
+        if threshold.reason in _OF_CORPORA and mask.sum() > _USUAL * len(mask):
             notes.append(
-                f"{mask.mean():.0%} of the recordings hold digital silence: the corpus was made with a noise gate, "
-                "and it is no reason here."
+                f"{mask.mean():.0%} of the recordings {_OF_CORPORA[threshold.reason]}, and it is no reason here; "
+                f"--threshold '{threshold.measure}>{threshold.limit:g}' lists them."
             )
             mask = np.zeros_like(mask)
         flagged[threshold.reason] = mask
@@ -91,10 +110,35 @@ def suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -
         # Equal recordings are also similar, but one reason suffices.
         flagged["near-duplicate"] = flagged["near-duplicate"] & ~flagged["audio-duplicate"]
     if "noisy" in flagged:
-        # Speech that is drowned fits no text.
-        flagged.update({reason: flagged[reason] & ~flagged["noisy"] for reason in _BY_SOUND if reason in flagged})
+        # A decay is measured above the noise only. Reverberation fills the pauses, which WADA-SNR takes for noise.
+        flagged["noisy"] = flagged["noisy"] & ~flagged.get("reverberant", np.False_)
+        # Speech that is drowned fits no text and no voice.
+        flagged.update({reason: flagged[reason] & ~flagged["noisy"] for reason in _DROWNED if reason in flagged})
+    if "saturated" in flagged and "clipped" in flagged:
+        flagged["saturated"] = flagged["saturated"] & ~flagged["clipped"]
+    if "other-voice" in flagged:
+        values, relative = measures.values("voice"), measures.values("voice_of_another")
+        flagged["other-voice"] = flagged["other-voice"] & np.where(
+            np.isnan(relative), values > _ALONE, relative > _OTHER_VOICE
+        )
     notes += _notes(measures)
     return Suspects(measures, tuple(thresholds), flagged, tuple(notes))
+
+
+def why_missing(measures: Measures, name: str) -> str:
+    """Return why no utterance of a store has a measure, or a column, in a few words."""
+    dataset, measure = measures.dataset, MEASURE.get(name)
+    if measure is None:
+        return "the column has no numbers"
+    if measure.needs == "waveform" and not dataset.has_waveform:
+        return "built without --waveform"
+    if measure.needs == "phonemes" and not dataset.n_phonemes.any():
+        return "no phonemes"
+    if len(dataset) < measure.least:
+        return f"fewer than {measure.least} utterances"
+    if decibels_of_unit(dataset.metadata.audio_settings) is None and measure.needs != "waveform":
+        return "the mels have no decibels"
+    return "too short, silent or alike"
 
 
 def _notes(measures: Measures) -> Iterator[str]:
@@ -102,9 +146,11 @@ def _notes(measures: Measures) -> Iterator[str]:
     needed = {threshold.measure for threshold in THRESHOLDS}
     names = [measure.name for measure in MEASURES if measure.name in needed]
     missing = [name for name in names if len(dataset) and np.isnan(measures.columns[name]).all()]
-    if missing:
-        why = "" if dataset.has_waveform else " The store has no waveforms (--waveform int16)."
-        yield f"Not measured: {', '.join(missing)}.{why}"
+    of_whys: dict[str, list[str]] = {}
+    for name in missing:
+        of_whys.setdefault(why_missing(measures, name), []).append(name)
+    for why, of_why in of_whys.items():
+        yield f"Not measured: {', '.join(of_why)} ({why})."
     for speaker, correlation in measures.correlations.items():
         if correlation < _LEAST_CORRELATION:
             yield (

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tts_prep.checks.duplicates import array_digest, first_equal, most_similar_before, text_digest
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
 from tts_prep.checks.transcripts import Comparisons, text_fits
+from tts_prep.checks.voices import voice_distances
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
 
@@ -60,6 +61,8 @@ class Rows:
     Attributes:
         sounds: [n, n_names] float64, the measures of waveforms or mels.
         pitches: [n] mean pitches in Hz.
+        decays: [n] seconds in which the sound decays by 60 dB.
+        voices: [n, SIZE] descriptions of voices.
         fingerprints: [n, N_BANDS * N_CELLS] float32, of the mels.
         phones, pauses: [n] int64, their numbers.
         compared: the comparisons of transcripts with others.
@@ -67,6 +70,8 @@ class Rows:
 
     sounds: Floats
     pitches: Floats
+    decays: Floats
+    voices: Floats
     fingerprints: npt.NDArray[np.float32]
     phones: npt.NDArray[np.int64]
     pauses: npt.NDArray[np.int64]
@@ -78,6 +83,8 @@ class Rows:
         return cls(
             np.concatenate([part.sounds for part in parts]),
             np.concatenate([part.pitches for part in parts]),
+            np.concatenate([part.decays for part in parts]),
+            np.concatenate([part.voices for part in parts]),
             np.concatenate([part.fingerprints for part in parts]),
             np.concatenate([part.phones for part in parts]),
             np.concatenate([part.pauses for part in parts]),
@@ -144,6 +151,11 @@ class Findings:
     def text_fits(self) -> tuple[Floats, float]:
         """The fits of transcripts, [n], and the separation of correct and wrong ones."""
         return text_fits(self.rows.compared, self._speakers)
+
+    @cached_property
+    def voice_distances(self) -> tuple[Floats, Floats]:
+        """The distances from the voice of the speaker, [n], and these relative to the nearest other speaker, [n]."""
+        return voice_distances(self.rows.voices, self.rows.pitches, self._speakers)
 
     @cached_property
     def similar(self) -> tuple[Floats, npt.NDArray[np.int64]]:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.acoustics.decay import decay_seconds
 from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels
 from tts_prep.acoustics.pitch import hertz
 from tts_prep.acoustics.threads import map_slices
@@ -17,6 +18,7 @@ from tts_prep.checks.duplicates import fingerprints
 from tts_prep.checks.findings import Findings, Floats, Measures, Rows
 from tts_prep.checks.index_columns import holds_measures, measures_spec, measures_table, stored_measures
 from tts_prep.checks.transcripts import TranscriptChecker, count_phones
+from tts_prep.checks.voices import SIZE, describe
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.records.arrays import ArraySpec
@@ -101,7 +103,14 @@ class _Reader:
         phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
         sounds = self._sounds(part, mels, positions)
         compared = self._checker.compare(mels, phonemes, part.seconds.tolist())
-        return Rows(sounds, _mean_pitches(part), fingerprints(mels), phones, pauses, compared)
+        pitches, decays, voices = _mean_pitches(part), *self._rooms_and_voices(part, mels)
+        return Rows(sounds, pitches, decays, voices, fingerprints(mels), phones, pauses, compared)
+
+    def _rooms_and_voices(self, part: UtteranceDataset, mels: Mels) -> tuple[Floats, Floats]:
+        """Return the times of decays, [n], and descriptions of voices, [n, SIZE]; NaN if decibels are not known."""
+        if not self._unit:
+            return np.full(len(part), np.nan), np.full((len(part), SIZE), np.nan)
+        return decay_seconds(mels, self._unit, part.hop_length / part.sample_rate), describe(mels, self._unit)
 
     def _sounds(self, part: UtteranceDataset, mels: Mels, positions: slice) -> Floats:
         """Return the measures of waveforms or mels, of which some may be known."""

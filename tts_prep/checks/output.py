@@ -88,6 +88,7 @@ def as_json(suspects: Suspects) -> dict[str, Any]:
                 "why": threshold.why,
                 "source": threshold.source,
                 "suspects": suspects.count(threshold.reason),
+                **({"not_measured": why} if (why := suspects.why_unknown(threshold.reason)) else {}),
             }
             for threshold in suspects.thresholds
         },

@@ -25,6 +25,7 @@ from tts_prep.acoustics.levels import (
     wada_snr,
 )
 from tts_prep.acoustics.loudness import loudness
+from tts_prep.checks.distortions import hum, saturation
 from tts_prep.compiler import Compiled
 
 CLIP_RUN = 3
@@ -105,6 +106,15 @@ class Waveform:
     def snr(self) -> float:
         """Return the signal-to-noise ratio in dB."""
         return wada_snr(self.sums) if self.peak else math.nan
+
+    def hum(self) -> float:
+        """Return the level of hum relative to the recording in dB."""
+        power = float(self.sums.squares.sum()) / max(1, len(self.samples))
+        return hum(self.samples, self.sample_rate, self.full_scale, power)
+
+    def saturation(self) -> float:
+        """Return the share of peaks that are as high as the highest."""
+        return saturation(self.samples, self.sample_rate)
 
     def clipped_samples(self) -> float:
         """Return the number of samples of flat peaks."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.phones.viterbi import SILENCE, Scores, Transcript, frame_classes
-from tts_prep.acoustics.threads import map_slices
+from tts_prep.acoustics.threads import map_slices, product
 from tts_prep.compiler import Compiled
 
 N_COEFFICIENTS = 13
@@ -33,9 +33,6 @@ _FLOOR = 1e-3
 
 _LEAST_VARIANCE = 1e-4
 """The minimum variance of a coefficient to which it is scaled, dB²."""
-
-_BLOCK = 64
-"""The number of rows in a block of a matrix product."""
 
 _AT_A_TIME = 15_000
 """The number of frames that a thread aligns at a time."""
@@ -78,22 +75,8 @@ def features(mels: Mels, decibels: float, per_frame: int, *, scaled: bool = Fals
     least = mels.loudest - np.float32(_RANGE_DB / decibels)
     _pool(mels.frames, mels.starts, least, per_frame, np.float32(decibels / per_frame), starts, pooled, levels)
     frames, speech = np.empty((starts[-1], 2 * basis.shape[1]), np.float32), np.empty(starts[-1], np.bool_)
-    _center_and_add_slopes(_product(pooled, basis), levels, _SPEECH_DB, scaled, starts, frames, speech)
+    _center_and_add_slopes(product(pooled, basis), levels, _SPEECH_DB, scaled, starts, frames, speech)
     return Features(frames, speech, starts)
-
-
-def _product(rows: Floats, matrix: Floats) -> Floats:
-    """Return ``rows @ matrix``, computed in blocks of rows.
-
-    OpenBLAS uses several threads for larger products. They compete with those of `map_slices`.
-    """
-    (n, size), columns = rows.shape, matrix.shape[1]
-    n_blocks = n // _BLOCK
-    last = n_blocks * _BLOCK
-    product = np.empty((n, columns), np.float32)
-    product[:last].reshape(n_blocks, _BLOCK, columns)[:] = rows[:last].reshape(n_blocks, _BLOCK, size) @ matrix
-    product[last:] = rows[last:] @ matrix
-    return product
 
 
 @partial(Compiled, any_order=True)
@@ -189,7 +172,7 @@ class PhoneModel:
         Returns:
             [n_frames, n_classes] and [n_frames].
         """
-        scores: Scores = _product(frames, self.weights)
+        scores: Scores = product(frames, self.weights)
         deviations = np.empty(len(frames), np.float32)
         _relate_to_best(scores, self.offsets, deviations)
         return scores, deviations

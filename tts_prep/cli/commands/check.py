@@ -102,6 +102,7 @@ def _limit(text: str) -> tuple[str, float]:
 def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
     from tts_prep.checks.catalogue import unit_of
     from tts_prep.errors import one_line
+    from tts_prep.quantities import count_text
 
     n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
     rows = [("reason", "suspects", "threshold", "examples")]
@@ -111,7 +112,9 @@ def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
         limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
         n_found = suspects.count(threshold.reason)
         text = "-" if n_found is None else f"{n_found:,}"
-        rows.append((threshold.reason, text, limit, _examples(suspects, threshold.reason, found.tolist())))
+        why = suspects.why_unknown(threshold.reason)
+        examples = f"not measured: {why}" if why else _examples(suspects, threshold.reason, found.tolist())
+        rows.append((threshold.reason, text, limit, examples))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for reason, count, limit, examples in rows:
         line = f"{reason:<{widths[0]}}  {count:>{widths[1]}}  {limit:<{widths[2]}}  {examples}"
@@ -121,7 +124,8 @@ def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
     for note in suspects.notes:
         yield one_line(f"note: {note}", 1000)
     share = n_suspects / n if n else 0
-    yield f"{n_suspects:,} of {n:,} utterances are suspects ({share:.1%})."
+    are = "is a suspect" if 1 in (n, n_suspects) else "are suspects"
+    yield f"{n_suspects:,} of {count_text(n, 'utterance')} {are} ({share:.1%})."
     if n_suspects:
         file = str(ids_file) if ids_file else "suspects.txt"
         if not ids_file:

@@ -1,0 +1,143 @@
+"""Measures of what a recording chain does to a voice: hum of the mains, and soft clipping."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.acoustics.threads import product
+from tts_prep.compiler import Compiled
+
+NO_HUM: Final = -100.0
+"""The level of hum, in dB, where there is none."""
+
+_MAINS: Final = (50, 60)
+"""The frequencies of the mains in Hz."""
+
+_LINES: Final = 6
+"""The number of harmonics, the fundamental included."""
+
+_LEAST_LINES: Final = 2
+"""The minimum number of harmonics of hum; one alone may be the pitch of a voice."""
+
+_RATE: Final = 2400
+"""The least sample rate at which hum is measured, in Hz; recordings are averaged down to it."""
+
+_WINDOW: Final = 0.2
+"""The duration of a frame in seconds, so that lines and the middles between them are 5 Hz apart at least."""
+
+_QUIET: Final = 0.1
+"""The share of frames that count: the quietest, where nobody speaks. Hum is in all frames."""
+
+_LEAST_QUIET: Final = 3
+
+_PROMINENCE: Final = 4.0
+"""The least ratio of the powers of a line of hum and of the middles beside it."""
+
+_VARIATION: Final = 2.5
+"""The largest ratio of the powers of a line in the quiet frames: hum is constant, and a voice begins or ends there."""
+
+_BLOCK: Final = 0.01
+"""The duration in seconds of which a peak is taken for `saturation`: a period of a low voice."""
+
+_LOUD, _TOP = 10 ** (-20 / 20), 10 ** (-1 / 20)
+"""The peaks that count as speech, and those that count as the highest, relative to the highest."""
+
+_LEAST_BLOCKS: Final = 50
+
+_ROWS: Final = 8
+"""The number of frames that are transformed at a time."""
+
+Floats = npt.NDArray[np.float32]
+
+
+def hum(samples: npt.NDArray[Any], sample_rate: int, full_scale: float, power: float) -> float:
+    """Return the power of lines at multiples of 50 or of 60 Hz in pauses, relative to the recording, in dB.
+
+    A line counts if its power exceeds those in the middles between it and the next lines in all of the quietest
+    frames, and varies little there. Hum has two lines at least: a voice passes, hum stays.
+
+    Args:
+        samples: [n_samples], integers or float.
+        full_scale: the sample value of full scale.
+        power: the mean square of the recording, relative to full scale.
+
+    Returns:
+        NO_HUM if there is none; NaN for silence, and for recordings shorter than three frames.
+    """
+    step = max(1, sample_rate // _RATE)
+    n = len(samples) // step
+    length = int(_WINDOW * sample_rate / step)
+    if n < 3 * length or power <= 0:
+        return math.nan
+    slow = np.empty(n, np.float32)
+    _average(samples, step, 1 / (step * full_scale), slow)
+    # A copy, because products of views take ten times as long.
+    frames = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(slow, length)[:: length // 2])
+    parts = product(frames, _transform(length, sample_rate / step), _ROWS)
+    powers = np.square(parts).reshape(len(frames), len(_MAINS), 2 * _LINES + 1, 2).sum(axis=3)
+    loudest = max(_lines_of_pauses(powers[:, mains]) for mains in range(len(_MAINS)))
+    return max(NO_HUM, 10 * math.log10(loudest / power)) if loudest > 0 else NO_HUM
+
+
+@Compiled
+def _average(samples: Any, step: int, scale: float, means: Any) -> None:
+    """Fill means, [n], with the means of every ``step`` samples."""
+    for number in range(len(means)):
+        total = 0.0
+        for i in range(number * step, (number + 1) * step):
+            total += samples[i]
+        means[number] = total * scale
+
+
+def _lines_of_pauses(powers: Floats) -> float:
+    """Return the power of the lines of hum; 0 if there are too few.
+
+    Args:
+        powers: [n_frames, 2 * _LINES + 1], those of the lines, then those of the middles before, between and behind.
+    """
+    middles = powers[:, _LINES:].sum(axis=1)
+    n_quiet = min(len(powers), max(_LEAST_QUIET, int(_QUIET * len(powers))))
+    quiet = powers[np.argpartition(middles, n_quiet - 1)[:n_quiet]]
+    lines, between = quiet[:, :_LINES].min(axis=0), quiet[:, _LINES:].mean(axis=0)
+    beside = np.maximum(between[:-1], between[1:])
+    there = (lines > _PROMINENCE * beside) & (quiet[:, :_LINES].max(axis=0) < _VARIATION * lines)
+    return float((lines - beside)[there].sum()) if there.sum() >= _LEAST_LINES else 0.0
+
+
+@lru_cache(maxsize=8)
+def _transform(length: int, sample_rate: float) -> Floats:
+    """Return cosines and sines in a Hann window, [length, n], whose products have the powers of sinusoids."""
+    window = np.hanning(length + 1)[:-1]
+    of_lines, of_middles = np.arange(1, _LINES + 1), np.arange(_LINES + 1) + 0.5
+    frequencies = np.concatenate([mains * np.concatenate([of_lines, of_middles]) for mains in _MAINS])
+    phases = 2 * np.pi * np.arange(length)[:, None] * frequencies / sample_rate
+    # The square of a product is that of an amplitude; the power of a sinusoid is half of it.
+    waves = (
+        np.stack([np.cos(phases), np.sin(phases)], axis=2) * (window * 2 / window.sum() / math.sqrt(2))[:, None, None]
+    )
+    return np.ascontiguousarray(waves.reshape(length, -1), np.float32)
+
+
+def saturation(samples: npt.NDArray[Any], sample_rate: int) -> float:
+    """Return the share of the peaks of speech that are within 1 dB of the highest, of the polarity with more of them.
+
+    A peak is that of 10 ms, of one polarity; it is speech if it is within 20 dB of the highest. In a voice, few peaks
+    are nearly as high as the highest. An amplifier that saturates makes many of them equal.
+
+    Returns:
+        NaN for recordings with less than half a second of speech.
+    """
+    length = max(1, int(_BLOCK * sample_rate))
+    blocks = samples[: len(samples) // length * length].reshape(-1, length)
+    shares = [math.nan]
+    for peaks in (blocks.max(axis=1, initial=0), -blocks.min(axis=1, initial=0).astype(np.float32)):
+        highest = float(peaks.max(initial=0))
+        loud = int((peaks > _LOUD * highest).sum())
+        if highest > 0 and loud >= _LEAST_BLOCKS:
+            shares.append(float((peaks > _TOP * highest).sum()) / loud)
+    return float(np.fmax.reduce(shares))
