@@ -192,7 +192,8 @@ MEASURES: Final = (
         "Signal-to-noise ratio, estimated by WADA-SNR; 100 is its maximum.",
         "Signal-to-noise ratio by WADA-SNR (Kim and Stern, Interspeech 2008), from the distribution of the samples; "
         "−20 to 100. It assumes speech with pauses and Gaussian noise, and is imprecise: clean clips of LibriTTS have "
-        "−1 to 56.",
+        "−1 to 56. Above 40 dB, it hardly tells ratios apart, and 100 is the end of its table, which short sentences "
+        "with long pauses and recordings with zeros exceed.",
         label="SNR",
         column="snr_db",
         by_speaker=True,
