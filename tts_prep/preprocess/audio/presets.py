@@ -44,6 +44,9 @@ _MEAN_BY_TORCHAUDIO = ReadingConfig(channel="mean", resampler="torchaudio")
 _PARALLEL_WAVEGAN = MelConfig(fmin=80.0, fmax=7600.0, compression=_LOG10)
 _HIFIGAN = MelConfig(framing="hifigan", power_offset=1e-9)
 _HIFIGAN_TRAINING = replace(_HIFIGAN, peak=0.95)
+_AT_44_KHZ = replace(
+    _HIFIGAN, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, power_offset=1e-6, fmax=22050.0
+)
 _COSYVOICE2 = replace(_HIFIGAN, sample_rate=24000, n_fft=1920, win_length=1920, hop_length=480)
 _STYLETTS2 = MelConfig(
     sample_rate=24000,
@@ -369,16 +372,7 @@ _ALL = (
     ),
     Preset(
         "fish-speech",
-        replace(
-            _HIFIGAN,
-            sample_rate=44100,
-            n_fft=2048,
-            win_length=2048,
-            hop_length=512,
-            power_offset=1e-6,
-            n_mels=160,
-            fmax=22050.0,
-        ),
+        replace(_AT_44_KHZ, n_mels=160),
         "Fish Speech 1.2 to 1.5: LogMelSpectrogram of fish_speech/utils/spectrogram.py with firefly_gan_vq.yaml",
         _MEAN,
     ),
@@ -418,16 +412,7 @@ _ALL = (
     ),
     Preset(
         "melotts",
-        replace(
-            _HIFIGAN,
-            sample_rate=44100,
-            n_fft=2048,
-            win_length=2048,
-            hop_length=512,
-            power_offset=1e-6,
-            n_mels=128,
-            fmax=22050.0,
-        ),
+        replace(_AT_44_KHZ, n_mels=128),
         "MeloTTS: mel_spectrogram_torch of melo/mel_processing.py with melo/configs/config.json",
         _MEAN,
     ),

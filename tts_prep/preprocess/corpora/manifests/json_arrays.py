@@ -45,14 +45,17 @@ def json_array(path: Path, key: str = "") -> Iterator[tuple[str, dict[str, Any] 
             # Without its end, the next object is not found.
             yield where, Failure("", where, "corpus", f"{where}: not JSON ({error}); the rest of the file is not read")
             return
-        if isinstance(value, dict):
-            yield where, value
-        else:
-            kind = type(value).__name__
-            yield where, Failure("", where, "corpus", f"{where}: expected a JSON object, found a {kind}")
+        yield where, object_or_failure(where, value)
     if text.next_character() != "]":
         where = f"{path.name}:[{number + 1}]"
         yield where, Failure("", where, "corpus", f"{where}: the array has no end; the file is truncated")
+
+
+def object_or_failure(where: str, value: Any) -> dict[str, Any] | Failure:
+    """Return a JSON value that is an object, and a failure for any other."""
+    if isinstance(value, dict):
+        return value
+    return Failure("", where, "corpus", f"{where}: expected a JSON object, found a {type(value).__name__}")
 
 
 class _Text:

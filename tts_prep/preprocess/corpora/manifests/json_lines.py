@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.manifests.json_arrays import json_array
+from tts_prep.preprocess.corpora.manifests.json_arrays import json_array, object_or_failure
 from tts_prep.preprocess.corpora.manifests.row import Row
 from tts_prep.preprocess.corpora.manifests.text_files import open_text, opened_text
 
@@ -37,11 +37,7 @@ def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:
         except (ValueError, RecursionError) as error:
             yield where, Failure("", where, "corpus", f"{where}: not JSON ({error})")
             continue
-        if isinstance(value, dict):
-            yield where, value
-        else:
-            kind = type(value).__name__
-            yield where, Failure("", where, "corpus", f"{where}: expected a JSON object, found a {kind}")
+        yield where, object_or_failure(where, value)
 
 
 def _is_array(path: Path) -> bool:
