@@ -23,7 +23,8 @@ import soundfile
 
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import SourceUtterance
-from tts_prep.preprocess.runs.prepare import Progress, prepare
+from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.runs.shard_run import Progress
 
 TEXTS = ("Yes.", "Why not?", "He left.", "It was cold.", "Come in, please.")
 AUDIO = "noise.flac"

@@ -23,8 +23,9 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.runs.prepare import Progress, prepare
+from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.runs.repair import repair_store
+from tts_prep.preprocess.runs.shard_run import Progress
 
 ROUNDS = int(os.environ.get("CORRUPTIONS", "12"))
 WAYS = ("flip a bit", "change a byte", "truncate", "extend", "zero a page", "delete")

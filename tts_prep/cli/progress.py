@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from tts_prep.cli import interruption
 from tts_prep.cli.verbosity import is_quiet
-from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.preprocess.runs.shard_run import Progress
 from tts_prep.quantities import duration_text
 
 _PLAIN_INTERVAL = 10.0

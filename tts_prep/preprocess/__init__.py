@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.runs.add_durations import add_durations
     from tts_prep.preprocess.runs.column_table import ColumnTable
     from tts_prep.preprocess.runs.parts import Part, finish_store
-    from tts_prep.preprocess.runs.prepare import Progress, Result, prepare
+    from tts_prep.preprocess.runs.prepare import Result, prepare
+    from tts_prep.preprocess.runs.shard_run import Progress
     from tts_prep.preprocess.text.frontends.frontend import Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
@@ -57,7 +58,7 @@ _MODULES = {
     "Option": "tts_prep.preprocess.option",
     "PRESETS": "tts_prep.preprocess.audio.presets",
     "Part": "tts_prep.preprocess.runs.parts",
-    "Progress": "tts_prep.preprocess.runs.prepare",
+    "Progress": "tts_prep.preprocess.runs.shard_run",
     "Result": "tts_prep.preprocess.runs.prepare",
     "SourceUtterance": "tts_prep.preprocess.corpora.source_utterance",
     "Vocab": "tts_prep.preprocess.text.vocab",

@@ -22,7 +22,9 @@ from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.audio import PRESETS, MelConfig
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import SourceUtterance, read_ljspeech
-from tts_prep.preprocess.runs.prepare import FailureLimit, Progress, Result, prepare
+from tts_prep.preprocess.runs.failure_limit import FailureLimit
+from tts_prep.preprocess.runs.prepare import Result, prepare
+from tts_prep.preprocess.runs.shard_run import Progress
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 

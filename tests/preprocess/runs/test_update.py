@@ -34,7 +34,7 @@ from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
-from tts_prep.preprocess.runs.prepare import Progress
+from tts_prep.preprocess.runs.shard_run import Progress
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 

@@ -6,21 +6,19 @@ Nothing is changed before the plan is complete and checked. How a store is resum
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
-from tts_prep.format.layout import ADDED_ARRAYS, array_file_name, shard_name
+from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
@@ -33,7 +31,7 @@ from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAli
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.add_columns import index_array_files
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
-from tts_prep.preprocess.runs.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
 from tts_prep.preprocess.runs.kept_rows import find_old_rows, unchanged_rows
@@ -42,58 +40,14 @@ from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.plan import ShardPlan
 from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.runs.recipe import make_recipe
+from tts_prep.preprocess.runs.shard_run import Progress, ShardRun
 from tts_prep.preprocess.runs.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
-from tts_prep.quantities import count_text
-
-LOG: Final = logging.getLogger("tts_prep")
-"""The log of runs, silent unless the program adds a handler: ``INFO`` for steps, ``WARNING`` for failed rows, and
-``DEBUG`` for shards."""
-LOG.addHandler(logging.NullHandler())
-
 
 Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]
 """Makes an array of an updated store that depends on all rows; see `prepare`."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a run, passed to the callback before the first shard, after every shard, and at other steps.
-
-    Attributes:
-        done, total: the numbers of finished and of all rows of the corpus, including failed ones.
-        seconds: the duration of the audio in finished shards.
-        failures: the number of failed rows so far.
-        made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
-        compiling: the seconds spent compiling the mel kernel before the first shard; 0 unless this run compiled it.
-        step: what the run does at the moment, if that is not making shards, such as compiling the mel kernel.
-    """
-
-    done: int
-    total: int
-    seconds: float = 0.0
-    failures: int = 0
-    made_seconds: float = 0.0
-    compiling: float = 0.0
-    step: str = ""
-
-    def after(self, shard: MadeShard, compiling: Iterable[float]) -> Progress:
-        """Return the progress after one more shard.
-
-        Args:
-            compiling: the seconds that workers have spent compiling the mel kernel.
-        """
-        header = shard.stored.header
-        return replace(
-            self,
-            done=self.done + header.rows + len(header.failures),
-            seconds=self.seconds + header.seconds,
-            failures=self.failures + len(header.failures),
-            made_seconds=self.made_seconds + (header.seconds if shard.is_new else 0.0),
-            compiling=max(self.compiling, shard.compiling, *compiling),
-        )
 
 
 @dataclass(frozen=True)
@@ -229,7 +183,7 @@ def make_store(
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
         plans = _with_old(transaction, planned, plans, broken)
         make = partial(make_shard, recipe=recipe, store=folder)
-        run = _ShardRun(folder, planned, allowed, progress)
+        run = ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
         manifest, kept = None, KeptArrays()
         if not part:
@@ -322,72 +276,3 @@ def _take_over_array(transaction: StoreTransaction, name: str, made: Sequence[Ma
 def available_jobs() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _ShardRun:
-    """Makes shards, counts failed rows, and reports the progress.
-
-    Attributes:
-        now: the progress so far.
-    """
-
-    def __init__(
-        self, folder: Path, planned: PlannedStore, allowed: FailureLimit, progress: Callable[[Progress], None]
-    ) -> None:
-        self._folder, self._recipe, self._allowed, self._progress = folder, planned.recipe, allowed, progress
-        self.now = Progress(0, 0)
-
-    def make(
-        self,
-        plans: Sequence[ShardPlan],
-        make: Callable[[ShardPlan], MadeShard],
-        pool: WorkerPool[ShardPlan, MadeShard],
-    ) -> list[MadeShard]:
-        """Make all missing shards, and return all of them, in order.
-
-        Raises:
-            TooManyFailuresError: more rows failed than allowed.
-        """
-        self.now = Progress(0, sum(plan.n_rows for plan in plans))
-        rows, shards = count_text(self.now.total, "row"), count_text(len(plans), "shard")
-        LOG.info("%s: %s in %s", self._folder, rows, shards)
-        self._progress(self.now)
-        names = partial(_shard_text, self._folder)
-        made: list[MadeShard] = []
-        with contextlib.closing(pool.run(make, plans, names, _without_row, self._note)) as results:
-            for result in results:
-                made.append(replace(result, stored=result.stored.sharing_settings(self._recipe.settings)))
-                _log(result)
-                self.now = self.now.after(result, filter(None, pool.ready_values))
-                self._progress(self.now)
-                if self.now.failures > self._allowed.of(self.now.total):
-                    self.give_up(made)
-        return sorted(made, key=_number)
-
-    def give_up(self, made: Sequence[MadeShard]) -> None:
-        """Write the failures, and raise a `TooManyFailuresError`."""
-        headers = [shard.stored.header for shard in sorted(made, key=_number)]
-        give_up(self._folder, headers, self.now.total, self._allowed, self._recipe.root)
-
-    def _note(self, step: str) -> None:
-        self._progress(replace(self.now, step=step))
-
-
-def _log(shard: MadeShard) -> None:
-    header = shard.stored.header
-    how = "made" if shard.is_new else "kept"
-    LOG.debug("%s: %s, %s", shard.stored.entry.file, count_text(header.rows, "row"), how)
-    for failure in header.failures:
-        LOG.warning("failed: %s: %s", failure["id"] or failure["where"], failure["reason"])
-
-
-def _shard_text(folder: Path, plan: ShardPlan) -> str:
-    return f"{folder / shard_name(plan.number)} ({plan.name})"
-
-
-def _without_row(plan: ShardPlan, number: int) -> ShardPlan:
-    return plan.without(number, "ended the process that reads it three times; is the file broken?")
-
-
-def _number(shard: MadeShard) -> int:
-    return shard.stored.number

@@ -24,9 +24,10 @@ from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, A
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.ood_texts import existing_ood_header
 from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
-from tts_prep.preprocess.runs.prepare import Progress, Result, make_store
+from tts_prep.preprocess.runs.prepare import Result, make_store
 from tts_prep.preprocess.runs.recipe import make_recipe
 from tts_prep.preprocess.runs.resuming import check_settings
+from tts_prep.preprocess.runs.shard_run import Progress
 from tts_prep.preprocess.runs.shards import get_ready
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 from tts_prep.preprocess.workers.cluster import Backend
