@@ -17,11 +17,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
+from commands import run
 from reviewing import Serve, example_rows
 from stores import make_rows, write_store
 
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import add_array
 from tts_prep.review.decisions import Decision, read_decisions
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> \u202e=1+1"
@@ -262,3 +266,114 @@ def test_the_command_ends_in_order_when_it_is_interrupted(tmp_path: Path) -> Non
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, f"{tmp_path / 'd.csv'}: 0 of 3 utterances are decided\n")
     assert "rror" not in err
+
+
+def durations_of(utterance) -> np.ndarray:
+    """Return durations that differ between phonemes, and are as long as the mel in all."""
+    n, frames = len(utterance.phonemes), len(utterance.mel)
+    weights = 1 + np.arange(n) % 3
+    edges = np.rint(np.concatenate(([0], np.cumsum(weights))) / weights.sum() * frames)
+    return np.diff(edges).astype(np.int32)
+
+
+@needs_browser
+def test_phone_boundaries_are_where_the_durations_say(
+    serve: Serve, browser: Browser, own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    options = ("--frontend", "characters", "--jobs", "1", "--waveform", "int16", "--limit", "2")
+    assert run(capsys, "ljspeech", own_corpus, store, *options)[0] == 0
+    add_array(store, "durations", durations_of, dtype="int32", axis="phoneme")
+    review, utterance = serve([None], store=store), UtteranceDataset(store)[0]
+    started(browser, f"{review.server.address}#sort=row&id={utterance.id}")
+    opened(browser, utterance.id)
+    browser.wait("document.querySelectorAll('#plot line.boundary').length > 0")
+    # The axis itself says which place is which time.
+    ticks = browser.run(
+        "return [...document.querySelectorAll('#plot line.tick-line')].map((e) => +e.getAttribute('x1'))"
+    )
+    labels = browser.run(
+        "return [...document.querySelectorAll('#plot text.tick')].map((e) => parseFloat(e.textContent))"
+    )
+    per_second = (ticks[-1] - ticks[0]) / (labels[-1] - labels[0])
+    drawn = browser.run(
+        "return [...document.querySelectorAll('#plot line.boundary')].map((e) => +e.getAttribute('x1'))"
+    )
+    times = (np.array(drawn) - ticks[0]) / per_second + labels[0]
+    durations, hop = durations_of(utterance), utterance.store.hop_length / utterance.store.sample_rate
+    starts = np.concatenate(([0], np.cumsum(durations)[:-1])) * hop
+    # A frame is centred on a multiple of the hop, so that it begins half a hop before.
+    np.testing.assert_allclose(times, starts[durations > 0] - hop / 2, atol=1e-3)
+    mel = browser.run(
+        "const m = document.querySelectorAll('#plot canvas')[1].getBoundingClientRect(),"
+        "a = document.querySelector('#plot .area').getBoundingClientRect(); return [m.left - a.left, m.right - a.left]"
+    )
+    np.testing.assert_allclose(mel, [drawn[0], drawn[0] + durations.sum() * hop * per_second], atol=1.5)
+    symbols = [utterance.store.symbols[i] for i in utterance.phonemes]
+    names = browser.run("return [...document.querySelectorAll('#plot text:not(.tick)')].map((e) => e.textContent)")
+    assert names == [symbol for symbol, n in zip(symbols, durations, strict=True) if n]
+    # Zooming moves the boundaries with the axis.
+    browser.run("document.querySelector('#zoom-in').click()")
+    browser.wait(f"+document.querySelectorAll('#plot line.boundary')[3].getAttribute('x1') > {1.2 * drawn[3]}")
+
+
+@needs_browser
+def test_texts_are_beside_one_another_and_neighbours_are_ordered_by_similarity(serve: Serve, browser: Browser) -> None:
+    rows = example_rows()
+    rows[1] = replace(rows[1], text="Dr. Smith paid $5.", phoneme_text="d ɑ k t ɚ")
+    review = serve(rows)
+    started(browser, f"{review.server.address}#sort=row&id={rows[1].id}")
+    opened(browser, rows[1].id)
+    assert text(browser, "#text") == "Dr. Smith paid $5."
+    assert text(browser, "#phonemes") == "d ɑ k t ɚ"
+    # What the frontend makes of it, or why that is not shown.
+    assert text(browser, "#normalized")
+    tops = browser.run(
+        "return ['text', 'normalized', 'phonemes'].map((n) => document.getElementById(n).parentElement)"
+        ".map((e) => e.getBoundingClientRect()).map((r) => [r.top, r.left, r.right].map(Math.round))"
+    )
+    assert len({top for top, *_ in tops}) == 1
+    assert tops[0][2] <= tops[1][1] <= tops[1][2] <= tops[2][1]
+    browser.wait("document.querySelectorAll('#neighbours li').length >= 3")
+    items = browser.run("return [...document.querySelectorAll('#neighbours li')].map((e) => e.textContent)")
+    assert not any(rows[1].id in item for item in items)
+    correlations = [float(found[1].replace("−", "-")) for x in items if (found := re.search(r"mels (−?[\d.]+)", x))]
+    assert correlations == sorted(correlations, reverse=True)
+    assert len(correlations) >= 3
+    # Duplicates come first, and each utterance is there once.
+    started(browser, f"{review.server.address}#sort=row&id={rows[5].id}")
+    opened(browser, rows[5].id)
+    browser.wait("document.querySelectorAll('#neighbours li').length >= 3")
+    first = text(browser, "#neighbours li")
+    assert rows[0].id in first
+    assert "the same samples" in first
+    assert text(browser, "#reasons").count(f"compare with {rows[0].id}") == 1
+
+
+@needs_browser
+def test_a_selection_is_played_and_repeated(serve: Serve, browser: Browser) -> None:
+    review = serve(make_rows([400, 40]))
+    started(browser, f"{review.server.address}#sort=row&id={review.rows[0].id}")
+    opened(browser, review.rows[0].id)
+    browser.wait("document.querySelector('#source').textContent.includes('samples of the store')")
+    for key in ("ArrowRight", "[", "ArrowRight", "ArrowRight", "ArrowRight", "]", "l"):
+        browser.press(key)
+    browser.wait("document.querySelector('#loop').ariaPressed === 'true'")
+    assert browser.run("return !document.querySelector('#plot .selection').hidden")
+    left, width, area = browser.run(
+        "const s = document.querySelector('#plot .selection').style, a = document.querySelector('#plot .area').style;"
+        "return [s.left, s.width, a.width].map(parseFloat)"
+    )
+    assert width / (left or 1) == pytest.approx(3, abs=0.3)
+    assert left + width < area
+    browser.run(
+        "window.times = [];"
+        "setInterval(() => window.times.push(parseFloat(document.querySelector('#time').textContent)), 20)"
+    )
+    browser.press(" ")
+    # The cursor goes back to the beginning of the selection, and never far beyond its end.
+    browser.wait("window.times.some((t, i) => i && t < window.times[i - 1] - 0.1)")
+    browser.press(" ")
+    times = browser.run("return window.times")
+    assert max(times) < 0.4 + 0.3
+    assert min(times[1:]) >= 0.05
