@@ -35,6 +35,7 @@ def test_every_example_is_tested():
     tested = {
         "parakeet_ljspeech",
         "parakeet_wavenet",
+        "speech_models",
         "styletts2",
         "speechain",
         "train_fastspeech",

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export import alignments, fastspeech2, kaldi, lhotse, nemo, parquet, piper, webdataset
+from tts_prep.export import alignments, cosyvoice, fastspeech2, kaldi, lhotse, nemo, parquet, piper, webdataset
 from tts_prep.export.folder import exporting
 from tts_prep.export.layout import Layout
 from tts_prep.loader import UtteranceDataset
 
 _LAYOUTS: Final = (
+    cosyvoice.LAYOUT,
     alignments.CTM,
     kaldi.ESPNET,
     fastspeech2.LAYOUT,
