@@ -17,6 +17,7 @@ from tts_prep.errors import AudioError
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
+from tts_prep.preprocess.audio.containers.pcm import PcmFile
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.resampling import resample
@@ -112,7 +113,7 @@ class _Recording:
     """An open recording, and its number of samples per channel."""
 
     name: str
-    file: soundfile.SoundFile
+    file: soundfile.SoundFile | PcmFile
     n_samples: int
     is_lossy: bool
 
@@ -141,7 +142,10 @@ def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> I
         stream = inspected(raw)
         size = os.fstat(raw.fileno()).st_size
         _check_claim(stream.n_samples or 0, size)
-        if stream.contents is None:
+        file: soundfile.SoundFile | PcmFile
+        if stream.plain is not None:
+            file = PcmFile(raw, stream.plain)
+        elif stream.contents is None:
             raw.seek(0)
             # By descriptor, because soundfile guesses the format from the extension of a name.
             file = stack.enter_context(soundfile.SoundFile(raw.fileno(), closefd=False))
@@ -180,7 +184,7 @@ def _inspect_once(raw: FileIO) -> Stream:
 _inspected: dict[tuple[int, ...], Stream] = {}
 
 
-def _is_plain(file: soundfile.SoundFile) -> bool:
+def _is_plain(file: soundfile.SoundFile | PcmFile) -> bool:
     return file.format in _PLAIN_FORMATS and file.subtype in _PLAIN_SUBTYPES
 
 

@@ -22,6 +22,7 @@ from tts_prep.preprocess.audio.containers.headers import (
     end_of_samples,
     numbers,
 )
+from tts_prep.preprocess.audio.containers.pcm import plain_aiff, plain_au
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, several_streams
 
 _AIFF_BEGINNING = re.compile(rb"FORM....AIF[FC]", re.DOTALL)
@@ -53,7 +54,9 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
     if form not in (b"AIFF", b"AIFC"):
         raise BrokenRecordingError(f"IFF of the form {form.decode('latin-1')!r}, expected AIFF or AIFC")
     common = n_samples = align = promised = 0
+    names = []
     for name, position, length in chunks(file, start + 12, size, ">"):
+        names.append(name)
         if name == b"COMM":
             common = position
             channels, n_samples, bits = numbers(file, position, ">HIH")
@@ -70,7 +73,11 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
             # Without the byte that pads an odd size: sox does not write it.
             behind = start + 8 + form_size if form_size < UNKNOWN_32 else 0
             check_alone(file, max(behind, position + length), size, _AIFF_BEGINNING)
-            return Stream("AIFF")
+            if start or not common or at(file, position, 8) != bytes(8):
+                break
+            names += [name for name, _, _ in chunks(file, position + length + length % 2, size, ">")]
+            contents = at(file, common, 22 if form == b"AIFC" else 18)
+            return Stream("AIFF", plain=plain_aiff(contents, names, position + 8, length - 8))
     return Stream("AIFF")
 
 
@@ -98,7 +105,7 @@ def _unknown_aiff(file: FileIO, start: int, size: int, common: int, sound: int, 
 def inspect_au(file: FileIO, start: int, size: int) -> Stream:
     """Inspect an AU file in either byte order; arguments and errors as in `inspect_aiff`."""
     order = ">" if at(file, start, 4) == b".snd" else "<"
-    offset, length, kind, _, channels = numbers(file, start + 4, order + "IIIII")
+    offset, length, kind, rate, channels = numbers(file, start + 4, order + "IIIII")
     align = _AU_WIDTHS.get(kind, 0) * channels
     if length == 0xFFFFFFFF:
         length = end_of_samples(file, start + offset, size, _AU_BEGINNING) - start - offset
@@ -106,7 +113,8 @@ def inspect_au(file: FileIO, start: int, size: int) -> Stream:
     else:
         check_length(size - start - offset, length)
         check_alone(file, start + offset + length, size, _AU_BEGINNING)
-    return Stream("AU", max(0, length) // align if align else None)
+    plain = None if start else plain_au(order, kind, rate, channels, offset, length)
+    return Stream("AU", max(0, length) // align if align else None, plain=plain)
 
 
 def inspect_caf(file: FileIO, start: int, size: int) -> Stream:

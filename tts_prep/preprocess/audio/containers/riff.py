@@ -6,9 +6,10 @@ Channel Audio Data and WAVE Files (formats by GUID), EBU Tech 3306 (RF64), Sony'
 
 from __future__ import annotations
 
+import os
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import FileIO
 
 import numpy as np
@@ -26,10 +27,12 @@ from tts_prep.preprocess.audio.containers.headers import (
     numbers,
 )
 from tts_prep.preprocess.audio.containers.mpeg import frame_header, inspect_mpeg
+from tts_prep.preprocess.audio.containers.pcm import plain_wav
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream
 
 _BEGINNING = re.compile(rb"(?:RIFF|RIFX|RF64|BW64)....WAVE", re.DOTALL)
 _W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")
+_W64_GUIDS = b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000") + b"wave" + _W64_TAIL
 _W64_BEGINNING = re.compile(re.escape(b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000")))
 
 _PCM, _MS_ADPCM, _FLOAT, _ALAW, _MULAW, _IMA_ADPCM, _GSM, _MPEG, _MP3 = 1, 2, 3, 6, 7, 0x11, 0x31, 0x50, 0x55
@@ -90,19 +93,24 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
     Raises:
         BrokenRecordingError: it is truncated, or another container follows.
     """
-    order = ">" if at(file, start, 4) == b"RIFX" else "<"
-    (riff_size,) = numbers(file, start + 4, order + "I")
+    beginning = at(file, start, 12)
+    order = ">" if beginning[:4] == b"RIFX" else "<"
+    (riff_size,) = struct.unpack(order + "I", beginning[4:8].ljust(4, b"\0"))
     long_size: int | None = None
     form, fact = _Format.of(b"", order), 0
+    names: list[bytes] = []
     for name, position, length in chunks(file, start + 12, size, order):
+        names.append(name)
         if name == b"ds64":
-            riff_size, long_size = numbers(file, position, order + "QQ")
+            riff_size, long_size, _, n_sizes = numbers(file, position, order + "QQQI")
+            names += [b"sizes of other chunks"] if n_sizes or length != 28 else []
         elif name == b"fmt ":
             form = _Format.of(at(file, position, min(length, 4096)), order)
         elif name == b"fact":
             (fact,) = numbers(file, position, order + "I")
         elif name == b"data":
-            if length == 0xFFFFFFFF and long_size is not None:
+            is_long = length == 0xFFFFFFFF and long_size is not None
+            if long_size is not None and is_long:
                 length = long_size
             found = size - position
             unset = length == 0 and found > 0 and riff_size + 8 < size - start
@@ -111,13 +119,29 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
                 check_length(found, length)
                 behind = start + 8 + riff_size if riff_size < UNKNOWN_32 else 0
                 check_alone(file, max(behind, position + length), size, _BEGINNING)
-                return _samples(file, form, fact, position, length)
+                stream = _samples(file, form, fact, position, length)
+                usual = beginning[:4] + beginning[8:] == (b"RF64WAVE" if is_long else b"RIFFWAVE")
+                return _with_plain(file, stream, form, names, position, length) if usual and not start else stream
             length = _end_behind_chunks(file, position, size, order) - position
             check_multiple(length, form.align)
             # A writer that could not seek left the sizes at 0, which libsndfile believes.
             fact = length // (form.align or 1) * form.block_samples
             return _samples(file, form, fact, position, length, rewrite=unset)
     return Stream("WAV")
+
+
+def _with_plain(file: FileIO, stream: Stream, form: _Format, names: list[bytes], position: int, length: int) -> Stream:
+    """Return a stream with the place of its samples, if libsndfile would find the same.
+
+    Args:
+        names: the names of the chunks before and at the samples.
+        position, length: the samples, in bytes.
+    """
+    if stream.contents is not None:
+        return stream
+    size = os.fstat(file.fileno()).st_size
+    behind = [name for name, _, _ in chunks(file, position + length + length % 2, size, form.order)]
+    return replace(stream, plain=plain_wav(form.chunk, names + behind, position, length))
 
 
 def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
@@ -147,7 +171,11 @@ def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
                 length = end_of_samples(file, first, size, _W64_BEGINNING) - first
                 check_multiple(length, form.align)
             simple = form.kind in (_PCM, _FLOAT) and not form.extensible and not other
-            return _samples(file, form, fact, first, length, rewrite=not simple, container="W64")
+            stream = _samples(file, form, fact, first, length, rewrite=not simple, container="W64")
+            usual = at(file, 0, 16) + at(file, 24, 16) == _W64_GUIDS
+            alone = simple and not start and usual and first + length + -length % 8 >= size
+            names = (b"fmt ", b"data") if alone else ()
+            return replace(stream, plain=plain_wav(form.chunk, names, first, length, "W64"))
         else:
             other = True
         position += max(24, length + -length % 8)

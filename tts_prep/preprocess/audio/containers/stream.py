@@ -11,6 +11,26 @@ class BrokenRecordingError(ValueError):
 
 
 @dataclass(frozen=True)
+class PlainSamples:
+    """Where the samples of an uncompressed recording lie, if its header leaves no doubt.
+
+    Attributes:
+        format, subtype: the names of libsndfile, such as ``WAV`` and ``PCM_16``.
+        order: the byte order, ``<`` or ``>``.
+        position: of the first sample, in bytes.
+        n_samples: the number of samples per channel; the file had as many when it was inspected.
+    """
+
+    format: str
+    subtype: str
+    order: str
+    sample_rate: int
+    channels: int
+    position: int
+    n_samples: int
+
+
+@dataclass(frozen=True)
 class Stream:
     """The single stream of a complete container.
 
@@ -21,6 +41,7 @@ class Stream:
         padding: the number of zeros to append to the file if libsndfile estimates too few samples.
         contents: bytes to decode instead of the file, if libsndfile would misread it.
         is_lossy: the contents are what a lossy codec was decoded to, so that peaks beyond full scale say nothing.
+        plain: where the samples are, if they can be read without libsndfile.
     """
 
     container: str
@@ -28,6 +49,7 @@ class Stream:
     padding: int = 0
     contents: bytes | None = None
     is_lossy: bool = False
+    plain: PlainSamples | None = None
 
 
 def read_from(file: FileIO, position: int) -> bytes:
