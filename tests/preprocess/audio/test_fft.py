@@ -3,7 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.preprocess.audio.simd.fft import bin_positions, convolve, odd_factors, tables, transform, twiddles
+from tts_prep.preprocess.audio.simd.fft import (
+    bin_positions,
+    convolve,
+    ends_in_8,
+    odd_factors,
+    tables,
+    transform,
+    twiddles,
+)
 from tts_prep.preprocess.audio.simd.lanes import LANES
 
 POWERS = [1, 2, 4, 8, 16, 32, 64, 128, 512, 2048]
@@ -17,7 +25,10 @@ def test_every_lane_is_numpys_transform(n: int) -> None:
     z = rng.standard_normal((n, LANES)) + 1j * rng.standard_normal((n, LANES))
     re, im = z.real.ravel().copy(), z.imag.ravel().copy()
     odd = odd_factors(n)
-    transform(re, im, *twiddles(n), odd, np.empty(2 * odd.max(initial=0) * LANES))
+    if len(odd):
+        transform(re, im, *twiddles(n), True, odd, np.empty(2 * odd.max() * LANES))
+    else:
+        transform(re, im, *twiddles(n), None if ends_in_8(n) else True, None, None)
     found = (re + 1j * im).reshape(n, LANES)[bin_positions(n)]
     np.testing.assert_allclose(found, np.fft.fft(z, axis=0), rtol=0, atol=2e-13 * max(n, 10))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import librosa
 import numpy as np
@@ -129,3 +132,21 @@ def test_arrays_of_the_kernel_start_at_a_cache_line(n: int) -> None:
         assert array.shape == (n,)
         assert array.dtype == np.float64
         assert array.ctypes.data % 64 == 0
+
+
+def test_what_a_recipe_does_not_need_is_not_compiled(tmp_path: Path) -> None:
+    code = """if True:
+        from tts_prep.preprocess.audio.mel import compile_kernels
+        from tts_prep.preprocess.audio.presets import PRESETS
+        from tts_prep.preprocess.audio.simd import fft, kernel
+        compile_kernels(PRESETS["parakeet"])
+        functions = {**vars(fft), **vars(kernel)}
+        print(*(name for name, value in functions.items() if getattr(value, "signatures", None)))
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    names = set(compiled.stdout.split())
+    assert {"mel_frames", "transform", "_radix_4", "_last_8", "bin_moments"} <= names
+    # A transform of 512 is three steps by 4 and one by 8, and no energies are made.
+    others = {"convolve", "_split", "_radix_3", "_radix_5", "_odd_radix", "_last_2", "_last_4"}
+    assert names.isdisjoint(others | {"_sum_of_squares", "_spectrum_norm"})

@@ -66,7 +66,6 @@ class MelExtractor:
         """
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
-        energy = np.empty(0, np.float32) if energy is None else energy
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * peak_scale(waveform, config)
         if config.preemphasis and not config.frame_preemphasis:
@@ -92,7 +91,7 @@ class MelExtractor:
                 *self._filter_arguments,
                 *self._tables,
                 out[run.first : run.stop],
-                energy[run.first : run.stop],
+                None if energy is None else energy[run.first : run.stop],
             )
         return out
 
@@ -136,10 +135,16 @@ class MelExtractor:
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
-        from tts_prep.preprocess.audio.simd.fft import tables, twiddles
+        from tts_prep.preprocess.audio.simd.fft import ends_in_8, tables, twiddles
 
         n_fft = self.config.n_fft
-        return (*twiddles(n_fft), tables(n_fft // 2))
+        found = tables(n_fft // 2)
+        # What is None is not compiled.
+        if found.chirp.shape[1]:
+            return (*twiddles(n_fft), found, None, None, found.chirp)
+        odd = found.odd if len(found.odd) else None
+        fours = None if odd is None and ends_in_8(n_fft // 2) else True
+        return (*twiddles(n_fft), found, fours, odd, None)
 
     @property
     def _filter_arguments(self) -> tuple[object, ...]:
@@ -224,13 +229,14 @@ def _ignore(_: str) -> None:
     pass
 
 
-def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore) -> float:
+def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore, *, energy: bool = False) -> float:
     """Compile the kernels for these settings, or load them from the compiler's cache; a repeated call does nothing.
 
     An unreadable cache (a full disk leaves empty files) is removed, and filled again.
 
     Args:
         note: called with a text when the compiler starts, and with an empty one when it has finished.
+        energy: whether frames' energies are computed, too.
 
     Returns:
         The seconds that it took; 0 if everything was in the cache.
@@ -242,11 +248,11 @@ def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore) ->
     before, started = n_compiled(), time.monotonic()
     with reporting_compilation(lambda: note(COMPILING)):
         try:
-            _run_kernels(config)
+            _run_kernels(config, energy)
         except Exception:
             if not remove_compiled():
                 raise
-            _run_kernels(config)
+            _run_kernels(config, energy)
     if n_compiled() == before:
         return 0.0
     note("")
@@ -254,10 +260,11 @@ def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore) ->
 
 
 @lru_cache(maxsize=16)
-def _run_kernels(config: MelConfig) -> None:
+def _run_kernels(config: MelConfig, energy: bool) -> None:
     # Empty filters suffice: compilation depends on types only.
     bank = FilterBank(
         np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1
     )
     waveform = np.zeros(4 * config.n_fft + 2 * config.hop_length, np.float32)
-    bin_moments(MelExtractor(config, bank)(waveform))
+    extractor = MelExtractor(config, bank)
+    bin_moments(extractor.with_energy(waveform)[0] if energy else extractor(waveform))

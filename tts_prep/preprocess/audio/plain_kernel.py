@@ -24,7 +24,7 @@ def mel_frames(
     config: MelConfig,
     bank: FilterBank,
     out: npt.NDArray[np.float32],
-    energy: npt.NDArray[np.float32],
+    energy: npt.NDArray[np.float32] | None,
 ) -> None:
     """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra.
 
@@ -32,7 +32,7 @@ def mel_frames(
         padded: [n] float32, the samples of all frames.
         window: [n_fft] float64.
         out: [n_frames, n_mels] float32.
-        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; if empty, it is not computed.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; None if it is not wanted.
     """
     from scipy.fft import rfft
 
@@ -43,7 +43,7 @@ def mel_frames(
     for first in range(0, len(out), _BLOCK):
         block = out[first : first + _BLOCK]
         spectrum = rfft(_processed(frames[first : first + len(block)], config) * window, axis=1)
-        if len(energy):
+        if energy is not None:
             energy[first : first + len(block)] = np.linalg.norm(spectrum, axis=1)
         spectrum = spectrum[:, : bank.n_bins]
         power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.energy import EnergyFeature
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import computed
 from tts_prep.preprocess.runs.phonemizing import encode_labels, phonemize
 from tts_prep.preprocess.runs.recipe import ShardRecipe
@@ -112,9 +112,14 @@ def _phonemes(
     )
 
 
+def needs_energy(features: Iterable[Feature]) -> bool:
+    """Return whether a feature needs the energy of frames, which is computed in the same pass as the mel."""
+    return any(isinstance(feature, EnergyFeature) for feature in features)
+
+
 def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
     """Return the mel, and the energy if a feature needs it, computed in the same pass."""
-    if not any(isinstance(feature, EnergyFeature) for feature in recipe.features):
+    if not needs_energy(recipe.features):
         return recipe.extractor(waveform), {}
     mel, energy = recipe.extractor.with_energy(waveform)
     return mel, {"energy": energy}

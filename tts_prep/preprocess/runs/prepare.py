@@ -31,6 +31,7 @@ from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAli
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.add_columns import index_array_files
 from tts_prep.preprocess.runs.array_files import check_arrays_of, specs_of
+from tts_prep.preprocess.runs.examples import needs_energy
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
@@ -124,7 +125,9 @@ def prepare(
     allowed, change = FailureLimit.parse(max_failures), _change(existing, part)
     with (
         StoreTransaction.begin(store, change) as transaction,
-        worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool,
+        worker_pool(
+            jobs, backend, partial(get_ready, config, transaction.scratch, energy=needs_energy(features))
+        ) as pool,
     ):
         # A complete store needs no workers, and most other corpora at least two.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none

@@ -50,7 +50,7 @@ from tts_prep.preprocess.audio.mel import compile_kernels
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.runs.array_files import complete_array_files, write_array_files
-from tts_prep.preprocess.runs.examples import Example, make_example
+from tts_prep.preprocess.runs.examples import Example, make_example, needs_energy
 from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, ShardRows, feature_inputs
 from tts_prep.preprocess.runs.kept_rows import KeptRows
 from tts_prep.preprocess.runs.phonemizing import frontend_of
@@ -108,7 +108,7 @@ def make_shard(
     path = store / name
     with writing(path):
         path.parent.mkdir(exist_ok=True)
-    compiling = compile_kernels(recipe.config.mel, note)
+    compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
     header, examples = _make_examples(plan, recipe, report, beside_others)
     columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
     with replacing(path) as partial_path:
@@ -145,20 +145,21 @@ def _check_processor(recipe: ShardRecipe) -> None:
         )
 
 
-def get_ready(config: Configuration, scratch: Path, note: Note) -> float:
+def get_ready(config: Configuration, scratch: Path, note: Note, *, energy: bool = False) -> float:
     """Load the text frontend and compile the kernels in a worker process.
 
     A lock makes one process compile; the others load the result from the cache.
 
     Args:
         note: called when the kernel is compiled; see `compile_kernels`.
+        energy: see `compile_kernels`.
 
     Returns:
         The seconds that this process spent compiling.
     """
     with (scratch / "compiling").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        compiling = compile_kernels(config.mel, note)
+        compiling = compile_kernels(config.mel, note, energy=energy)
     # Errors of the frontend are reported by the planning process or the first job.
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()

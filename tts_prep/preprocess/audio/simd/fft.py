@@ -56,6 +56,11 @@ def odd_factors(n: int) -> Array:
     return np.array(factors, np.int64)
 
 
+def ends_in_8(n: int) -> bool:
+    """Return whether the last step of the transform of a power of two is by 8, not by 4 or 2."""
+    return n >= 8 and n.bit_length() % 2 == 0
+
+
 @lru_cache(maxsize=16)
 def bin_positions(n: int) -> Array:
     """Return the row of each bin of a transform of length n, [n] int64: its digits in the radices, reversed."""
@@ -173,7 +178,7 @@ def _radix_5(re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi
 
 @jit
 def _odd_radix(
-    re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi: Array, prime: int, pairs: Array
+    re: Array, im: Array, base: int, n: int, stride: int, wr: Array, wi: Array, prime: int, pairs: Any
 ) -> None:
     """Split the rows [base, base + n) into ``prime`` parts, by direct sums over sums and differences of opposite rows.
 
@@ -314,14 +319,12 @@ def _last_8(re: Array, im: Array, start: int, stop: int) -> None:
 
 @jit
 def _split(
-    re: Array, im: Array, start: int, stop: int, n: int, factor: int, wr: Array, wi: Array, scratch: Array
+    re: Array, im: Array, start: int, stop: int, n: int, factor: int, wr: Array, wi: Array, scratch: Array | None
 ) -> None:
-    """Split every n rows of [start, stop) into ``factor`` parts."""
+    """Split every n rows of [start, stop) into ``factor`` parts, an odd prime factor of n."""
     stride = len(wr) // n
     for base in range(start, stop, n):
-        if factor == 4:
-            _radix_4(re, im, base, n, stride, wr, wi)
-        elif factor == 3:
+        if factor == 3:
             _radix_3(re, im, base, n, stride, wr, wi)
         elif factor == 5:
             _radix_5(re, im, base, n, stride, wr, wi)
@@ -330,36 +333,54 @@ def _split(
 
 
 @jit
-def transform(re: Array, im: Array, wr: Array, wi: Array, odd: Array, scratch: Array) -> None:
+def _split_by_4(re: Array, im: Array, start: int, stop: int, n: int, wr: Array, wi: Array) -> None:
+    """Split every n rows of [start, stop) into four parts."""
+    stride = len(wr) // n
+    for base in range(start, stop, n):
+        _radix_4(re, im, base, n, stride, wr, wi)
+
+
+@jit
+def transform(
+    re: Array, im: Array, wr: Array, wi: Array, fours: bool | None, odd: Array | None, scratch: Array | None
+) -> None:
     """Transform ``LANES`` complex signals of length n in place.
+
+    If ``fours`` or ``odd`` are None, the compiler leaves out what such a length does not need, most of its work.
 
     Args:
         re, im: [n · LANES] float64 or longer, sample-major. Bin k is at row ``bin_positions(n)[k]`` of the result.
         wr, wi: [n] the twiddles of n.
-        odd: the `odd_factors` of n, none over `LARGEST_PRIME`.
-        scratch: [2 · max(odd) · LANES] float64.
+        fours: None if n is a power of two and its last step is by 8, as for 8, 32, 128 and 512; True otherwise.
+        odd: the `odd_factors` of n, none over `LARGEST_PRIME`; None for a power of two.
+        scratch: [2 · max(odd) · LANES] float64; None for a power of two.
     """
     n = len(wr)
     part, level = n, 0
+    if odd is not None:
+        while part > _CACHED and level < len(odd):
+            _split(re, im, 0, n, part, odd[level], wr, wi, scratch)
+            part //= odd[level]
+            level += 1
     while part > _CACHED:
-        factor = odd[level] if level < len(odd) else 4
-        _split(re, im, 0, n, part, factor, wr, wi, scratch)
-        part //= factor
-        level += 1
+        _split_by_4(re, im, 0, n, part, wr, wi)
+        part //= 4
     for start in range(0, n, part):
         length = part
-        for factor in odd[level:]:
-            _split(re, im, start, start + part, length, factor, wr, wi, scratch)
-            length //= factor
+        if odd is not None:
+            for factor in odd[level:]:
+                _split(re, im, start, start + part, length, factor, wr, wi, scratch)
+                length //= factor
         while length > 8:
-            _split(re, im, start, start + part, length, 4, wr, wi, scratch)
+            _split_by_4(re, im, start, start + part, length, wr, wi)
             length //= 4
         if length == 8:
             _last_8(re, im, start, start + part)
-        elif length == 4:
-            _last_4(re, im, start, start + part)
-        elif length == 2:
-            _last_2(re, im, start, start + part)
+        if fours is not None:
+            if length == 4:
+                _last_4(re, im, start, start + part)
+            elif length == 2:
+                _last_2(re, im, start, start + part)
 
 
 @jit
@@ -381,14 +402,14 @@ def convolve(re: Array, im: Array, found: Any, scratch: Array, buffers: Array) -
         store(ai, i, x * ci[k] + y * cr[k])
     ar[n * LANES :] = 0.0
     ai[n * LANES :] = 0.0
-    transform(ar, ai, found.wr, found.wi, found.odd, scratch)
+    transform(ar, ai, found.wr, found.wi, True, found.odd, scratch)
     for k in range(m):
         row, i = found.order[k] * LANES, k * LANES
         x, y, c, s = load(ar, row), load(ai, row), found.filter[0, k], found.filter[1, k]
         # The inverse transform is that of the conjugate, conjugated.
         store(br, i, x * c - y * s)
         store(bi, i, x * -s - y * c)
-    transform(br, bi, found.wr, found.wi, found.odd, scratch)
+    transform(br, bi, found.wr, found.wi, True, found.odd, scratch)
     for k in range(n):
         row, i = found.order[k] * LANES, k * LANES
         x, y = load(br, row), load(bi, row)

@@ -115,10 +115,15 @@ def mel_frames(
     cr: Array,
     ci: Array,
     found: Any,
+    fours: bool | None,
+    odd: Array | None,
+    chirp: Array | None,
     out: Array,
-    energy: Array,
+    energy: Array | None,
 ) -> None:
     """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra, for an even n_fft.
+
+    For an argument that is None, the compiler leaves out the code that uses it: a newcomer waits for the compiler.
 
     Args:
         x: [n] float32, the samples of the frames. Full blocks of ``LANES`` frames are read, and of each frame as many
@@ -128,27 +133,40 @@ def mel_frames(
         exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
         cr, ci: [n_fft] twiddles of n_fft.
         found: the `Tables` of n_fft / 2.
+        fours, odd: see `transform`; both None if it has a chirp.
+        chirp: its chirp; None if it needs none.
         out: [n_frames, n_mels] float32.
-        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; if empty, it is not computed.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; None if it is not wanted.
     """
     n_fft, n_read = len(cr), len(window)
     re, im = empty_aligned(n_read // 2 * LANES), empty_aligned(n_read // 2 * LANES)
-    scratch = empty_aligned((2 * found.odd.max() if len(found.odd) else 0) * LANES)
-    buffers = empty_aligned(4 * len(found.wr) * LANES if found.chirp.shape[1] else 0).reshape(4, -1)
+    if chirp is not None:
+        # The length of the convolution has no prime factor above 5.
+        scratch, buffers = empty_aligned(10 * LANES), empty_aligned(4 * len(found.wr) * LANES).reshape(4, -1)
+    elif odd is not None:
+        scratch = empty_aligned(2 * odd[-1] * LANES)
     # Half as many float64 numbers take the space of the float32 numbers; LANES is even.
     power = empty_aligned((n_fft // 2 + 1) * LANES // 2).view(np.float32)
     sums = empty_aligned(len(starts) * LANES // 2).view(np.float32)
-    squares, norms = empty_aligned(LANES), empty_aligned(LANES // 2).view(np.float32)
+    if energy is not None:
+        squares, norms = empty_aligned(LANES), empty_aligned(LANES // 2).view(np.float32)
     for first in range(0, len(out), LANES):
         for k in range(0, n_read, LANES):
             load_windowed_frames(x, first * hop, hop, window, k, re, im)
-        if len(energy):
+        if energy is not None:
             _sum_of_squares(re, im, squares)
-        if found.chirp.shape[1]:
+        if chirp is not None:
             convolve(re, im, found, scratch, buffers)
+        elif odd is not None:
+            transform(re, im, found.wr, found.wi, fours, odd, scratch)
+            if hop < 0:
+                # Never. LLVM moves a function that is called once into its caller, which takes 1.2 times as long here.
+                transform(re, im, found.wr, found.wi, fours, odd, scratch)
         else:
-            transform(re, im, found.wr, found.wi, found.odd, scratch)
-        if len(energy):
+            transform(re, im, found.wr, found.wi, fours, None, None)
+            if hop < 0:
+                transform(re, im, found.wr, found.wi, fours, None, None)
+        if energy is not None:
             _spectrum_norm(re, im, len(cr) // 2, squares, norms)
             for frame in range(min(LANES, len(out) - first)):
                 energy[first + frame] = norms[frame]
