@@ -158,6 +158,18 @@ def test_broken_texts_are_made_again_from_their_file_and_nothing_else_is(
         (made / "ood.h5").write_bytes(b"broken")
     if not manifest:
         (made / "manifest.json").unlink()
+    repair = ("verify", made, "--jobs", 1, "--repair", corpus, "--split", f"valid={tmp_path / 'valid.txt'}")
+    assert run(capsys, *repair, "--ood-texts", texts)[0] == 0
+    assert contents(made) == before
+
+
+@pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
+def test_broken_texts_need_their_file_and_no_other(
+    capsys, made: Path, corpus: Path, tmp_path: Path, manifest: bool
+) -> None:
+    flip(made / "ood.h5")
+    if not manifest:
+        (made / "manifest.json").unlink()
     broken = contents(made)
     lists = ("--split", f"valid={tmp_path / 'valid.txt'}")
     repair = ("verify", made, "--jobs", 1, "--repair", corpus, *lists)
@@ -167,8 +179,6 @@ def test_broken_texts_are_made_again_from_their_file_and_nothing_else_is(
     status, _, err = run(capsys, *repair, "--ood-texts", tmp_path / "other.txt")
     assert (status, "other.txt: SHA-256 " in err) == (2, True)
     assert contents(made) == broken
-    assert run(capsys, *repair, "--ood-texts", texts)[0] == 0
-    assert contents(made) == before
 
 
 @pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])

@@ -111,11 +111,19 @@ EDITS = {
 }
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a corpus and its store, of which tests make copies."""
+    folder = tmp_path_factory.mktemp("many")
+    make(folder / "corpus", folder / "store", MANY, features=[energy()])
+    return folder
+
+
 @pytest.mark.parametrize("name", EDITS)
 def test_an_update_makes_the_shards_around_an_edit_only_and_links_all_others(
-    tmp_path: Path, computed: list[str], name: str
+    tmp_path: Path, computed: list[str], many: Path, name: str
 ) -> None:
-    make(tmp_path / "corpus", tmp_path / "store", MANY, features=[energy()])
+    shutil.copytree(many, tmp_path, dirs_exist_ok=True)
     before, old = inodes(tmp_path / "store"), shards_of(tmp_path / "store")
     computed.clear()
     result = make(tmp_path / "corpus", tmp_path / "store", EDITS[name], existing="update")
