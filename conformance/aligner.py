@@ -5,8 +5,8 @@
 The texts are the last fields of the file's lines. Each is spoken by espeak-ng, which reports when each phone starts,
 between 0.1 and 0.4 s of silence, with noise at -60 dB of full scale. Boundaries are the starts of phones; those of the
 aligner are multiples of the hop of 11.6 ms. Other languages read the same texts: their phones are
-their own, whatever the words are. The last rows are other texts of a voice that the model was not trained on, and with
-``--hours``, the processor time for this much audio.
+their own, whatever the words are. The last rows are other texts of a voice that the model was not trained on. A second
+table has classes of phones. With ``--hours``, the processor time for this much audio is printed.
 """
 
 from __future__ import annotations
@@ -132,6 +132,24 @@ def vocabulary_of(spoken: Sequence[Spoken]) -> Vocabulary:
     return Vocabulary(("<pad>", " ", PAUSE, *names), 0)
 
 
+CLASSES: Final = {
+    "vowels": ("a", "e", "i", "o", "u", "A", "E", "I", "O", "U", "V", "@", "0", "3", "Y", "W", "y"),
+    "stops": ("p", "b", "t", "d", "k", "g", "?"),
+    "affricates": ("tS", "dZ", "ts", "dz"),
+    "fricatives": ("f", "v", "T", "D", "s", "z", "S", "Z", "h", "x", "C"),
+    "nasals": ("m", "n", "N", "n^"),
+    "liquids and glides": ("l", "r", "R", "j", "w"),
+}
+"""Classes of espeak-ng's names of phones by their beginnings; the longest one that fits counts."""
+
+
+def class_of(phone: str) -> str:
+    """Return the class of a phone of espeak-ng."""
+    name = phone.lstrip(STRESS)
+    fitting = [(len(start), kind) for kind, starts in CLASSES.items() for start in starts if name.startswith(start)]
+    return max(fitting)[1] if fitting else "others"
+
+
 def differences(model: AlignmentModel, spoken: Sequence[Spoken]) -> npt.NDArray[np.float64]:
     """Return the differences of the starts of phones in seconds."""
     found = []
@@ -162,19 +180,34 @@ def main() -> None:
     assert decibels is not None
     limits = " | ".join(f"≤ {1000 * limit:.0f} ms" for limit in LIMITS)
     print(f"| trained on and applied to | utterances | minutes | boundaries | median | {limits} |\n|{' --- |' * 9}")
-    model = None
+    model, classes = None, list[str]()
     for condition in conditions():
         spoken = speak(condition, texts)
         vocabulary = vocabulary_of(spoken)
         model_of_these = AlignmentModel.train(recordings(spoken, vocabulary), vocabulary, decibels)
-        print(row(condition.name, spoken, differences(model_of_these, spoken)), flush=True)
+        errors = differences(model_of_these, spoken)
+        print(row(condition.name, spoken, errors), flush=True)
+        if condition.name in ("50 voices", "1 voice, de"):
+            classes += by_class(condition.name, spoken, errors)
         if condition.name == "50 voices":
             model = model_of_these
             others = replace(condition, voices=[("en-us+m4", 150, 35)])
             new = [one for one in speak(others, texts[300:600]) if {*map(label, one.phones)} <= {*vocabulary.symbols}]
             print(row("that model, another voice, other texts", new, differences(model, new)), flush=True)
+    print(f"\n| trained on and applied to | starts of | boundaries | median | {limits} |\n|{' --- |' * 8}")
+    print(*classes, sep="\n")
     if arguments.hours:
         print(cost(texts, decibels, arguments.hours))
+
+
+def by_class(name: str, spoken: Sequence[Spoken], errors: npt.NDArray[np.float64]) -> Iterator[str]:
+    """Yield a line for each class of phones, whose starts are compared."""
+    classes = np.array([class_of(phone) for one in spoken for phone in one.phones if phone])
+    for kind in (*CLASSES, "others"):
+        sizes = np.abs(errors[classes == kind])
+        if len(sizes):
+            shares = " | ".join(f"{100 * (sizes <= limit).mean():.0f} %" for limit in LIMITS)
+            yield f"| {name} | {kind} | {len(sizes):,} | {1000 * np.median(sizes):.1f} ms | {shares} |"
 
 
 def cost(texts: Sequence[str], decibels: float, hours: float) -> str:

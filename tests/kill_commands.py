@@ -431,6 +431,7 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 0xFF
         path.write_bytes(data)
+    aligned = made("aligned", (*prepare, *one), ("add", store, "--feature", "durations", *one))
     added = made("added", (*prepare, *one), ("add", store, "--corpus", old, *energy, *one))
 
     yield Operation("prepare", again, empty, "in place")
@@ -444,6 +445,8 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     yield Operation("update with arrays", (*again, "--update"), added)
     yield Operation("repair", ("verify", store, "--repair", old), folder / "broken")
     yield Operation("add", ("add", store, "--corpus", old, *energy), whole)
+    yield Operation("add durations", ("add", store, "--feature", "durations"), whole)
+    yield Operation("update with durations", (*again, "--update"), aligned)
     yield Operation("add measures", ("add", store, "--measures"), whole)
 
     ids = [f"S-{number:04d}" for number in range(4)]

@@ -13,7 +13,7 @@ from tts_prep.acoustics.levels import (
     sum_samples,
 )
 from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_levels
-from tts_prep.acoustics.phones.symbols import is_pause, is_phone
+from tts_prep.acoustics.phones.symbols import PHONE, is_pause, is_phone, symbol_kinds
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
     array_digest,
@@ -179,6 +179,14 @@ def test_phones_are_letters_without_stress_length_marks_and_pauses() -> None:
         "ɚ",
     ]
     assert [s for s in (",", "...", "sp", "SIL", "a", " ", "ˈ", "") if is_pause(s)] == [",", "...", "sp", "SIL"]
+
+
+def test_vowels_of_x_sampa_without_a_letter_are_phones_where_the_vocabulary_is_x_sampa() -> None:
+    names = ["_", "@", "'3:", "i:", "{", "2", ",9", "p", "?", "#", "5", "'", "@2", ":", "1:", "'0"]
+    phones = ["@", "'3:", "i:", "{", "2", ",9", "p", "@2", "1:", "'0"]
+    assert [name for name, kind in zip(names, symbol_kinds(names, 0), strict=True) if kind == PHONE] == phones
+    characters = ["_", "@", "3", "{", "2", "a", ":"]
+    assert [name for name, kind in zip(characters, symbol_kinds(characters, 0), strict=True) if kind == PHONE] == ["a"]
 
 
 def test_equal_arrays_and_texts_are_found_at_their_first_copy() -> None:

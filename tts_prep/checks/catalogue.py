@@ -12,7 +12,7 @@ import numpy as np
 
 from tts_prep.checks.findings import Findings, Floats
 from tts_prep.checks.mismatch import LEAST_UTTERANCES
-from tts_prep.checks.transcripts import LEAST_SAMPLE
+from tts_prep.checks.transcripts import LEAST_SAMPLE, alignment_deviations
 from tts_prep.checks.voices import LEAST_IN_STORE
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import ConfigurationError
@@ -50,8 +50,8 @@ class Measure:
         name: the name in files and options.
         unit: the unit.
         of: the argument of ``compute``: ``waveform`` (a `Waveform`; missing in a store without waveforms), ``sound`` (a
-            `Waveform`, or a `MelSound` in such a store), both of which return the number of one utterance, or ``store``
-            (`Findings`), which returns [n] numbers.
+            `Waveform`, or a `MelSound` in such a store), both of which return the number of one utterance; ``store``
+            (`Findings`) or ``dataset`` (an `UtteranceDataset`, whose index has the values), which return [n] numbers.
         compute: computes the measure; NaN is a missing value.
         meaning: one line for a page.
         definition: the definition in ``docs/check.md``, if ``meaning`` is not all there is to say.
@@ -66,7 +66,7 @@ class Measure:
 
     name: str
     unit: str
-    of: Literal["waveform", "sound", "store"]
+    of: Literal["waveform", "sound", "store", "dataset"]
     compute: Callable[[Any], Any]
     meaning: str
     definition: str = ""
@@ -126,8 +126,8 @@ MEASURES: Final = (
     Measure(
         "seconds",
         "s",
-        "store",
-        lambda found: found.seconds,
+        "dataset",
+        lambda dataset: np.array(dataset.seconds, np.float64),
         "",
         "Duration of the audio from which the mel was computed.",
         label="Length",
@@ -140,8 +140,8 @@ MEASURES: Final = (
         _phones,
         "Symbols without spaces, stress, length marks and punctuation.",
         "Symbols that contain a letter. Stress, length marks, tones, spaces, punctuation and special tokens are not "
-        "counted; a diphthong of two symbols counts as two, and a symbol of X-SAMPA without a letter (`@`) is not "
-        "counted.",
+        "counted; a diphthong of two symbols counts as two. In a vocabulary of X-SAMPA, vowels without a letter such "
+        "as `@` and `3:` are counted, too.",
         column="n_phones",
     ),
     Measure(
@@ -596,6 +596,27 @@ MEASURES: Final = (
         ),
     ),
     Measure(
+        "alignment",
+        "standard deviations",
+        "dataset",
+        alignment_deviations,
+        "How far the score of the aligner is from the median of the speaker; far below, the text does not fit.",
+        "If the store has aligned itself: the column `alignment_score` minus its median over the utterances of the "
+        "speaker, in standard deviations (1.4826 times the median absolute deviation, at least 0.1). −∞ if an "
+        "utterance has too many phones to be aligned.",
+        label="Fit of the alignment",
+        column="",
+        thresholds=(
+            Threshold(
+                "misaligned",
+                False,
+                -7.0,
+                "The phones do not sound like those of the text: something else is said, or it is no speech.",
+                "measured: right texts of LJ Speech are at -3 at least, exchanged ones at -5 at most, synthetic ones at -13",
+            ),
+        ),
+    ),
+    Measure(
         "unspoken",
         "phones",
         "store",
@@ -637,7 +658,7 @@ _ORDER = (
         "digital-silence",
     ),
     *("cut-start", "cut-end", "upsampled", "audio-duplicate", "near-duplicate", "text-duplicate", "other-voice"),
-    *("too-fast", "too-slow", "longer-than-text", "shorter-than-text", "wrong-text", "unspoken-end"),
+    *("too-fast", "too-slow", "longer-than-text", "shorter-than-text", "wrong-text", "misaligned", "unspoken-end"),
 )
 """The reasons in the order of output: sounds, duplicates, texts. Others come last."""
 

@@ -13,7 +13,7 @@ from tts_prep.checks.catalogue import MEASURE, MEASURES, THRESHOLDS, Threshold
 from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
 
-_DROWNED = ("wrong-text", "unspoken-end", "other-voice")
+_DROWNED = ("wrong-text", "misaligned", "unspoken-end", "other-voice")
 """Reasons that loud noise causes, too."""
 
 _OTHER_VOICE, _ALONE = 1.1, 2.0
@@ -144,7 +144,8 @@ def why_missing(measures: Measures, name: str) -> str:
 def _notes(measures: Measures) -> Iterator[str]:
     dataset = measures.dataset
     needed = {threshold.measure for threshold in THRESHOLDS}
-    names = [measure.name for measure in MEASURES if measure.name in needed]
+    # What the index has, or has not, was not left out.
+    names = [measure.name for measure in MEASURES if measure.name in needed and measure.of != "dataset"]
     missing = [name for name in names if len(dataset) and np.isnan(measures.columns[name]).all()]
     of_whys: dict[str, list[str]] = {}
     for name in missing:

@@ -64,8 +64,8 @@ def stored_measures(dataset: UtteranceDataset) -> Measures:
     Raises:
         CorruptStoreError: a row of an earlier utterance is none of the store.
     """
-    seconds = np.array(dataset.seconds, np.float64)
-    numbers = {m.name: np.array(dataset.columns[m.column], np.float64) if m.column else seconds for m in MEASURES}
+    numbers = {m.name: np.array(dataset.columns[m.column], np.float64) for m in _MEASURED}
+    numbers = {m.name: numbers[m.name] if m.column else m.compute(dataset) for m in MEASURES}
     partners = {m.name: np.array(dataset.columns[m.copy_column]) for m in _COPIES}
     for name, rows in partners.items():
         if not ((rows >= -1) & (rows < len(dataset))).all():
@@ -75,7 +75,7 @@ def stored_measures(dataset: UtteranceDataset) -> Measures:
     correlations: Mapping[str, float] = {}
     if not np.isnan(numbers["phones"]).any():
         codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
-        speech = speech_seconds(seconds, numbers["silence_start"], numbers["silence_end"])
+        speech = speech_seconds(numbers["seconds"], numbers["silence_start"], numbers["silence_end"])
         correlations = rank_correlations(speech, numbers["phones"], codes, tuple(dataset.speaker.table))
     return Measures(
         dataset=dataset,

@@ -13,7 +13,7 @@ from tts_prep.acoustics.decay import decay_seconds
 from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels
 from tts_prep.acoustics.pitch import hertz
 from tts_prep.acoustics.threads import map_slices
-from tts_prep.checks.catalogue import MEASURES
+from tts_prep.checks.catalogue import MEASURES, Measure
 from tts_prep.checks.duplicates import fingerprints
 from tts_prep.checks.findings import Findings, Floats, Measures, Rows
 from tts_prep.checks.index_columns import holds_measures, measures_spec, measures_table, stored_measures
@@ -28,7 +28,7 @@ from tts_prep.loader import UtteranceDataset
 _AT_A_TIME = 20_000
 """The number of frames that a thread measures at a time, except of longer utterances; it limits the memory."""
 
-_OF_WAVEFORMS: Final = tuple(measure for measure in MEASURES if measure.of != "store")
+_OF_WAVEFORMS: Final = tuple(measure for measure in MEASURES if measure.of in ("waveform", "sound"))
 _OF_MELS: Final = tuple(measure for measure in MEASURES if measure.of == "sound")
 _NAMES: Final = tuple(measure.name for measure in _OF_WAVEFORMS)
 
@@ -60,8 +60,15 @@ def measure(
     rows = Rows.joined(parts or [reader.read(slice(0, 0))])
     progress(n, n, "comparing")
     found = Findings(dataset, rows, _NAMES)
-    columns = {m.name: m.compute(found) if m.of == "store" else found.of_sounds(m.name) for m in MEASURES}
+    columns = {m.name: _column(m, found) for m in MEASURES}
     return Measures(dataset, columns, found.copies, found.correlations, found.text_fits[1])
+
+
+def _column(one: Measure, found: Findings) -> Floats:
+    if one.of in ("waveform", "sound"):
+        return found.of_sounds(one.name)
+    values: Floats = one.compute(found if one.of == "store" else found.dataset)
+    return values
 
 
 def measures_of_update(old: Path, new: Path, rows: npt.NDArray[np.int64]) -> tuple[ArraySpec, Floats]:

@@ -48,6 +48,18 @@ _MAX_SPREAD = 0.25
 _LEAST_SHARE = 0.5
 """The minimum median advantage of a speaker, relative to that of the store."""
 
+_LEAST_ALIGNED = 10
+"""The minimum number of utterances whose scores of alignment have a median."""
+
+_OF_NORMAL = 1.4826
+"""The standard deviation of a normal distribution, relative to its median absolute deviation."""
+
+_LEAST_SCALE = 0.1
+"""The minimum standard deviation of scores of alignment."""
+
+ALIGNMENT_SCORE = "alignment_score"
+"""The column that the aligner adds to the index."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -109,6 +121,32 @@ def text_fits(compared: Comparisons, speakers: npt.NDArray[np.int64]) -> tuple[F
     fits[certain] = np.clip(advantages[certain] / scales[certain], -1, 2)
     fits[np.isneginf(advantages)] = -1
     return fits, separation
+
+
+def alignment_deviations(dataset: UtteranceDataset) -> Floats:
+    """Return how far the scores of the aligner are from the median of the speaker, in standard deviations, [n].
+
+    Speakers with fewer than _LEAST_ALIGNED utterances are compared with the median of the store. Without the column, or
+    with fewer utterances in all, the result is NaN.
+    """
+    missing = np.full(len(dataset), np.nan)
+    if ALIGNMENT_SCORE not in dataset.columns:
+        return missing
+    scores = np.array(dataset.columns[ALIGNMENT_SCORE], np.float64)
+    known = np.isfinite(scores)
+    if known.sum() < _LEAST_ALIGNED:
+        return missing
+    medians = np.full(len(scores), np.median(scores[known]))
+    codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
+    for speaker in np.unique(codes):
+        rows = (codes == speaker) & known
+        if rows.sum() >= _LEAST_ALIGNED:
+            medians[codes == speaker] = np.median(scores[rows])
+    differences = scores - medians
+    scale = max(_OF_NORMAL * float(np.median(np.abs(differences[known]))), _LEAST_SCALE)
+    # Phones that do not even fit into the recording have no score.
+    has_phones = np.asarray(dataset.n_phonemes) > 0
+    return np.where(known, differences / scale, np.where(has_phones, -np.inf, np.nan))
 
 
 class TranscriptChecker:

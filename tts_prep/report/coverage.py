@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.phones.symbols import is_pause, is_phone
+from tts_prep.acoustics.phones.symbols import PHONE, is_pause, symbol_kinds
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
 
@@ -47,8 +47,7 @@ def cover(dataset: UtteranceDataset) -> Coverage:
         CorruptStoreError: a phoneme id is not in the vocabulary.
     """
     n = len(dataset.symbols)
-    phone = np.array([is_phone(symbol) for symbol in dataset.symbols], bool)
-    phone[dataset.pad_id] = False
+    phone = symbol_kinds(dataset.symbols, dataset.pad_id) == PHONE
     pause = np.array([is_pause(symbol) for symbol in dataset.symbols], bool)
     # Other symbols (stress, length, tones, spaces) do not separate phones.
     place = np.full(n, -1, np.int64)

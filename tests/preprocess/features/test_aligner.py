@@ -15,6 +15,7 @@ from corpora import write_ljspeech, write_text
 from praatio import textgrid
 
 from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.demo.corpus import FAULTS
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_durations
@@ -96,6 +97,7 @@ def test_a_phone_that_training_never_saw_is_aligned(model: AlignmentModel) -> No
 
 def test_stress_and_tone_do_not_make_other_phones() -> None:
     assert [phone_name(symbol) for symbol in ("AH0", "AH1", "ni3", "a", "5")] == ["AH", "AH", "ni", "a", "5"]
+    assert [phone_name(symbol) for symbol in ("'@", ",3:", "%i", "'", "@2")] == ["@", "3:", "i", "'", "@"]
 
 
 def test_constant_mels_give_durations_whose_sum_is_the_number_of_frames(model: AlignmentModel) -> None:
@@ -151,14 +153,17 @@ def test_synthetic_voices_are_aligned_within_two_frames_of_their_exact_times(
     decibels = decibels_of_unit(dataset.metadata.audio_settings)
     assert decibels is not None
     recordings = [Recording(utterance.phonemes, utterance.mel) for utterance in dataset]
-    # espeak-ng's names of phones, such as '@' and '3:', have no letters, and begin with their stress.
-    names = tuple(name if name in ("<pad>", "sp") else f"x{name.lstrip(STRESS)}_" for name in dataset.symbols)
-    model = AlignmentModel.train(recordings, Vocabulary(names, dataset.pad_id), decibels)
+    # espeak-ng's names of phones, of which some, such as '@' and '3:', have no letter, and begin with their stress.
+    assert {name.lstrip(STRESS) for name in dataset.symbols} >= {"@", "3:"}
+    model = AlignmentModel.train(recordings, Vocabulary(dataset.symbols, dataset.pad_id), decibels)
     errors = []
-    for utterance, recording in zip(dataset, recordings, strict=True):
+    for number, (utterance, recording) in enumerate(zip(dataset, recordings, strict=True)):
+        if number in FAULTS:
+            continue
         found, exact = np.cumsum(model.align(recording)[0]), np.cumsum(utterance.arrays["durations"])
-        # The end of the last phone is that of the recording.
-        errors += np.abs(found - exact)[:-1].tolist()
+        # The end of the last phone is that of the recording; of two pauses, the first has all frames.
+        pause = np.array([dataset.symbols[number] == "sp" for number in utterance.phonemes])
+        errors += np.abs(found - exact)[:-1][~(pause[:-1] & pause[1:])].tolist()
     seconds = np.array(errors) * dataset.hop_length / dataset.sample_rate
     assert np.median(seconds) < 0.012
     # Both are rounded to frames of 11.6 ms.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -14,6 +15,14 @@ _PAUSES = frozenset({"sil", "sp", "spn", "pau", "pause"})
 _NAMES = _PAUSES | {"pad", "bos", "eos", "unk", "blank", "sos", "mask"}
 _BRACKETS = {"<": ">", "[": "]", "{": "}"}
 _MARKS = frozenset(",;:.?!…—–،؛؟、。，；：？！।")
+
+STRESS = "'\",%="
+"""Marks of stress before a phone in X-SAMPA and in espeak-ng's names of phones."""
+
+_LONG = re.compile("[A-Za-z@]:")
+"""A long vowel of X-SAMPA, which no other notation spells so."""
+_WITHOUT_LETTER = re.compile(r"(?:[@{}&]|[136789](?=:)|[0126789]$|3)[\d:~_`\\@#-]*")
+"""Vowels of X-SAMPA and espeak-ng without a letter, such as ``@``, ``3:``, ``{`` and ``9``."""
 
 PHONE, PAUSE, BREAK = 1, 2, 3
 """Kinds of symbols: phones, pauses, and spaces between words. All other symbols have the kind 0."""
@@ -36,10 +45,25 @@ def is_pause(symbol: str) -> bool:
 
 
 def symbol_kinds(symbols: Sequence[str], pad_id: int) -> npt.NDArray[np.int64]:
-    """Return PHONE, PAUSE, BREAK or 0 for each symbol of a vocabulary, [n_symbols]."""
+    """Return PHONE, PAUSE, BREAK or 0 for each symbol of a vocabulary, [n_symbols].
+
+    In a vocabulary of X-SAMPA, names without a letter such as ``@`` and ``3:`` are phones, too.
+    """
     kinds = np.array([_kind(symbol) for symbol in symbols], np.int64)
+    if is_x_sampa(symbols):
+        kinds[[number for number, symbol in enumerate(symbols) if _is_vowel(symbol)]] = PHONE
     kinds[pad_id] = 0
     return kinds
+
+
+def is_x_sampa(symbols: Sequence[str]) -> bool:
+    """Return whether a vocabulary has names of phones in X-SAMPA, or those of espeak-ng: ``@`` and long vowels."""
+    names = {symbol.lstrip(STRESS) for symbol in symbols}
+    return "@" in names and any(_LONG.fullmatch(name) for name in names)
+
+
+def _is_vowel(symbol: str) -> bool:
+    return _WITHOUT_LETTER.fullmatch(symbol.lstrip(STRESS)) is not None
 
 
 def _kind(symbol: str) -> int:

@@ -20,7 +20,7 @@ from tts_prep.preprocess.features.kind import TrainedKind, setting
 SCORE: Final = "alignment_score"
 """The column of the index with the score of each alignment; see `AlignmentModel.align`."""
 
-_VERSION: Final = "1"
+_VERSION: Final = "2"
 """The version of the algorithm: the same model of another version could give other durations."""
 
 

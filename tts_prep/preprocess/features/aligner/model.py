@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.phones.classes import MAX_CLASSES, PhoneClasses
 from tts_prep.acoustics.phones.model import N_COEFFICIENTS, PhoneModel, features, fit
-from tts_prep.acoustics.phones.symbols import PHONE, symbol_kinds
+from tts_prep.acoustics.phones.symbols import PHONE, STRESS, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, frame_places
 from tts_prep.errors import ConfigurationError, FeatureError
 
@@ -45,8 +45,9 @@ class Vocabulary:
 
 
 def phone_name(symbol: str) -> str:
-    """Return a phone without stress or tone: ``AH0`` and ``AH1`` sound alike, and so do ``ni2`` and ``ni3``."""
-    return symbol.rstrip(_DIGITS) or symbol
+    """Return a phone without stress or tone: ``AH0`` and ``AH1`` sound alike, and so do ``ni3`` and ``'ni2``."""
+    name = symbol.lstrip(STRESS) or symbol
+    return name.rstrip(_DIGITS) or name
 
 
 @dataclass(frozen=True, eq=False)
