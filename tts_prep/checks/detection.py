@@ -134,6 +134,8 @@ def why_missing(measures: Measures, name: str) -> str:
         return "built without --waveform"
     if measure.needs == "phonemes" and not dataset.n_phonemes.any():
         return "no phonemes"
+    if measure.of == "dataset":
+        return "the store has not aligned itself, or fewer than ten utterances"
     if len(dataset) < measure.least:
         return f"fewer than {measure.least} utterances"
     if decibels_of_unit(dataset.metadata.audio_settings) is None and measure.needs != "waveform":

@@ -64,7 +64,7 @@ def stored_measures(dataset: UtteranceDataset) -> Measures:
     Raises:
         CorruptStoreError: a row of an earlier utterance is none of the store.
     """
-    numbers = {m.name: np.array(dataset.columns[m.column], np.float64) for m in _MEASURED}
+    numbers = {m.name: np.array(dataset.columns[str(m.column)], np.float64) for m in _MEASURED}
     numbers = {m.name: numbers[m.name] if m.column else m.compute(dataset) for m in MEASURES}
     partners = {m.name: np.array(dataset.columns[m.copy_column]) for m in _COPIES}
     for name, rows in partners.items():
