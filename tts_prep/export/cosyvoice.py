@@ -14,6 +14,7 @@ from tts_prep.export.folder import ExportFolder
 from tts_prep.export.layout import Layout
 from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
+from tts_prep.recipes.language_model import speaker_vectors
 
 TOKENS: Final = "speech_tokens"
 VECTOR: Final = "speaker_vector"
@@ -44,7 +45,7 @@ def export_cosyvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     dataset = dataset.having(VECTOR)
     if not len(dataset):
         raise ConfigurationError(f"{dataset.path}: no utterance has a '{VECTOR}'; there is nothing to export")
-    means = speaker_means(dataset, VECTOR)
+    means = speaker_vectors(dataset, VECTOR)
     have_tokens = set(dataset.having(TOKENS).id)
     rows, names = export_rows(dataset), list[str]()
     while group := list(islice(rows, _FILE_ROWS)):
@@ -52,15 +53,6 @@ def export_cosyvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         names.append(f"parquet_{len(names):09d}.tar")
         parquet.write_table(pa.Table.from_pylist(values, _schema(pa)), folder.file(names[-1]))
     folder.write("data.list", "".join(f"{folder.place / name}\n" for name in names))
-
-
-def speaker_means(dataset: UtteranceDataset, name: str) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the mean of an array of vectors for each speaker of the utterances."""
-    sums: dict[str, tuple[npt.NDArray[np.float64], int]] = {}
-    for speaker, vector in zip(dataset.speaker, dataset.views(name), strict=True):
-        total, count = sums.get(speaker, (np.zeros(len(vector)), 0))
-        sums[speaker] = total + vector, count + 1
-    return {speaker: (total / count).astype(np.float32) for speaker, (total, count) in sums.items()}
 
 
 def _check(dataset: UtteranceDataset) -> None:

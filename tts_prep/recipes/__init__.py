@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
     from tts_prep.recipes.hifigan import HiFiGANDataset, collate_hifigan, hifigan_filelists
     from tts_prep.recipes.kaldi_files import export_scp
+    from tts_prep.recipes.language_model import (
+        PromptedTokens,
+        TokenBatch,
+        TokenCollate,
+        TokenExample,
+        speaker_vectors,
+    )
     from tts_prep.recipes.matcha import TextMelBatchCollate, TextMelDataset
     from tts_prep.recipes.parakeet import LJSpeechCollector, stop_probabilities
     from tts_prep.recipes.piper import PiperBatch, PiperCollate, PiperDataset, PiperUtterance
@@ -39,6 +46,7 @@ _NAMES = {
     "fastspeech2": ("FastSpeech2Dataset",),
     "hifigan": ("HiFiGANDataset", "collate_hifigan", "hifigan_filelists"),
     "kaldi_files": ("export_scp",),
+    "language_model": ("PromptedTokens", "TokenBatch", "TokenCollate", "TokenExample", "speaker_vectors"),
     "matcha": ("TextMelBatchCollate", "TextMelDataset"),
     "parakeet": ("LJSpeechCollector", "stop_probabilities"),
     "piper": ("PiperBatch", "PiperCollate", "PiperDataset", "PiperUtterance"),
@@ -68,6 +76,7 @@ __all__ = [
     "PiperCollate",
     "PiperDataset",
     "PiperUtterance",
+    "PromptedTokens",
     "TTSCollate",
     "TextAudioCollate",
     "TextAudioLoader",
@@ -75,6 +84,9 @@ __all__ = [
     "TextAudioSpeakerLoader",
     "TextMelBatchCollate",
     "TextMelDataset",
+    "TokenBatch",
+    "TokenCollate",
+    "TokenExample",
     "VocosDataset",
     "bigvgan_filelists",
     "build_dataloader",
@@ -87,6 +99,7 @@ __all__ = [
     "rand_slice_segments",
     "read_config",
     "slice_segments",
+    "speaker_vectors",
     "stop_probabilities",
 ]
 

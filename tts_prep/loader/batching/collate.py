@@ -15,7 +15,7 @@ from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.batch import Batch
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
-from tts_prep.loader.batching.padding import Lengths, check_padding, fill, pad_arrays
+from tts_prep.loader.batching.padding import Lengths, Padding, check_padding, fill, pad_arrays
 from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
 from tts_prep.loader.dataset.utterance import Utterance
@@ -55,7 +55,8 @@ class Collator:
             smallest shape that holds it. Needed only if a wrapper such as torch's ``Subset`` converts
             positions to a plain list; `DataLoader` sets them itself.
         arrays: names of further arrays to include, such as ``("pitch", "durations")``.
-        array_padding: the value of padding by name of an array, such as ``{"codes": 1024}``; 0 for the others. 0 is
+        array_padding: the value of padding by name of an array, such as ``{"codes": 1024}``, or one for each number
+            of a row, such as each codebook; 0 for the others. 0 is
             right for durations, pitch and energy, and a valid code of most codecs: give a value that is no code.
         buffers: the allocator of the batch; None uses `numpy.empty`.
     """
@@ -68,7 +69,7 @@ class Collator:
     shapes: tuple[BatchShape, ...] = ()
     blanks: Blanks | None = None
     arrays: tuple[str, ...] = ()
-    array_padding: Mapping[str, float] = field(default_factory=dict, hash=False)
+    array_padding: Mapping[str, Padding] = field(default_factory=dict, hash=False)
     buffers: Buffers | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -210,7 +211,7 @@ def collate(
     pad_to_multiple: int = 1,
     blanks: Blanks | None = None,
     arrays: tuple[str, ...] = (),
-    array_padding: Mapping[str, float] = MappingProxyType({}),
+    array_padding: Mapping[str, Padding] = MappingProxyType({}),
 ) -> Batch:
     """Pad utterances into one batch; the settings are those of `Collator`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 
 Lengths = npt.NDArray[np.int64]
+Padding: TypeAlias = "float | Sequence[float]"
 
 _SMALL = 1 << 17
 """The size in bytes below which a batch is filled with padding at once, and not row by row."""
@@ -183,7 +184,7 @@ def pad_arrays(
     size: int,
     lengths: Mapping[str, int],
     buffers: Buffers,
-    padding: Mapping[str, float],
+    padding: Mapping[str, Padding],
 ) -> tuple[dict[str, Array], dict[str, Lengths]]:
     """Pad arrays. Return also the lengths of those with an axis of their own.
 
@@ -195,7 +196,7 @@ def pad_arrays(
         size: the number of rows of the batch; rows without an utterance are zeros.
         lengths: the padded length of each axis.
         buffers: the allocator of the results.
-        padding: by name of an array, the value of its padding; 0 for the others.
+        padding: by name of an array, the value of its padding, or one for each number of a row; 0 for the others.
 
     Raises:
         ConfigurationError: an array has one row per sample, and the batch has no waveform; or integers would be padded
@@ -208,7 +209,7 @@ def pad_arrays(
         dtype = np.float32 if np.dtype(spec.dtype).kind == "f" else np.int64
         if spec.axis == "sample" and not lengths["sample"]:
             raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
-        pad_value = padding_of(name, padding, dtype)
+        pad_value = padding_of(name, padding, spec, dtype)
         if spec.axis == "utterance":
             padded[name] = _stacked(values, buffers.take((size, *spec.row_shape), dtype), pad_value)
             continue
@@ -218,19 +219,24 @@ def pad_arrays(
     return padded, own
 
 
-def padding_of(name: str, padding: Mapping[str, float], dtype: npt.DTypeLike) -> float:
-    """Return the value with which an array is padded.
+def padding_of(name: str, padding: Mapping[str, Padding], spec: ArraySpec, dtype: npt.DTypeLike) -> Array:
+    """Return the value with which an array is padded, or one for each number of its rows.
 
     Raises:
-        ConfigurationError: it is a fraction, and the array has integers.
+        ConfigurationError: it is a fraction, and the array has integers; or there are other numbers than in a row.
     """
-    value = padding.get(name, 0)
-    if np.dtype(dtype).kind != "f" and value != int(value):
-        raise ConfigurationError(f"array_padding: array '{name}' has integers, found {value}")
-    return value
+    value = np.asarray(padding.get(name, 0), np.float64)
+    if value.shape not in ((), spec.row_shape):
+        raise ConfigurationError(
+            f"array_padding: expected a number or {list(spec.row_shape)} of them for '{name}', found "
+            f"{list(value.shape)}"
+        )
+    if np.dtype(dtype).kind != "f" and (value != np.trunc(value)).any():
+        raise ConfigurationError(f"array_padding: array '{name}' has integers, found {padding[name]}")
+    return value.astype(dtype)
 
 
-def check_padding(padding: Mapping[str, float], arrays: Sequence[str]) -> None:
+def check_padding(padding: Mapping[str, Padding], arrays: Sequence[str]) -> None:
     """Check that padding is for arrays of the batch.
 
     Raises:

@@ -15,7 +15,7 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
-from tts_prep.loader.batching.padding import Lengths, check_padding, padding_of
+from tts_prep.loader.batching.padding import Lengths, Padding, check_padding, padding_of
 from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.utterance import Utterance
@@ -127,7 +127,7 @@ class SegmentCollator:
         mel_padding: float | Literal["silence"] = "silence",
         time_major: bool = True,
         arrays: Sequence[str] = (),
-        array_padding: Mapping[str, float] = MappingProxyType({}),
+        array_padding: Mapping[str, Padding] = MappingProxyType({}),
     ) -> None:
         if frames < 1 or segments < 1:
             raise ConfigurationError(f"frames, segments: expected integers >= 1, found {frames} and {segments}")
@@ -197,7 +197,7 @@ class SegmentCollator:
         rows = 1 if axis == "frame" else unpadded.store.hop_length
         sequences, places = [views[i] for i in which], [start * rows for start in starts]
         dtype = np.result_type(*{view.dtype for view in views})
-        padding = padding_of(name, self.array_padding, dtype)
+        padding = padding_of(name, self.array_padding, unpadded.specs[name], dtype)
         return _cut(sequences, places, self.frames * rows, padding, dtype)[0]
 
     def _starts(self, unpadded: Unpadded, epoch: int | None) -> list[int]:

@@ -1,0 +1,147 @@
+"""Text and tokens with prompts of the same speaker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
+from tts_prep.preprocess.corpora import SourceUtterance
+from tts_prep.preprocess.features.registry import make_imported
+from tts_prep.preprocess.runs.add_arrays import add_features
+from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.recipes import PromptedTokens, TokenCollate, speaker_vectors
+
+
+@pytest.fixture
+def store(corpus: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "store"
+    speakers = ["anna", "bert", "anna", "carl", "anna", "bert", "anna"]
+    rows = [
+        SourceUtterance(f"u{i}", f"Text {i}.", f"wavs/S-{i:04d}.wav", "here", name) for i, name in enumerate(speakers)
+    ]
+    prepare(rows, corpus, path, Configuration(text=TextConfig("characters"), store=StoreConfig(shard_utterances=3)))
+    rng = np.random.default_rng(0)
+    np.savez(
+        tmp_path / "tokens.npz", **{f"u{i}": rng.integers(0, 99, (10 + 3 * i, 2)).astype(np.int16) for i in range(7)}
+    )
+    np.savez(tmp_path / "vectors.npz", **{f"u{i}": rng.normal(size=4).astype(np.float32) for i in range(7)})
+    add_features(path, [make_imported(f"tokens@own={tmp_path / 'tokens.npz'}")])
+    add_features(path, [make_imported(f"speaker_vector@utterance={tmp_path / 'vectors.npz'}")])
+    return path
+
+
+def prompts(dataset: PromptedTokens, epochs: int) -> list[list[str]]:
+    found = []
+    for epoch in range(epochs):
+        dataset.set_epoch(epoch)
+        found.append([dataset[i].prompt_id for i in range(len(dataset))])
+    return found
+
+
+def test_a_prompt_is_another_utterance_of_the_speaker_and_every_one_of_them_comes(store: Path) -> None:
+    dataset = PromptedTokens(str(store))
+    of = dict(zip(dataset.utterances.id, dataset.utterances.speaker, strict=True))
+    seen: dict[str, set[str]] = {}
+    for epoch in prompts(dataset, 60):
+        for uid, prompt in zip(dataset.utterances.id, epoch, strict=True):
+            assert uid != prompt
+            assert (prompt == "") == (of[uid] == "carl")
+            assert not prompt or of[prompt] == of[uid]
+            seen.setdefault(uid, set()).add(prompt)
+    assert seen["u0"] == {"u2", "u4", "u6"}
+    assert seen["u1"] == {"u5"}
+    assert prompts(PromptedTokens(str(store)), 3) == prompts(dataset, 3)
+    assert prompts(PromptedTokens(str(store), seed=1), 3) != prompts(dataset, 3)
+
+
+def test_texts_tokens_and_prompts_are_those_of_the_store_and_padded_by_codebook(store: Path) -> None:
+    dataset = PromptedTokens(str(store))
+    batch = TokenCollate([100, 101])([dataset[i] for i in range(len(dataset))])
+    stored = {utterance.id: utterance for utterance in dataset.utterances}
+    for row, (uid, prompt) in enumerate(zip(batch.ids, batch.prompt_ids, strict=True)):
+        n, m = batch.token_lengths[row], batch.prompt_lengths[row]
+        assert np.array_equal(batch.tokens[row, :n], stored[uid].arrays["tokens"])
+        assert (batch.tokens[row, n:] == [100, 101]).all()
+        assert batch.text[row, : batch.text_lengths[row]].tolist() == stored[uid].phonemes.tolist()
+        assert m == (len(stored[prompt].arrays["tokens"]) if prompt else 0)
+        if prompt:
+            assert np.array_equal(batch.prompt_tokens[row, :m], stored[prompt].arrays["tokens"])
+            assert batch.prompt_text_lengths[row] == len(stored[prompt].phonemes)
+    with pytest.raises(ConfigurationError, match="padding: expected one token or 2, found 3"):
+        TokenCollate([1, 2, 3])([dataset[0]])
+
+
+def test_a_long_prompt_is_cut_to_a_random_part_without_its_text(store: Path) -> None:
+    dataset = PromptedTokens(str(store), max_prompt=8)
+    stored = {utterance.id: utterance for utterance in dataset.utterances}
+    starts = set()
+    for epoch in range(20):
+        dataset.set_epoch(epoch)
+        example = dataset[0]
+        whole = stored[example.prompt_id].arrays["tokens"]
+        [start] = [at for at in range(len(whole)) if np.array_equal(whole[at : at + 8], example.prompt_tokens)]
+        starts.add((example.prompt_id, start))
+        assert len(example.prompt_text) == 0
+    assert len(starts) > 5
+
+
+def test_a_budget_limits_the_weighted_sum_of_text_and_tokens(store: Path) -> None:
+    dataset = PromptedTokens(str(store))
+    texts = np.array([len(view) for view in dataset.utterances.views("phonemes")])
+    tokens = np.array([10 + 3 * i for i in range(7)])
+    assert dataset.lengths(text=0.5, tokens=2).tolist() == np.ceil(0.5 * texts + 2 * tokens).astype(int).tolist()
+    sampler = LengthBucketBatchSampler(dataset.lengths(text=1, tokens=2), max_frames=150, seed=3)
+    seen = []
+    for batch in DataLoader(dataset, batch_sampler=sampler, collate_fn=TokenCollate(0)):
+        seen += batch.ids
+        assert max(batch.text_lengths + 2 * batch.token_lengths) * len(batch.ids) <= 150
+    assert sorted(seen) == sorted(dataset.utterances.id)
+
+
+def test_a_resumed_epoch_has_the_same_prompts(store: Path) -> None:
+    def loader() -> DataLoader:
+        dataset = PromptedTokens(str(store), seed=5)
+        sampler = LengthBucketBatchSampler(dataset.lengths(), batch_size=2, seed=1)
+        return DataLoader(dataset, batch_sampler=sampler, collate_fn=TokenCollate(0))
+
+    def seen(batches) -> list[tuple[str, str]]:
+        return [pair for batch in batches for pair in zip(batch.ids, batch.prompt_ids, strict=True)]
+
+    whole = loader()
+    expected = seen(whole) + seen(whole)
+    first = loader()
+    found = seen(first)
+    iterator = iter(first)
+    found += seen([next(iterator)])
+    resumed = loader()
+    resumed.load_state_dict(first.state_dict())
+    assert found + seen(resumed) == expected
+
+
+def test_vectors_of_speakers_are_means_or_medians(store: Path, tmp_path: Path) -> None:
+    vectors = np.load(tmp_path / "vectors.npz")
+    of_anna = np.stack([vectors[f"u{i}"] for i in (0, 2, 4, 6)])
+    dataset = UtteranceDataset(store)
+    np.testing.assert_allclose(speaker_vectors(dataset)["anna"], of_anna.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(speaker_vectors(dataset, median=True)["anna"], np.median(of_anna, axis=0), rtol=1e-6)
+    assert set(speaker_vectors(dataset)) == {"anna", "bert", "carl"}
+
+
+def test_what_are_no_tokens_is_named(store: Path) -> None:
+    with pytest.raises(ConfigurationError, match="expected an array of integers with the axis 'own', found 'codes'"):
+        PromptedTokens(str(store), "codes")
+    with pytest.raises(ConfigurationError, match="found 'mel' of float32 by frame"):
+        PromptedTokens(str(store), "mel")
+
+
+def test_the_collator_pads_each_codebook_with_its_own_value(store: Path) -> None:
+    dataset = UtteranceDataset(store)
+    batch = Collator(arrays=("tokens",), array_padding={"tokens": (7, 8)})(dataset)
+    assert (batch.tokens[0, batch.array_lengths["tokens"][0] :] == [7, 8]).all()
+    with pytest.raises(ConfigurationError, match=r"expected a number or \[2\] of them for 'tokens', found \[3\]"):
+        Collator(arrays=("tokens",), array_padding={"tokens": (7, 8, 9)})(dataset)
