@@ -1,4 +1,4 @@
-"""Make pictures of the demo: ``python docs/make_pictures.py``; needs chromium and chromedriver."""
+"""Make pictures of the demo: ``python docs/make_pictures.py [NAME...]``; needs chromium and chromedriver."""
 
 from __future__ import annotations
 
@@ -90,15 +90,45 @@ def picture_of_a_review(store: Path, path: Path) -> None:
     picture.save(path)
 
 
-def main() -> None:
-    """Make the pictures."""
-    images = DOCS / "images"
+def picture_of_a_terminal(shown: str, folder: Path, path: Path) -> None:
+    """Make the picture of what commands print."""
+    style = "margin:0;padding:16px 20px;background:#16181d;color:#d7dae0;font:14px/1.45 'DejaVu Sans Mono',monospace"
+    page = folder / "terminal.html"
+    page.write_text(f'<meta charset="utf-8"><body style="margin:0"><pre style="{style}">{shown}</pre>')
+    browser = Browser()
+    try:
+        browser.show(width=1250, height=100)
+        browser.open(page)
+        browser.screenshot(path, whole=True)
+    finally:
+        browser.close()
+
+
+def picture_of_a_report(report: Path, path: Path) -> None:
+    """Make the picture of a report: its start, light, and the suspects of a reason, dark."""
+    picture = Image.new("RGB", (1280, 1000))
+    browser = Browser()
+    try:
+        for number, (scheme, section) in enumerate((("light", "overview"), ("dark", "reason-clipped"))):
+            browser.show(width=640, height=1000, scheme=scheme)
+            browser.open(report)
+            browser.run(f"document.querySelector('#{section}').scrollIntoView()")
+            browser.screenshot(report.parent / f"{scheme}.png")
+            picture.paste(Image.open(report.parent / f"{scheme}.png"), (640 * number, 0))
+    finally:
+        browser.close()
+    picture.save(path)
+
+
+def main(names: list[str]) -> None:
+    """Make the pictures, or some of them by name."""
     python = f"PYTHONPATH={DOCS.parent} {sys.executable} -m tts_prep"
     commands = [
         "tts-prep ljspeech demo/corpus store --waveform int16 --jobs 2",
         "tts-prep info store",
         "tts-prep plan store",
     ]
+    colours = {"terminal": 64, "report": 128, "review": 128}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         spoken(f"{python} demo demo", folder)
@@ -108,35 +138,16 @@ def main() -> None:
             parts.append(f'<span style="color:#8fd18f">$</span> {html.escape(command)}\n{shown}\n')
         spoken(f"{python} add store --corpus demo/corpus --feature pitch", folder)
         spoken(f"{python} report store", folder)
-        picture_of_a_review(folder / "store", images / "review.png")
-        terminal = folder / "terminal.html"
-        style = (
-            "margin:0;padding:16px 20px;background:#16181d;color:#d7dae0;font:14px/1.45 'DejaVu Sans Mono',monospace"
-        )
-        body = "\n".join(parts)
-        terminal.write_text(f'<meta charset="utf-8"><body style="margin:0"><pre style="{style}">{body}</pre>')
-        browser = Browser()
-        try:
-            browser.show(width=1250, height=100)
-            browser.open(terminal)
-            browser.screenshot(images / "terminal.png", whole=True)
-            halves = []
-            for scheme, section in (("light", "overview"), ("dark", "reason-clipped")):
-                browser.show(width=640, height=1000, scheme=scheme)
-                browser.open(folder / "report.html")
-                browser.run(f"document.querySelector('#{section}').scrollIntoView()")
-                browser.screenshot(folder / f"{scheme}.png")
-                halves.append(Image.open(folder / f"{scheme}.png"))
-        finally:
-            browser.close()
-        picture = Image.new("RGB", (1280, 1000))
-        picture.paste(halves[0], (0, 0))
-        picture.paste(halves[1], (640, 0))
-        picture.save(images / "report.png")
-    shrunk(images / "terminal.png", 64)
-    shrunk(images / "report.png", 128)
-    shrunk(images / "review.png", 128)
+        for name in names or colours:
+            path = DOCS / "images" / f"{name}.png"
+            if name == "terminal":
+                picture_of_a_terminal("\n".join(parts), folder, path)
+            elif name == "report":
+                picture_of_a_report(folder / "report.html", path)
+            else:
+                picture_of_a_review(folder / "store", path)
+            shrunk(path, colours[name])
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
