@@ -100,6 +100,40 @@ def test_stress_and_tone_do_not_make_other_phones() -> None:
     assert [phone_name(symbol) for symbol in ("'@", ",3:", "%i", "'", "@2")] == ["@", "3:", "i", "'", "@"]
 
 
+def test_five_minutes_in_one_recording_are_aligned_in_blocks_as_exactly_as_a_sentence(model: AlignmentModel) -> None:
+    rng = np.random.default_rng(0)
+    text, frames, n_frames = "", [], 5 * 60 * 22_050 // 256
+    while sum(frames) < n_frames:
+        text += rng.choice([phone for phone in "abs" if phone != text.rstrip()[-1:]])
+        frames.append(int(rng.integers(4, 12)))
+        if len(text) % 7 == 0:
+            text, frames = f"{text} ", [*frames, 0]
+    assert model.align(synthetic(text, frames, seed=1))[0].tolist() == frames
+
+
+def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(model: AlignmentModel) -> None:
+    least = min(model.align(synthetic(text, frames, seed=7))[1] for text, frames in TEXTS.items())
+    spoken = synthetic("sab,ba", TEXTS["sab,ba"], 1)
+    # Chords of three partials, each for eight frames.
+    music = np.full_like(spoken.mel, -9)
+    for start in range(0, len(music), 8):
+        for peak in np.random.default_rng(start).choice(20, 3, replace=False):
+            music[start : start + 8, peak] = -1
+    durations, score = model.align(replace(spoken, mel=music))
+    assert durations.sum() == len(music)
+    assert score < least - 1
+    noise = np.random.default_rng(1).normal(-9, 3, spoken.mel.shape).astype(np.float32)
+    assert model.align(replace(spoken, mel=noise))[1] < least - 1
+
+
+def test_a_phone_that_occurs_once_is_learned_from_its_one_place() -> None:
+    recordings = [synthetic(text.replace("s", "a"), frames, 1) for text, frames in TEXTS.items()]
+    once = synthetic("ab sab", [5, 6, 0, 7, 5, 6], 9)
+    model = AlignmentModel.train([*recordings, once], VOCABULARY, DECIBELS)
+    assert "s" in model.phones
+    assert model.align(once)[0].tolist() == [5, 6, 0, 7, 5, 6]
+
+
 def test_constant_mels_give_durations_whose_sum_is_the_number_of_frames(model: AlignmentModel) -> None:
     recording = Recording(synthetic("ab a,sb", [1] * 7, 0).phonemes, np.full((50, 20), -11.5, np.float32))
     durations, _ = model.align(recording)
@@ -242,6 +276,31 @@ def test_an_update_with_other_phonemes_leaves_durations_out_and_names_the_comman
     assert not {"durations", "alignment"} & {*UtteranceDataset(store).arrays}
     assert run(capsys, "ljspeech", corpus_of_texts, store, *other, "--feature", "durations")[0] == 0
     assert "durations" in UtteranceDataset(store).arrays
+
+
+def test_one_utterance_alone_in_a_store_is_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus, store = write_ljspeech(tmp_path / "lj", ("ab, a ba.",)), tmp_path / "store"
+    status, _, err = run(capsys, "ljspeech", corpus, store, *OPTIONS, "--feature", "durations")
+    assert status == 0, err
+    (utterance,) = UtteranceDataset(store)
+    assert utterance.arrays["durations"].sum() == len(utterance.mel)
+    assert run(capsys, "check", store, "--quiet")[0] == 0
+
+
+def test_durations_are_trained_again_when_they_are_removed_and_added_by_name(
+    corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *OPTIONS, "--feature", "durations:sample=2")[0] == 0
+    before = UtteranceDataset(store).arrays["durations"].settings
+    # A store that has durations is not changed.
+    assert run(capsys, "add", store, "--feature", "durations", "--quiet")[0] in (0, 2)
+    assert UtteranceDataset(store).arrays["durations"].settings == before
+    assert run(capsys, "remove", store, "--array", "durations")[0] == 0
+    assert run(capsys, "add", store, "--feature", "durations", "--quiet")[0] == 0
+    after = UtteranceDataset(store).arrays["durations"].settings
+    assert (before["sample"], after["sample"]) == (2, 1000)
+    assert after["model"] != before["model"]
 
 
 def test_parts_are_refused_with_the_command_that_adds_durations(

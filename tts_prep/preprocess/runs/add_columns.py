@@ -16,6 +16,7 @@ from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.contents.index import index_locations
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.replacement import remove_folder
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn, column_datasets, column_of
@@ -155,9 +156,15 @@ def remove_columns(
 
 def _of_same_models(manifest: Manifest, arrays: Sequence[str]) -> list[str]:
     """Return arrays, and those that the same models have made: columns say which utterances have no values."""
-    models = [manifest.specs[name].settings.get("model") for name in arrays]
-    same = [name for name, spec in manifest.specs.items() if spec.settings.get("model") in models]
-    return sorted({*arrays, *(name for name in same if manifest.specs[name].settings.get("model"))})
+    models = {name: _names_of_model(spec) for name, spec in manifest.specs.items()}
+    removed = {one for name in arrays for one in models[name]}
+    return sorted({*arrays, *(name for name, found in models.items() if found & removed)})
+
+
+def _names_of_model(spec: ArraySpec) -> frozenset[str]:
+    """Return the model that made an array, and its checksum, which is all that its other arrays have."""
+    model = spec.settings.get("model")
+    return frozenset((str(model), json_sha256(model))) if model else frozenset()
 
 
 def _check_removable(what: str, names: Sequence[str], known: Collection[str], store: Path) -> None:
