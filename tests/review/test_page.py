@@ -377,3 +377,32 @@ def test_a_selection_is_played_and_repeated(serve: Serve, browser: Browser) -> N
     times = browser.run("return window.times")
     assert max(times) < 0.4 + 0.3
     assert min(times[1:]) >= 0.05
+
+
+@needs_browser
+@pytest.mark.skipif(not os.environ.get("AXE_CORE"), reason="AXE_CORE is not the path of npm's axe-core/axe.min.js")
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")])
+def test_axe_finds_nothing(serve: Serve, browser: Browser, width: int, scheme: str) -> None:
+    review = serve()
+    started(browser, f"{review.server.address}#id={review.rows[5].id}")
+    browser.show(width=width, scheme=scheme)
+    opened(browser, review.rows[5].id)
+    browser.wait("document.querySelectorAll('#neighbours button').length >= 2")
+    browser.run(Path(os.environ["AXE_CORE"]).read_text(encoding="utf-8"))
+    steps = {
+        "utterance": "true",
+        "beside": "document.querySelector('#neighbours button').click()",
+        "columns": "document.querySelector('#chooser').open = true",
+        "measures": "document.querySelectorAll('details').forEach((e) => { e.open = true; })",
+        "distributions": "document.querySelector('[data-view=distributions]').click()",
+        "speakers": "document.querySelector('[data-view=speakers]').click()",
+        "help": "document.querySelector('#help-button').click()",
+    }
+    for name, step in steps.items():
+        browser.run(step)
+        time.sleep(0.5)
+        browser.run("window.axed = null; axe.run().then((found) => { window.axed = found; });")
+        browser.wait("window.axed")
+        found = browser.run("return window.axed.violations.map((v) => [v.id, v.help, v.nodes.map((n) => n.html)])")
+        assert found == [], name
+        assert browser.run("return window.axed.passes.length") > 10

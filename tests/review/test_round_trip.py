@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -170,7 +171,7 @@ def test_twenty_planted_faults_are_found_marked_and_corrected_and_the_report_sho
 
     page = tmp_path / "difference.html"
     assert run(capsys, "report", tmp_path / "before", store, "-o", page)[0] == 0
-    shown = re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8"))
+    shown = html.unescape(re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8")))
     assert all(name in shown for name in expected)
     for text in texts.values():
         assert text[:40] in shown
