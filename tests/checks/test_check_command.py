@@ -24,13 +24,13 @@ N = 12
 
 
 def voiced(seconds: float, seed: int) -> np.ndarray:
-    """Return noise with a level that is modulated at 4 Hz, with a soft start and end, int16."""
+    """Return noise with peaks as a voice has them, modulated at 4 Hz, with a soft start and end, int16."""
     rng = np.random.default_rng(seed)
     n = int(seconds * SAMPLE_RATE)
     envelope = np.minimum(1, np.minimum(np.arange(n), np.arange(n)[::-1]) / (0.05 * SAMPLE_RATE)) ** 2
     # As deep as speech: the distribution of the samples says how noisy they are.
     envelope = envelope * (0.5 + 0.5 * np.sin(2 * np.pi * 4 * np.arange(n) / SAMPLE_RATE)) ** 3
-    return np.clip(rng.normal(0, 8000, n) * envelope + rng.normal(0, 4, n), -32_000, 32_000).astype(np.int16)
+    return np.clip(rng.laplace(0, 3000, n) * envelope + rng.normal(0, 4, n), -32_000, 32_000).astype(np.int16)
 
 
 def faulty_rows() -> list[Row]:
@@ -184,7 +184,9 @@ def test_csv_has_no_formulas_and_no_escape_sequences(tmp_path: Path, capsys, com
 
 
 def test_json_has_limits_and_suspects(store: Path, capsys) -> None:
-    found = json.loads(run(capsys, "check", store, "--json", "--threshold", "clipped=1e9")[1])
+    found = json.loads(
+        run(capsys, "check", store, "--json", "--threshold", "clipped=1e9", "--threshold", "saturated=1")[1]
+    )
     assert found["thresholds"]["clipped"]["above"] == 1e9
     assert found["thresholds"]["clipped"]["suspects"] == 0
     assert [suspect["id"] for suspect in found["suspects"]] == [f"LJ{i:03d}-é" for i in range(2, 7)]

@@ -124,10 +124,11 @@ def _transform(length: int, sample_rate: float) -> Floats:
 
 
 def saturation(samples: npt.NDArray[Any], sample_rate: int) -> float:
-    """Return the share of the peaks of speech that are within 1 dB of the highest, of the polarity with more of them.
+    """Return the share of the peaks of speech that are within 1 dB of the highest, for the polarity with more of them.
 
     A peak is that of 10 ms, of one polarity; it is speech if it is within 20 dB of the highest. In a voice, few peaks
-    are nearly as high as the highest. An amplifier that saturates makes many of them equal.
+    are nearly as high as the highest. An amplifier that saturates makes many of them equal. Twice the square root of
+    their number is subtracted, the standard deviation of a count, because short recordings have few peaks.
 
     Returns:
         NaN for recordings with less than half a second of speech.
@@ -139,5 +140,6 @@ def saturation(samples: npt.NDArray[Any], sample_rate: int) -> float:
         highest = float(peaks.max(initial=0))
         loud = int((peaks > _LOUD * highest).sum())
         if highest > 0 and loud >= _LEAST_BLOCKS:
-            shares.append(float((peaks > _TOP * highest).sum()) / loud)
+            top = float((peaks > _TOP * highest).sum())
+            shares.append(max(0.0, top - 2 * math.sqrt(top)) / loud)
     return float(np.fmax.reduce(shares))
