@@ -13,6 +13,8 @@ import pytest
 from stores import make_rows, write_store
 from web_server import serving
 
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
 
@@ -66,7 +68,6 @@ def test_every_utterance_comes_once_and_right_from_a_cache_smaller_than_the_stor
         url, cache = f"{web.url}/voice", tmp_path / "cache"
         first = ranks(url, cache, size, before, 5)
         rest_of_it = ranks(url, cache, size, after, -1, json.dumps(first[0]["state"]))
-        downloads = sum(n for name, n in web.requests.items() if "shards" in name)
     used: Counter[str] = Counter()
     expected = {row.id: hashlib.sha256(row.mel.tobytes()).hexdigest() for row in rows}
     for rank in (*first, *rest_of_it):
@@ -75,5 +76,20 @@ def test_every_utterance_comes_once_and_right_from_a_cache_smaller_than_the_stor
             assert set(digests) == {expected[id_]}
     assert used == Counter(expected.keys())
     assert sum(os.path.getsize(path) for path in cache.rglob("*") if path.is_file()) <= size + 100
-    # Two runs of half an epoch or more each, of which none downloads all shards twice.
-    assert downloads <= 2 * 24
+
+
+def test_an_epoch_of_windows_downloads_every_file_once_into_a_cache_smaller_than_the_store(tmp_path: Path) -> None:
+    rows = make_rows([20 + n % 50 for n in range(160)])
+    store = write_store(tmp_path / "served" / "voice", rows, n_shards=24)
+    sizes = [path.stat().st_size for path in (store / "shards").iterdir()]
+    rest = sum((store / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    with serving(store.parent) as web:
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache", cache_size=rest + 12 * max(sizes))
+        sampler = LengthBucketBatchSampler(
+            dataset.n_frames, max_frames=120, seed=1, shards=dataset.shard, shard_window=3
+        )
+        # A window has about 12 batches; the loader draws ten ahead, and the files of three more shards.
+        for epoch in (1, 2):
+            ids = [id_ for batch in DataLoader(dataset, batch_sampler=sampler) for id_ in batch.ids]
+            assert sorted(ids) == sorted(row.id for row in rows)
+            assert max(n for name, n in web.requests.items() if "shards" in name) == epoch

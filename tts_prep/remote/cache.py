@@ -67,6 +67,7 @@ class CachedStore:
         self._server = Server(self._url, self._patience)
         self._room = Room(self._cache, self._size)
         self._linked: dict[str, Path] | None = None
+        self._coming: set[Path] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_url", "_cache", "_size", "_patience", "_version")
@@ -199,7 +200,7 @@ class CachedStore:
                 return
             if self._is_linked(entry, path):
                 return
-            self._room.reserve(file, entry.size, release, self._patience.stall if wait else None)
+            self._room.reserve(file, entry.size, release, self._patience.stall if wait else None, self._coming)
             try:
                 self._server.download(entry, file, stop)
             except StoreError as error:
@@ -236,6 +237,7 @@ class CachedStore:
         for _ in range(_TRIES):
             self.fetch(entry, release)
             if (file := self._mapped(entry)) is not None:
+                self._coming.discard(file.path)
                 return file
         path = self.folder / entry.file
         raise CacheFullError(f"{path}: removed as often as it was downloaded; give a larger cache_size")
@@ -256,13 +258,19 @@ class CachedStore:
                 raise
             return None
 
-    def ahead(self, batches: Iterable[Any], files_of: Callable[[Any], Sequence[FileEntry]]) -> Iterator[Any]:
+    def ahead(
+        self,
+        batches: Iterable[Any],
+        files_of: Callable[[Any], Sequence[FileEntry]],
+        release: Callable[[], None] | None = None,
+    ) -> Iterator[Any]:
         """Yield batches, and download meanwhile the files of later ones, in their order.
 
         Args:
             files_of: returns the files that a batch needs and this process has not mapped.
+            release: see `fetch`.
         """
-        limit = _AHEAD_BYTES if self._size is None else min(_AHEAD_BYTES, self._size // 2)
+        limit = _AHEAD_BYTES if self._size is None else min(_AHEAD_BYTES, self._size // 4)
         coming: deque[tuple[Any, list[FileEntry]]] = deque()
         counted: dict[str, int] = {}
         futures: dict[str, Future[None]] = {}
@@ -279,8 +287,9 @@ class CachedStore:
                     new = [entry for entry in files_of(positions) if entry.file not in counted]
                     for entry in new:
                         counted[entry.file] = entry.size
+                        self._coming.add(self.folder / entry.file)
                         if entry.file not in futures or futures[entry.file].done():
-                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, stop)
+                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, release, stop)
                     coming.append((positions, new))
                 if coming:
                     positions, new = coming.popleft()
@@ -291,14 +300,15 @@ class CachedStore:
             # After a break or an exception in the caller, which close this generator.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
+            self._coming.clear()
             raise
         # The last batches were drawn, and are still to be made.
         pool.shutdown(wait=False)
 
-    def _fetch_ahead(self, entry: FileEntry, stop: Event) -> None:
+    def _fetch_ahead(self, entry: FileEntry, release: Callable[[], None] | None, stop: Event) -> None:
         # An error is raised when the file is used.
         with contextlib.suppress(StoreError, Stopped):
-            self.fetch(entry, wait=False, stop=stop)
+            self.fetch(entry, release, wait=False, stop=stop)
 
     def _is_linked(self, entry: FileEntry, path: Path) -> bool:
         """Take a file over from another version of the store in this cache; return whether there was one."""

@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
@@ -55,7 +55,14 @@ class Room:
         self._size = size
         self._released = 0
 
-    def reserve(self, file: FileIO, size: int, release: Callable[[], None] | None, patience: float | None) -> None:
+    def reserve(
+        self,
+        file: FileIO,
+        size: int,
+        release: Callable[[], None] | None,
+        patience: float | None,
+        coming: Collection[Path] = (),
+    ) -> None:
         """Make room for a file, and give the open file its size, so that other processes count it.
 
         The least recently used files are removed, those alone that no process has mapped.
@@ -63,6 +70,7 @@ class Room:
         Args:
             release: lets go of files that this process has mapped and does not use.
             patience: seconds to wait for other processes that use too many files; None does not wait.
+            coming: files that will be used soon, which are removed last; without patience, they are not removed.
 
         Raises:
             CacheFullError: the files that are in use leave no room.
@@ -80,18 +88,24 @@ class Room:
         if size > self._size:
             raise CacheFullError(f"{self._cache}: cache_size is {self._size:,} bytes, a file of the store has {size:,}")
         began = time.monotonic()
-        while not self._reserved(file, size):
+        if self._reserved(file, size, []):
+            return
+        while True:
+            # Before anything is removed, all processes let go of what they do not use: what is locked otherwise is what
+            # was used, and what was just downloaded for the next batches would be removed instead.
+            (self._cache / _WANTED).touch()
             if release is not None:
                 release()
-                if self._reserved(file, size):
-                    return
+            files = sorted(self._files(), key=lambda found: found.used)
+            later = [found for found in files if found.path in coming]
+            files = [found for found in files if found.path not in coming]
+            if self._reserved(file, size, files if patience is None else files + later):
+                return
             if patience is None or time.monotonic() - began > patience:
                 raise CacheFullError(
                     f"{self._cache}: no room for {size:,} bytes: cache_size is {self._size:,}, and processes use the "
                     "files in it; give a larger one"
                 )
-            # Asks other processes to let go of what they do not use.
-            (self._cache / _WANTED).touch()
             time.sleep(_PAUSE)
 
     def is_wanted(self) -> bool:
@@ -111,14 +125,13 @@ class Room:
             for path in (self._cache / PARTIAL).iterdir():
                 _removed(path)
 
-    def _reserved(self, file: FileIO, size: int) -> bool:
-        """Make room for a file if the files in use leave enough; return whether they do."""
+    def _reserved(self, file: FileIO, size: int, removable: Collection[_File]) -> bool:
+        """Give a file its size if there is room, if need be by removing others; return whether there is."""
         limit = self._size or 0
         with self._locked():
-            files = sorted(self._files(), key=lambda found: found.used)
             # Links of one file, which two versions of a store share, count as a part each.
-            taken = sum(found.size / found.links for found in files)
-            for found in files:
+            taken = sum(found.size / found.links for found in self._files())
+            for found in removable:
                 if taken + size <= limit:
                     break
                 if found.path.name not in (MANIFEST, CURRENT) and _removed(found.path):

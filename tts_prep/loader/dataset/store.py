@@ -254,21 +254,23 @@ class Store:
             # The arrays that were used before, in this process; the first batch has used none.
             return self._files_with([*self._arrays] or ["mel"], shards_of(batch))
 
-        return self._cached.ahead(batches, files_of)
+        return self._cached.ahead(batches, files_of, self._release)
 
     def is_at_hand(self, shards: Iterable[int]) -> bool:
         """Return whether the shards can be read without a download."""
         return self._cached is None or all(map(self._cached.has, self._files_with(["mel"], shards)))
 
-    def _files_with(self, names: Iterable[str], shards: Iterable[int]) -> list[FileEntry]:
+    def _files_with(self, names: Sequence[str], shards: Iterable[int]) -> list[FileEntry]:
         """Return the files of arrays of shards that are not mapped yet."""
         numbers = [number for number in shards if 0 <= number < len(self.manifest.shards)]
-        return [
-            self.manifest.file_of(name, number)
-            for name in list(names)
+        # Each once: the arrays of a shard share its file.
+        found = {
+            (entry := self.manifest.file_of(name, number)).file: entry
             for number in numbers
+            for name in names
             if number not in self._arrays.get(name, {})
-        ]
+        }
+        return [*found.values()]
 
     def _release(self) -> None:
         """Let go of all maps: those without live views are closed, and mapped again on access."""
