@@ -12,9 +12,9 @@ from stores import make_rows, write_store
 
 from tts_prep.checks import measure, thresholds
 from tts_prep.checks import suspects as find_suspects
-from tts_prep.checks.transcripts import ALIGNMENT_SCORE, alignment_deviations
+from tts_prep.checks.transcripts import alignment_deviations
+from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.features.aligner.durations import SCORE
 
 N_SWAPPED = 4
 
@@ -99,6 +99,5 @@ def test_what_cannot_be_aligned_is_as_far_as_can_be_and_few_scores_say_nothing()
     assert np.isnan(alignment_deviations(Scored([-1.0] * 9, [0] * 9))).all()  # type: ignore[arg-type]
 
 
-def test_the_column_and_the_reason_have_one_name() -> None:
-    assert ALIGNMENT_SCORE == SCORE
+def test_the_reason_is_that_of_the_measure() -> None:
     assert next(threshold for threshold in thresholds() if threshold.reason == "misaligned").measure == "alignment"

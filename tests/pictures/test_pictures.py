@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,15 @@ def make_clip() -> Clip:
         pitch=pitch,
         energy=rng.random(100),
     )
+
+
+def test_the_score_of_an_alignment_is_in_the_title() -> None:
+    pytest.importorskip("matplotlib")
+    titles = [
+        plot_clip(replace(make_clip(), alignment_score=score)).get_suptitle().splitlines()[0]
+        for score in (-1.234, math.nan)
+    ]
+    assert titles == ["clip, p225, alignment score −1.23", "clip, p225"]
 
 
 @pytest.mark.parametrize("scale", ["slaney", "htk"])

@@ -17,6 +17,7 @@ from tts_prep.acoustics.phones.symbols import PAUSE, PHONE, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import Transcript, align
 from tts_prep.compiler import Compiled
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
 
 SAMPLE = 1000
@@ -56,9 +57,6 @@ _OF_NORMAL = 1.4826
 
 _LEAST_SCALE = 0.1
 """The minimum standard deviation of scores of alignment."""
-
-ALIGNMENT_SCORE = "alignment_score"
-"""The column that the aligner adds to the index."""
 
 Floats = npt.NDArray[np.float64]
 

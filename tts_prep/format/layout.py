@@ -31,6 +31,9 @@ PAGE: Final = 4096
 """Every dataset starts at a multiple of this many bytes."""
 
 
+ALIGNMENT_SCORE: Final = "alignment_score"
+"""The column of the scores of alignments, if a store has aligned itself."""
+
 FRAME: Final = "frame"
 PHONEME: Final = "phoneme"
 SAMPLE: Final = "sample"

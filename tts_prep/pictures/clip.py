@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,7 @@ class Clip:
         phones: the phones; empty if the store has no durations.
         pitch: [n_frames] Hz, NaN where unvoiced; None if the store has no pitch.
         energy: [n_frames], in the unit of the store; None if the store has no energy.
+        alignment_score: the score of the durations, if the store has aligned itself; otherwise NaN.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Clip:
     phones: tuple[Phone, ...]
     pitch: npt.NDArray[np.float64] | None
     energy: npt.NDArray[np.float64] | None
+    alignment_score: float = math.nan
 
     @property
     def first_edge(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 import unicodedata
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 
 from tts_prep.errors import MissingPackageError
 from tts_prep.pictures.clip import Clip
+from tts_prep.quantities import number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +64,8 @@ def plot_clip(clip: Clip) -> Figure:
         axes[-1].set_xlim(min(0.0, clip.first_edge), end)
         speaker = f", {clip.speaker[:80]}" if clip.speaker else ""
         text = clip.text if len(clip.text) <= _MAX_TEXT else f"{clip.text[:_MAX_TEXT]}…"
-        lines = [f"{clip.id[:80]}{speaker}", *textwrap.wrap(text, _line_length(text, width))]
+        score = "" if math.isnan(clip.alignment_score) else f", alignment score {number_text(clip.alignment_score)}"
+        lines = [f"{clip.id[:80]}{speaker}{score}", *textwrap.wrap(text, _line_length(text, width))]
         title = texts.shown("\n".join(lines))
         missing = len(texts.missing)
         note = f"\n(no installed font has {missing:,} of its characters)" if missing else ""

@@ -17,9 +17,9 @@ from praatio import textgrid
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.demo.corpus import FAULTS
 from tts_prep.errors import ConfigurationError, FeatureError
+from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_durations
-from tts_prep.preprocess.features.aligner.durations import SCORE
 from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
 from tts_prep.preprocess.runs import add_arrays
 
@@ -226,7 +226,7 @@ def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_numbe
         assert files(with_store) == files(later)
     dataset = UtteranceDataset(later)
     assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
-    assert np.isfinite(dataset.columns[SCORE]).all()
+    assert np.isfinite(dataset.columns[ALIGNMENT_SCORE]).all()
     before = files(later)
     add_durations(later)
     assert files(later) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 
@@ -176,6 +178,7 @@ def clip_of(utterance: Utterance) -> Clip:
         phones=_phones(utterance, first_frame - hop / 2, hop),
         pitch=_pitch(utterance),
         energy=_frames(utterance, "energy"),
+        alignment_score=float(utterance.meta.get(ALIGNMENT_SCORE, math.nan)),
     )
 
 

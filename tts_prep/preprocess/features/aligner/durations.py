@@ -10,15 +10,12 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.format.layout import PHONEME, UTTERANCE
+from tts_prep.format.layout import ALIGNMENT_SCORE, PHONEME, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.features.kind import TrainedKind, setting
-
-SCORE: Final = "alignment_score"
-"""The column of the index with the score of each alignment; see `AlignmentModel.align`."""
 
 _VERSION: Final = "2"
 """The version of the algorithm: the same model of another version could give other durations."""
@@ -52,11 +49,11 @@ class AlignedDurations:
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
-        """``durations`` [n_phonemes] int32, and ``alignment`` [1] float64, the column `SCORE`."""
+        """``durations`` [n_phonemes] int32, and ``alignment`` [1] float64, the column `ALIGNMENT_SCORE`."""
         of_score = {"model": json_sha256(self.settings.model)}
         return (
             ArraySpec("durations", "int32", (), PHONEME, settings=vars(self.settings)),
-            ArraySpec("alignment", "float64", (1,), UTTERANCE, settings=of_score, index_columns=(SCORE,)),
+            ArraySpec("alignment", "float64", (1,), UTTERANCE, settings=of_score, index_columns=(ALIGNMENT_SCORE,)),
         )
 
     def source(self, utterance_id: str, speaker: str) -> None:
