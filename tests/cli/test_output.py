@@ -166,3 +166,28 @@ def test_help_has_every_command_and_every_option_once(capsys: pytest.CaptureFixt
     own = [option for option in command.params if isinstance(option, click.Option)]
     described = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", out, re.MULTILINE)
     assert sorted(described) == sorted([*(max(option.opts, key=len) for option in own), "--help"])
+
+
+def test_one_of_anything_is_in_the_singular(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    store, table = tmp_path / "store", tmp_path / "scores.csv"
+    table.write_text("id,score\nS-0000,1\nunknown,1\n", encoding="utf-8")
+    commands: tuple[tuple[object, ...], ...] = (
+        ("ljspeech", corpus, store, *MAKE, "--limit", 2, "--waveform", "int16"),
+        ("info", store),
+        ("plan", store),
+        ("verify", store),
+        ("reindex", store),
+        ("add", store, "--columns", table),
+        ("check", store),
+        ("report", store, "-o", tmp_path / "report.html", "--csv", tmp_path / "report.csv"),
+    )
+    for command in commands:
+        status, out, err = run(capsys, *command)
+        assert status == 0, err
+        # A unit stays: "unspoken > 1 phones".
+        assert re.findall(r"(?<!> )\b1 [a-z]+s\b", out + err) == [], command
+    page = re.sub(r"<[^>]+>", "", (tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "of 1 utterance may spoil training" in page
+    assert "1 row" in page
+    assert "1 rows" not in page
+    assert "Not measured: fewer than 100 utterances." in page

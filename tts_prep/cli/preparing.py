@@ -290,7 +290,7 @@ def made_text(store: Path, manifest: Manifest) -> str:
     """Return one line about the contents of a store."""
     totals = manifest.totals
     return (
-        f"{store}: {totals['utterances']:,} utterances, {duration_text(totals['seconds'])} of audio, "
+        f"{store}: {count_text(totals['utterances'], 'utterance')}, {duration_text(totals['seconds'])} of audio, "
         f"{totals['frames']:,} frames, {totals['phonemes']:,} phonemes, {count_text(totals['shards'], 'shard')}, "
         f"{bytes_text(sum(entry.size for entry in manifest.files))}"
     )

@@ -11,7 +11,7 @@ import numpy as np
 from tts_prep import __version__
 from tts_prep.format.files.atomic import replacing
 from tts_prep.pictures.templates import make_environment
-from tts_prep.quantities import bytes_text, duration_text, number_text, share_text
+from tts_prep.quantities import bytes_text, count_text, duration_text, number_text, share_text
 from tts_prep.report.charts import histogram
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import Comparison
@@ -73,7 +73,7 @@ def _totals(summary: Summary) -> list[tuple[str, str]]:
         ("mel frames", f"{int(np.asarray(dataset.n_frames).sum()):,}"),
         ("symbols", f"{int(summary.coverage.symbol_counts.sum()):,}"),
         ("different words", f"{len(summary.coverage.word_counts):,}"),
-        ("failed", f"{len(summary.failed):,} rows"),
+        ("failed", count_text(len(summary.failed), "row")),
         ("arrays", ", ".join(sorted(dataset.arrays))),
         ("size", bytes_text(sum(entry.size for entry in summary.manifest.files))),
     ]

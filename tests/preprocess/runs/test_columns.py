@@ -187,7 +187,7 @@ def test_a_table_of_paths_is_joined_with_ids_however_long_either_is(
     status, out, err = run(capsys, "add", store, "--columns", write_table(tmp_path / f"s{suffix}", table))
     assert (status, err) == (0, "")
     np.testing.assert_array_equal(UtteranceDataset(store).mos, [1, np.nan, 3])
-    assert f"1 rows of no utterance of the store: {path.format('other')}" in out
+    assert f"1 row of no utterance of the store: {path.format('other')}" in out
 
 
 def test_a_path_that_is_the_end_of_several_ids_is_of_none(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import click
 from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
+from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.cli.features import ParsedFeatures
@@ -160,12 +161,12 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
     for name in added.names:
         kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
         kind = "texts" if name in added.texts else kind
-        missing = f", missing in {added.missing[name]:,} utterances" if added.missing[name] else ""
+        missing = f", missing in {count_text(added.missing[name], 'utterance')}" if added.missing[name] else ""
         say(f"{store}: {name}, {kind}{missing}")
     ids, n_unknown = added.unknown
     if n_unknown:
         more = ", …" if n_unknown > len(ids) else ""
-        say(one_line(f"{file}: {n_unknown:,} rows of no utterance of the store: {', '.join(ids)}{more}"))
+        say(one_line(f"{file}: {count_text(n_unknown, 'row')} of no utterance of the store: {', '.join(ids)}{more}"))
     if added.own:
         corrected = [name for name in ("text", "speaker") if name in added.own]
         how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""

@@ -10,6 +10,7 @@ import click
 
 from tts_prep.cli.options import Integer, integer_option, store_or_url
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.report.policies import PolicyCost
@@ -65,7 +66,8 @@ def plan(
         say(json.dumps({"store": str(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
         return
     of_ranks = f"; {world_size} ranks" if world_size > 1 else ""
-    say(f"{store}: {len(dataset):,} utterances, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
+    utterances = count_text(len(dataset), "utterance")
+    say(f"{store}: {utterances}, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
     _say_table(costs)
 
 

@@ -27,4 +27,4 @@ def reindex(store: Path) -> None:
 
     totals = reindex_store(store).totals
     shards = count_text(totals["shards"], "shard")
-    say(f"{store}: index, failures and manifest of {shards}, {totals['utterances']:,} rows")
+    say(f"{store}: index, failures and manifest of {shards}, {count_text(totals['utterances'], 'row')}")

@@ -84,7 +84,7 @@ def report(
     say(f"{output}: {count_text(len(summary.dataset), 'utterance')} on one page, {bytes_text(output.stat().st_size)}")
     if csv_file is not None:
         write_table(summary, csv_file)
-        say(f"{csv_file}: {len(summary.checked):,} utterances, {bytes_text(csv_file.stat().st_size)}")
+        say(f"{csv_file}: {count_text(len(summary.checked), 'utterance')}, {bytes_text(csv_file.stat().st_size)}")
 
 
 def _compare(summary: Summary, other: Path, output: Path) -> None:

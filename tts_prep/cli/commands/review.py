@@ -12,6 +12,7 @@ import click
 from tts_prep.cli.extras import warn_without_compiler
 from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, integer_option
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.review.merging import Merged
@@ -64,12 +65,14 @@ def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, ro
         else:
             warn_without_compiler()
             threading.Thread(target=pages.measure, daemon=True).start()
-        say(f"{len(dataset):,} utterances; decisions are written to {decisions_file}")
+        say(f"{count_text(len(dataset), 'utterance')}; decisions are written to {decisions_file}")
         say(f"open {click.style(server.address, fg='cyan')}")
         _serve(server)
     sounds.close()
     counts = pages.table.counts()
-    say(f"{decisions_file}: {counts['decided']:,} of {counts['utterances']:,} utterances are decided")
+    are = "is" if 1 in (counts["decided"], counts["utterances"]) else "are"
+    of = count_text(counts["utterances"], "utterance")
+    say(f"{decisions_file}: {counts['decided']:,} of {of} {are} decided")
 
 
 def _serve(server: ReviewServer) -> None:
@@ -98,7 +101,6 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
       tts-prep merge-decisions anna.csv ben.csv -o decisions.csv
     """
     from tts_prep.errors import ConfigurationError
-    from tts_prep.quantities import count_text
     from tts_prep.review.decisions import read_decisions, write_decisions
     from tts_prep.review.merging import merge
 
@@ -116,7 +118,6 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
 
 def _merged_lines(merged: Merged) -> Iterator[str]:
     from tts_prep.errors import one_line
-    from tts_prep.quantities import count_text
 
     for conflict in merged.conflicts:
         values = ", ".join(f"{value!r} ({name})" for name, value in conflict.values.items())
