@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from corpus import phonemize, read_rows
+from corpus import phonemize, read_rows, require
 
 SAMPLE_RATE = 22_050
 N_FFT = 1024
@@ -26,6 +26,7 @@ def main() -> None:
 
 
 def make(corpus: Path, folder: Path, jobs: int, phonemes: bool) -> None:
+    require("datasets", "librosa")
     import librosa
     import numpy as np
     from datasets import Dataset

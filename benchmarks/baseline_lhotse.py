@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from corpus import phonemize, read_rows
+from corpus import phonemize, read_rows, require
 
 SAMPLE_RATE = 22_050
 
@@ -28,6 +28,7 @@ def main() -> None:
 
 
 def make(corpus: Path, folder: Path, jobs: int, phonemes: bool) -> None:
+    require("lhotse", "torch", "librosa")
     import torch
     from joblib import Parallel, delayed
     from lhotse import CutSet, LibrosaFbank, LibrosaFbankConfig, MonoCut, Recording, SupervisionSegment

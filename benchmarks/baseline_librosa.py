@@ -12,9 +12,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from corpus import Row, phonemize, read_rows, require
+
+require("librosa")
+
 import librosa
 import numpy as np
-from corpus import Row, phonemize, read_rows
 from joblib import Parallel, delayed, parallel_config
 
 SAMPLE_RATE = 22_050

@@ -11,12 +11,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from corpus import Row, phonemize, read_rows, require
+
+require("torch", "librosa", "soxr")
+
 import librosa
 import numpy as np
 import soundfile
 import soxr
 import torch
-from corpus import Row, phonemize, read_rows
 from joblib import Parallel, delayed, parallel_config
 
 SAMPLE_RATE = 22_050

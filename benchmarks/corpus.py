@@ -1,10 +1,19 @@
-"""What the scripts that tts-prep is compared with have in common: the rows of a corpus, and phonemes by phonemizer."""
+"""What the scripts that tts-prep is compared with have in common: packages, the rows of a corpus, phonemes."""
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+
+
+def require(*packages: str) -> None:
+    """End with one line if a package is not installed, which the environment of the tests may lack."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        sys.exit(f"{Path(sys.argv[0]).name}: needs {', '.join(missing)}, not installed; see benchmarks/run.py")
 
 
 class Row(NamedTuple):
