@@ -26,6 +26,7 @@ soak: $(INSTALLED)
 		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/runs/test_full_disk.py
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/audio/test_fuzzed_recordings.py
 	LISTS=$(or $(LISTS),100000) SETTINGS=$(or $(SETTINGS),20000) $(BIN)/python -m pytest -s tests/preprocess/corpora/test_fuzzed_lists.py
+	RESPONSES=$(or $(RESPONSES),2000) DOWNLOAD_KILLS=$(or $(DOWNLOAD_KILLS),100) $(BIN)/python -m pytest -s tests/remote/test_faults.py
 	EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest tests/cli/test_any_text.py
 
 # What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.

@@ -1,0 +1,330 @@
+"""Servers that fail, and processes that are killed: whole and right files, or one clear error; nothing that stays."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stores import Row, make_rows, write_store
+from web_server import Answer, serving
+
+from tts_prep.errors import StoreError
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.records.manifest import FileEntry, read_manifest
+from tts_prep.loader import UtteranceDataset
+from tts_prep.remote.cache import CachedStore
+from tts_prep.remote.server import Patience
+
+pytest.importorskip("aiohttp")
+pytest.importorskip("fsspec")
+
+QUICK = Patience(attempts=3, wait=0.001, stall=0.5)
+MUTATIONS = int(os.environ.get("RESPONSES", "60"))
+KILLS = int(os.environ.get("DOWNLOAD_KILLS", "4"))
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return make_rows(range(20, 44))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
+    folder = tmp_path_factory.mktemp("served")
+    write_store(folder / "voice", rows, n_shards=4, waveform=True)
+    return folder
+
+
+def check_cache(cache: Path, original: Path) -> None:
+    """Check that whatever has its name in a cache is whole and right, and that nothing else lies there."""
+    for path in cache.rglob("*"):
+        if path.is_file() and path.name not in (".lock", "current"):
+            name = path.relative_to(cache).parts[3:]
+            assert name, path
+            assert path.read_bytes() == original.joinpath(*name).read_bytes()
+
+
+def first(n: int, change) -> object:
+    """Return a fault of the first n answers for each shard."""
+
+    def fault(answer: Answer) -> None:
+        if "shards" in answer.name and answer.number < n:
+            change(answer)
+
+    return fault
+
+
+def truncated(answer: Answer) -> None:
+    answer.body = answer.body[: len(answer.body) // 2]
+
+
+def truncated_with_its_length(answer: Answer) -> None:
+    truncated(answer)
+    answer.length = len(answer.body)
+
+
+def longer(answer: Answer) -> None:
+    answer.body += b"x" * 1000
+    answer.length = None
+
+
+def another(answer: Answer) -> None:
+    answer.body = bytes(len(answer.body))
+
+
+def unavailable(answer: Answer) -> None:
+    answer.status, answer.body, answer.length = 503, b"busy", 4
+
+
+def missing(answer: Answer) -> None:
+    answer.status, answer.body, answer.length = 404, b"", 0
+
+
+def refused(answer: Answer) -> None:
+    answer.status, answer.body, answer.length = 403, b"", 0
+
+
+def slow(answer: Answer) -> None:
+    answer.pieces, answer.pause = 1000, 0.05
+
+
+def silent(answer: Answer) -> None:
+    answer.pause = 2
+
+
+FAULTS = (truncated, truncated_with_its_length, longer, another, unavailable, slow, silent)
+
+
+@pytest.mark.parametrize("change", FAULTS, ids=lambda change: change.__name__)
+def test_a_fault_that_passes_costs_another_attempt(change, folder: Path, tmp_path: Path) -> None:
+    with serving(folder, first(1, change)) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        for entry in read_manifest(cached.folder).shards[:1]:
+            cached.fetch(entry)
+            assert file_sha256(cached.folder / entry.file) == entry.sha256
+        assert web.requests["voice/shards/00000.h5"] == 2
+    check_cache(tmp_path, folder / "voice")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (truncated, r"cannot be read in 3 attempts \(Response payload is not completed"),
+        (truncated_with_its_length, r"bytes, the manifest says .*; upload the store again, the manifest last"),
+        (longer, r"more than [\d,]+ bytes, the manifest says"),
+        (another, r"SHA-256 \w{12}…, the manifest says"),
+        (unavailable, r"cannot be read in 3 attempts \(503"),
+        (missing, r"no such file"),
+        (refused, r"not permitted"),
+        (slow, r"cannot be read in 3 attempts \([\d,]+ bytes in \d s\)"),
+        (silent, r"cannot be read in 3 attempts"),
+    ],
+)
+def test_a_fault_that_stays_is_one_error(change, message: str, folder: Path, tmp_path: Path) -> None:
+    with serving(folder, first(99, change)) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        began = time.monotonic()
+        with pytest.raises(StoreError, match=message) as caught:
+            cached.fetch(read_manifest(cached.folder).shards[0])
+        assert time.monotonic() - began < 20
+        assert str(caught.value).startswith(f"{web.url}/voice/shards/00000.h5: ")
+        assert "\n" not in str(caught.value)
+    check_cache(tmp_path, folder / "voice")
+
+
+def test_mutated_answers_give_right_files_or_errors(folder: Path, tmp_path: Path) -> None:
+    generator = random.Random(7)
+    taken: list[float] = []
+
+    def mutated(answer: Answer) -> None:
+        kind = generator.randrange(8)
+        body = bytearray(answer.body)
+        if kind == 0 and body:
+            body[generator.randrange(len(body))] ^= 1 << generator.randrange(8)
+        elif kind == 1:
+            body = body[: generator.randrange(len(body) + 1)]
+        elif kind == 2:
+            body += generator.randbytes(generator.randrange(1, 5000))
+        elif kind == 3:
+            answer.status = generator.choice([204, 206, 301, 304, 400, 404, 429, 500, 502, 503])
+        elif kind == 4:
+            body = bytearray(generator.randbytes(generator.randrange(3000)))
+        elif kind == 5:
+            start = generator.randrange(len(body) + 1)
+            body[start : start + 4096] = b""
+        elif kind == 6:
+            answer.length = generator.randrange(2 * len(body) + 2)
+        answer.body = bytes(body)
+        if kind != 6:
+            answer.length = generator.choice([len(body), len(answer.body), None])
+
+    opened = 0
+    with serving(folder, mutated) as web:
+        for number in range(MUTATIONS):
+            began = time.monotonic()
+            try:
+                cached = CachedStore(f"{web.url}/voice", tmp_path, patience=Patience(attempts=2, wait=0.001, stall=0.3))
+                opened += 1
+                cached.fetch(generator.choice(read_manifest(cached.folder).files))
+            except StoreError as error:
+                assert "\n" not in str(error)
+            taken.append(time.monotonic() - began)
+            if number % 20 == 19:
+                check_cache(tmp_path, folder / "voice")
+                for path in tmp_path.rglob("*.h5"):
+                    path.unlink()
+    assert opened > MUTATIONS // 20
+    assert max(taken) < 10
+
+
+READER = """
+import sys
+from tts_prep.loader import UtteranceDataset
+print("started", flush=True)
+dataset = UtteranceDataset(sys.argv[1], cache=sys.argv[2])
+for name in ("mel", "waveform"):
+    dataset.views(name)
+"""
+
+
+def test_killed_readers_leave_nothing_that_stays(folder: Path, rows: list[Row], tmp_path: Path) -> None:
+    generator = random.Random(1)
+
+    def paced(answer: Answer) -> None:
+        answer.pieces, answer.pause = 8, 0.02
+
+    with serving(folder, paced) as web:
+        url = f"{web.url}/voice"
+        for _ in range(KILLS):
+            process = subprocess.Popen(
+                [sys.executable, "-c", READER, url, str(tmp_path)], stdout=subprocess.PIPE, text=True
+            )
+            assert process.stdout is not None
+            assert process.stdout.readline() == "started\n"
+            time.sleep(generator.uniform(0, 1.2))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+            for path in tmp_path.rglob("shards/*.h5"):
+                assert path.read_bytes() == (folder / "voice" / "shards" / path.name).read_bytes()
+                path.unlink()
+        web.fault = None
+        dataset = UtteranceDataset(url, cache=tmp_path)
+        assert all(np.array_equal(mel, row.mel) for mel, row in zip(dataset.views("mel"), rows, strict=True))
+    check_cache(tmp_path, folder / "voice")
+    assert not list((tmp_path / ".partial").iterdir())
+
+
+def test_a_process_takes_over_from_one_that_was_killed(folder: Path, tmp_path: Path) -> None:
+    def endless(answer: Answer) -> None:
+        if "00000" in answer.name and answer.number == 0:
+            answer.pieces, answer.pause = 500, 0.1
+
+    with serving(folder, endless) as web:
+        url = f"{web.url}/voice"
+        process = subprocess.Popen([sys.executable, "-c", READER, url, str(tmp_path)], stdout=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while not web.requests["voice/shards/00000.h5"] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        dataset = UtteranceDataset(url, cache=tmp_path)
+        began = time.monotonic()
+        assert len(dataset[0].mel)
+        assert time.monotonic() - began < 5
+        assert web.requests["voice/shards/00000.h5"] == 2
+
+
+def test_a_full_disk_is_one_error_and_leaves_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    with serving(folder) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        entry = read_manifest(cached.folder).shards[0]
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (entry.size // 2, limits[1]))
+        try:
+            with pytest.raises(StoreError, match="cannot be written") as caught:
+                cached.fetch(entry)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+        assert "\n" not in str(caught.value)
+        assert not list((tmp_path / ".partial").iterdir())
+        cached.fetch(entry)
+    check_cache(tmp_path, folder / "voice")
+
+
+@contextmanager
+def s3_server() -> Iterator[str]:
+    """Run moto's server of S3 in another process, and yield its address."""
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_store_is_read_from_an_s3_server(
+    folder: Path, rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3fs = pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with s3_server() as address:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        system = s3fs.S3FileSystem()
+        system.mkdir("bucket")
+        system.put(str(folder / "voice"), "bucket/voice", recursive=True)
+        dataset = UtteranceDataset("s3://bucket/voice", cache=tmp_path)
+        assert all(np.array_equal(mel, row.mel) for mel, row in zip(dataset.views("mel"), rows, strict=True))
+        check_cache(tmp_path, folder / "voice")
+        system.rm("bucket/voice/index.h5")
+        with pytest.raises(StoreError, match="s3://bucket/voice/index.h5: no such file"):
+            UtteranceDataset("s3://bucket/voice", cache=tmp_path / "other")
+        with pytest.raises(StoreError, match="s3://bucket/nothing/manifest.json: no such file"):
+            UtteranceDataset("s3://bucket/nothing", cache=tmp_path)
+
+
+def test_an_entry_of_a_server_is_read_with_its_limits_only(folder: Path, tmp_path: Path) -> None:
+    # A body without an end: no more than a block beyond the size in the manifest is read.
+    def endless(answer: Answer) -> None:
+        if "shards" in answer.name:
+            answer.body, answer.length = answer.body + bytes(64 << 20), None
+
+    with serving(folder, endless) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        entry: FileEntry = read_manifest(cached.folder).shards[0]
+        with pytest.raises(StoreError, match="more than"):
+            cached.fetch(entry)
+    assert not list((tmp_path / ".partial").iterdir())
