@@ -19,7 +19,8 @@ from tts_prep.demo.corpus import FAULTS
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import add_durations
+from tts_prep.preprocess import PRESETS, add_durations
+from tts_prep.preprocess.features.aligner.durations import TRAINED, AlignerConfig
 from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
 from tts_prep.preprocess.runs import add_arrays
 
@@ -301,6 +302,14 @@ def test_durations_are_trained_again_when_they_are_removed_and_added_by_name(
     after = UtteranceDataset(store).arrays["durations"].settings
     assert (before["sample"], after["sample"]) == (2, 1000)
     assert after["model"] != before["model"]
+
+
+def test_a_model_of_another_version_of_the_aligner_is_an_error_that_says_how_to_train_again(
+    model: AlignmentModel,
+) -> None:
+    settings = AlignerConfig(model=model.as_text(), version="1")
+    with pytest.raises(ConfigurationError, match=r"version 2, found a model of 1; .*remove STORE --array durations"):
+        TRAINED.make(PRESETS["hifigan"], settings)
 
 
 def test_parts_are_refused_with_the_command_that_adds_durations(

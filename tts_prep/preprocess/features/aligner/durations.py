@@ -85,7 +85,10 @@ def _make(_: MelConfig, settings: AlignerConfig) -> AlignedDurations:
             "store, which 'tts-prep add STORE --feature durations' aligns without any"
         )
     if settings.version != _VERSION:
-        raise ConfigurationError(f"durations: the aligner has version {_VERSION}, found a model of {settings.version}")
+        raise ConfigurationError(
+            f"durations: the aligner has version {_VERSION}, found a model of {settings.version}; train it again by "
+            "'tts-prep remove STORE --array durations' and 'tts-prep add STORE --feature durations'"
+        )
     return AlignedDurations(settings, AlignmentModel.from_text(settings.model))
 
 
