@@ -90,7 +90,7 @@ def test_a_store_without_utterances_is_a_failure(capsys: pytest.CaptureFixture[s
         *("--max-failures", "100%"),
     )
     assert status == 1
-    assert "all 1 rows failed, but a store needs at least one utterance; the first is a (text): empty.txt:1: " in err
+    assert "the only row failed, but a store needs at least one utterance; the first is a (text): empty.txt:1: " in err
     assert not (folder / "empty/manifest.json").exists()
 
 

@@ -128,7 +128,7 @@ def test_utterances_without_a_value_are_printed_or_end_the_command(
     assert "1 of 7 utterances have no 'faulty' so far, more than --max-failures 1% allows; the first is S-0003" in err
     status, out, _ = run(capsys, *command, "--max-failures", 1, "--batch-seconds", 1.5)
     assert status == 0
-    assert "1 utterances have no value: S-0003: RuntimeError: no such thing as this" in out
+    assert "1 utterance has no value: S-0003: RuntimeError: no such thing as this" in out
     assert UtteranceDataset(own).arrays["codes"].settings["model"]["batch_seconds"] == 1.5
 
 

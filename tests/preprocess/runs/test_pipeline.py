@@ -257,7 +257,7 @@ def test_too_many_failures_end_the_run_with_the_first_reason_and_the_list(own_co
 
 def test_a_corpus_of_nothing_but_failures_is_an_error(tmp_path: Path) -> None:
     root = write_ljspeech(tmp_path / "lj", ("...",))
-    with pytest.raises(TooManyFailuresError, match="all 1 rows failed, but a store needs at least one utterance"):
+    with pytest.raises(TooManyFailuresError, match="the only row failed, but a store needs at least one utterance"):
         run(root, tmp_path / "store", max_failures="100%")
     assert not (tmp_path / "store/manifest.json").exists()
 

@@ -260,7 +260,8 @@ def _add_model(
     if added.missing:
         first = "; ".join(f"{uid}: {reason}" for uid, reason in list(added.missing.items())[:3])
         more = "; …" if len(added.missing) > 3 else ""
-        say(one_line(f"  {len(added.missing):,} utterances have no value: {first}{more}"))
+        have = "has" if len(added.missing) == 1 else "have"
+        say(one_line(f"  {count_text(len(added.missing), 'utterance')} {have} no value: {first}{more}"))
 
 
 def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:

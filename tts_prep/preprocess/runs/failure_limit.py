@@ -57,7 +57,8 @@ def give_up(
     failures = write_failures(store, headers)
     first = failures[0]
     if len(failures) <= allowed.of(total):
-        why = f"all {total} rows failed, but a store needs at least one utterance"
+        rows = f"all {total:,} rows" if total != 1 else "the only row"
+        why = f"{rows} failed, but a store needs at least one utterance"
     else:
         why = f"{len(failures)} of {total} rows failed so far, more than --max-failures {allowed.text} allows"
     # failures.jsonl says nothing of where a corpus lies: its bytes are the same on every machine.
