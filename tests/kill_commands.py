@@ -447,6 +447,10 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     yield Operation("add", ("add", store, "--corpus", old, *energy), whole)
     yield Operation("add durations", ("add", store, "--feature", "durations"), whole)
     yield Operation("update with durations", (*again, "--update"), aligned)
+    # The module of the model is found as one that a user has installed.
+    sys.path.append(str(Path(__file__).parent / "preprocess/models"))
+    model = ("--feature", "model_functions:Codes:levels=9")
+    yield Operation("add a model", ("add", store, "--corpus", old, *model), whole)
     yield Operation("add measures", ("add", store, "--measures"), whole)
 
     ids = [f"S-{number:04d}" for number in range(4)]

@@ -36,6 +36,7 @@ def test_every_example_is_tested():
         "parakeet_ljspeech",
         "parakeet_wavenet",
         "speech_models",
+        "train_language_model",
         "styletts2",
         "speechain",
         "train_fastspeech",

@@ -1,0 +1,60 @@
+"""The language model of the examples: trained on tokens of the demo corpus by two processes, and resumed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tts_prep.preprocess import add_array
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.prepare import prepare
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def train(store: Path, *options: object, processes: int = 2) -> list[float]:
+    """Run the example in processes as torchrun does; return the losses that it prints."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, str(EXAMPLES / "train_language_model.py"), str(store), *map(str, options)]
+    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(processes)}
+    ranks = [
+        subprocess.Popen(command, env={**environment, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+        for rank in range(processes)
+    ]
+    outputs = [rank.communicate(timeout=300)[0] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0] * processes
+    return [float(line) for line in outputs[0].splitlines()]
+
+
+@pytest.mark.soak
+def test_a_language_model_learns_and_has_the_same_losses_when_it_is_resumed_in_mid_epoch(
+    demo_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import speech_models
+
+    store, checkpoint = tmp_path / "store", tmp_path / "model.pt"
+    config = Configuration(
+        corpus="ljspeech", text=TextConfig("characters"), store=StoreConfig(waveform_dtype="int16"), limit=24
+    )
+    prepare(read_ljspeech(demo_corpus), demo_corpus, store, config)
+    add_array(store, "tokens", speech_models.EncodecTokens, jobs=2)
+    whole = train(store, "--epochs", 3)
+    # Two thirds of an epoch and a bit, so that the checkpoint is within one.
+    stop = len(whole) // 3 + 2
+    begun = train(store, "--epochs", 3, "--checkpoint", checkpoint, "--save-every", stop, "--stop-after", stop)
+    resumed = train(store, "--epochs", 3, "--checkpoint", checkpoint, "--save-every", 1000)
+    # An epoch has more batches than those after which the second one was left.
+    assert len(whole) // 3 > 4
+    assert begun + resumed == whole
+    assert sum(whole[-3:]) < sum(whole[:3])
