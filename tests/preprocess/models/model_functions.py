@@ -134,3 +134,19 @@ class Slow(Codes):
     def __call__(self, waveforms, texts):
         time.sleep(0.05)
         return super().__call__(waveforms, texts)
+
+
+class DiesAtFirst(Codes):
+    """Codes whose first processes are killed while they load.
+
+    Args:
+        folder: where each of them leaves a file.
+        times: how many.
+    """
+
+    def __init__(self, folder: str, times: int) -> None:
+        super().__init__()
+        found = len(list(Path(folder).glob("died-*")))
+        if found < times:
+            Path(folder, f"died-{found}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)

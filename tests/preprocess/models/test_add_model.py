@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
+from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError, WorkerError
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import Collator, UtteranceDataset
 from tts_prep.preprocess import add_array, remove_columns
@@ -250,4 +250,17 @@ def test_what_one_function_has_added_is_removed_together(own: Path) -> None:
     before = files(own)
     add_array(own, "model", functions.Codes)
     remove_columns(own, arrays=["vector"])
+    assert files(own) == before
+
+
+def test_a_process_that_is_killed_while_it_loads_the_model_is_started_once_more(own: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    add_array(own, "model", functions.DiesAtFirst, settings={"folder": str(first), "times": 1})
+    assert set(UtteranceDataset(own).columns["model_failure"]) == {""}
+    remove_columns(own, arrays=["codes"])
+    before = files(own)
+    with pytest.raises(WorkerError, match=r"ended twice while it loaded the function \(signal 9\)"):
+        add_array(own, "model", functions.DiesAtFirst, settings={"folder": str(second), "times": 2})
     assert files(own) == before

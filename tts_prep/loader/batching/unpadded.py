@@ -142,7 +142,8 @@ def _array(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> tup
     """
     if isinstance(utterances, MixedUtterances):
         datasets = list(dict.fromkeys(utterances.datasets))
-        if name == "mel":
+        # Only these say which utterances have no value; views as they are stored are zeros there.
+        if name == "mel" or any(name in of.arrays and of.arrays[name].failures for of in datasets):
             views = utterances.in_order(source.dataset.views(name) for source in utterances.sources)
         else:
             views = utterances.views(name)

@@ -35,7 +35,7 @@ _LOOK_SECONDS: Final = 0.5
 """Seconds after which batches that take too long are looked for, and an interruption is noticed."""
 
 _DEATHS: Final = 2
-"""How often an utterance that is alone in its batch may end its process before it is given up."""
+"""How often a process may end while it loads the function, or with an utterance alone, before that is given up."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class _Process:
         self.work: ShardWork | None = None
         self._waiting: deque[tuple[int, ...]] = deque()
         self._now: tuple[int, ...] = ()
-        self._deaths = 0
+        self._deaths = self._failed_starts = 0
         self._found: dict[int, Outcome] = {}
         self._deadline = float("inf")
         self._begin()
@@ -209,7 +209,7 @@ class _Process:
         if kind == READY:
             if not isinstance(value, Description):
                 raise value or ConfigurationError(f"{self.device}: the function cannot be loaded")
-            self.description = value
+            self.description, self._failed_starts = value, 0
             # Only now, because loading can take long.
             self._deadline = time.monotonic() + self._timeout if self._now else float("inf")
         elif kind == DONE:
@@ -222,12 +222,19 @@ class _Process:
 
     def _died(self) -> None:
         was_ready, how = self.description is not None, self.end()
-        if not was_ready:
+        if was_ready:
+            self._again(f"its process ended ({how})")
+            return
+        self._failed_starts += 1
+        if self._failed_starts >= _DEATHS:
             raise WorkerError(
-                f"the process of {self.device} ended while it loaded the function ({how}); finished shards are kept. "
-                "Is there enough memory? A script that calls this needs if __name__ == '__main__'"
+                f"the process of {self.device} ended twice while it loaded the function ({how}); finished shards are "
+                "kept. Is there enough memory? A script that calls this needs if __name__ == '__main__'"
             )
-        self._again(f"its process ended ({how})")
+        if self._now:
+            self._waiting.appendleft(self._now)
+        self._begin()
+        self._next()
 
     def check_time(self, now: float) -> None:
         """End the process and start another one if a batch takes too long."""
