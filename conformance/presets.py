@@ -22,10 +22,12 @@ import math
 import os
 import random
 import re
+import tempfile
 import types
 import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,10 @@ import torch
 import yaml
 
 from tts_prep.preprocess.audio import mel_spectrogram
+from tts_prep.preprocess.audio.compression import Compression
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
+from tts_prep.preprocess.configuration.vocoder_config import read_vocoder_config
 
 Mel = Callable[[np.ndarray], Any]
 
@@ -187,6 +192,16 @@ def hifigan_dataset(path: Path, config: Path, fine_tuning: bool = False) -> Mel:
     return lambda _: dataset[0][0]
 
 
+def torchaudio(root: Path) -> types.SimpleNamespace:
+    at = root / "audio/torchaudio"
+    functional = take(
+        at / "functional/functional.py", "spectrogram", "_get_spec_norms", "melscale_fbanks", "_hz_to_mel",
+        "_mel_to_hz", "_create_triangular_filterbank",
+    )  # fmt: skip
+    transforms = take(at / "transforms/_transforms.py", "Spectrogram", "MelScale", "MelSpectrogram", F=functional)
+    return types.SimpleNamespace(functional=functional, transforms=transforms)
+
+
 def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
     """Yield preset, source, and what makes a function of float64 samples that returns [n_mels, n_frames]."""
 
@@ -241,20 +256,11 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         yield preset, f"kan-bayashi/ParallelWaveGAN bin/preprocess.py, {recipe}", pwg
 
     @functools.cache
-    def torchaudio() -> types.SimpleNamespace:
-        at = root / "audio/torchaudio"
-        functional = take(
-            at / "functional/functional.py", "spectrogram", "_get_spec_norms", "melscale_fbanks", "_hz_to_mel",
-            "_mel_to_hz", "_create_triangular_filterbank",
-        )  # fmt: skip
-        transforms = take(at / "transforms/_transforms.py", "Spectrogram", "MelScale", "MelSpectrogram", F=functional)
-        return types.SimpleNamespace(functional=functional, transforms=transforms)
-
     def styletts2() -> Mel:
         path = root / "StyleTTS2/meldataset.py"
         code = take(
             path, "to_mel", "mean", "preprocess", "FilePathDataset._load_tensor",
-            torchaudio=torchaudio(), sf=types.SimpleNamespace(read=RECORDING.load), osp=os.path,
+            torchaudio=torchaudio(root), sf=types.SimpleNamespace(read=RECORDING.load), osp=os.path,
         )  # fmt: skip
         dataset = types.SimpleNamespace(root_path="", text_cleaner=lambda _: [])
 
@@ -273,7 +279,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
                 self.module_init(**settings)
 
         at = root / "SpeeChain/speechain/module/frontend"
-        given: dict[str, Any] = {"Module": Module, "torchaudio": torchaudio()}
+        given: dict[str, Any] = {"Module": Module, "torchaudio": torchaudio(root)}
         for name, kind in (("speech2linear", "Speech2LinearSpec"), ("linear2mel", "LinearSpec2MelSpec")):
             given[kind] = getattr(take(at / f"{name}.py", **given), kind)
         module = take(at / "speech2mel.py", **given).Speech2MelSpec(**conf)
@@ -341,7 +347,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
             yield preset, f"NVIDIA/BigVGAN meldataset.py, {name}.json", functools.partial(bigvgan, name)
 
     def vocos() -> Mel:
-        given = {"torchaudio": torchaudio(), "safe_log": take(root / "vocos/vocos/modules.py", "safe_log").safe_log}
+        given = {"torchaudio": torchaudio(root), "safe_log": take(root / "vocos/vocos/modules.py", "safe_log").safe_log}
         code = take(root / "vocos/vocos/feature_extractors.py", "FeatureExtractor", "MelSpectrogramFeatures", **given)
         features = code.MelSpectrogramFeatures()
         return lambda x: features(tensor(x))[0]
@@ -350,7 +356,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     def f5_tts() -> Mel:
         names = ("get_vocos_mel_spectrogram", "vocos_mel_stft_cache")
-        code = take(root / "F5-TTS/src/f5_tts/model/modules.py", *names, torchaudio=torchaudio())
+        code = take(root / "F5-TTS/src/f5_tts/model/modules.py", *names, torchaudio=torchaudio(root))
         return lambda x: code.get_vocos_mel_spectrogram(tensor(x))[0]
 
     yield "f5-tts", "SWivid/F5-TTS src/f5_tts/model/modules.py", f5_tts
@@ -542,7 +548,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         at = root / "fish-speech/fish_speech"
         config = yaml.safe_load((at / "configs/firefly_gan_vq.yaml").read_text())["spec_transform"]
         del config["_target_"]
-        layer = take(at / "utils/spectrogram.py", F=torchaudio().functional).LogMelSpectrogram(**config)
+        layer = take(at / "utils/spectrogram.py", F=torchaudio(root).functional).LogMelSpectrogram(**config)
         return lambda x: layer(tensor(x))[0]
 
     yield "fish-speech", "fishaudio/fish-speech@1905b08^ fish_speech/utils/spectrogram.py", fish_speech
@@ -557,7 +563,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         keys |= {key: key for key in ("sample_rate", "hop_length", "win_length", "n_fft", "power", "norm", "mel_scale")}
         settings = {key: yaml.safe_load(block[name]) for key, name in keys.items()}
         assert block["dynamic_range_compression"] == "True"
-        transform = torchaudio().transforms.MelSpectrogram(**settings)
+        transform = torchaudio(root).transforms.MelSpectrogram(**settings)
         return lambda x: code.dynamic_range_compression(transform(tensor(x)[0]))
 
     for preset, model, recipe in (
@@ -598,7 +604,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     def tortoise() -> Mel:
         path = root / "tortoise-tts/tortoise/models/arch_util.py"
-        code = take(path, "TorchMelSpectrogram", "DEFAULT_MEL_NORM_FILE", torchaudio=torchaudio())
+        code = take(path, "TorchMelSpectrogram", "DEFAULT_MEL_NORM_FILE", torchaudio=torchaudio(root))
         features = code.TorchMelSpectrogram()
         return lambda x: features(tensor(x))[0]
 
@@ -621,7 +627,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
     yield "tortoise-diffusion", "neonbjb/tortoise-tts tortoise/utils/audio.py", tortoise_diffusion
 
     def zonos() -> Mel:
-        code = take(root / "Zonos/zonos/speaker_cloning.py", "logFbankCal", torchaudio=torchaudio())
+        code = take(root / "Zonos/zonos/speaker_cloning.py", "logFbankCal", torchaudio=torchaudio(root))
         features = code.logFbankCal()
         return lambda x: features(tensor(x))[0]
 
@@ -650,7 +656,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     def index_tts() -> Mel:
         at = root / "index-tts/indextts/utils"
-        given = {"torchaudio": torchaudio(), "safe_log": take(at / "common.py", "safe_log").safe_log}
+        given = {"torchaudio": torchaudio(root), "safe_log": take(at / "common.py", "safe_log").safe_log}
         code = take(at / "feature_extractors.py", "FeatureExtractor", "MelSpectrogramFeatures", **given)
         features = code.MelSpectrogramFeatures()
         return lambda x: features(tensor(x))[0]
@@ -666,7 +672,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         names = ("VocosFbankConfig", "VocosFbank.extract", "VocosFbank._feature_fn")
         code = take(root / "ZipVoice/zipvoice/utils/feature.py", *names, **given)
         config = code.VocosFbankConfig
-        fbank = torchaudio().transforms.MelSpectrogram(
+        fbank = torchaudio(root).transforms.MelSpectrogram(
             sample_rate=config.sampling_rate, n_fft=config.n_fft, hop_length=config.hop_length, n_mels=config.n_mels,
             center=True, power=1,
         )  # fmt: skip
@@ -679,9 +685,54 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
     yield "zipvoice", "k2-fsa/ZipVoice zipvoice/utils/feature.py, times its feat_scale", zipvoice
 
 
-def compare(preset: str, mel: Mel, clips: list[tuple[np.ndarray, int]]) -> dict[str, Any]:
+def configured(root: Path) -> Iterator[tuple[str, str, MelConfig, Callable[[], Mel]]]:
+    """Yield mels that are no preset: settings, source, our settings, and what makes the mel."""
+
+    def vocos(settings: Mapping[str, Any]) -> Mel:
+        given = {"torchaudio": torchaudio(root), "safe_log": take(root / "vocos/vocos/modules.py", "safe_log").safe_log}
+        code = take(root / "vocos/vocos/feature_extractors.py", "FeatureExtractor", "MelSpectrogramFeatures", **given)
+        features = code.MelSpectrogramFeatures(**settings)
+        return lambda x: features(tensor(x))[0]
+
+    for settings in (
+        {"sample_rate": 44_100, "n_fft": 2048, "hop_length": 512, "n_mels": 128, "padding": "same"},
+        {"sample_rate": 44_100, "n_fft": 2048, "hop_length": 512, "n_mels": 128, "padding": "center"},
+    ):
+        extractor = {"class_path": "vocos.feature_extractors.MelSpectrogramFeatures", "init_args": settings}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "vocos.yaml"
+            path.write_text(yaml.safe_dump({"model": {"init_args": {"feature_extractor": extractor}}}))
+            config = read_vocoder_config(path)
+        name = f"`--vocoder-config` of Vocos at 44,100 Hz, `padding: {settings['padding']}`"
+        yield name, "gemelo-ai/vocos vocos/feature_extractors.py", config, functools.partial(vocos, settings)
+
+    def xtts(norms: np.ndarray, settings: Mapping[str, Any]) -> Mel:
+        code = take(
+            root / "coqui-ai-TTS/TTS/tts/layers/tortoise/arch_utils.py", "TorchMelSpectrogram",
+            torchaudio=torchaudio(root), DEFAULT_MEL_NORM_FILE=None,
+        )  # fmt: skip
+        features = code.TorchMelSpectrogram(**settings, mel_norm_file=None)
+        features.mel_norms = torch.from_numpy(norms)
+        return lambda x: features(tensor(x))[0]
+
+    # The user's own file has the numbers: these are of the same size.
+    norms = np.random.default_rng(0).uniform(1, 5, 80).astype(np.float32)
+    base = replace(DESCRIPTIONS["tortoise"].config, compression=Compression(bin_norms=tuple(norms.tolist())))
+    for n_fft, win, hop in ((1024, 1024, 256), (2048, 1024, 256), (4096, 4096, 1024)):
+        settings = {"filter_length": n_fft, "win_length": win, "hop_length": hop}
+        config = replace(base, n_fft=n_fft, win_length=win, hop_length=hop)
+        name = f"XTTS: `tortoise` with the `bin_norms` of a file, {n_fft} / {win} / {hop}"
+        make = functools.partial(xtts, norms.astype(np.float64), settings)
+        yield (
+            name,
+            "idiap/coqui-ai-TTS TTS/tts/layers/tortoise/arch_utils.py, xtts/trainer/gpt_trainer.py",
+            config,
+            make,
+        )
+
+
+def compare(preset: str, config: MelConfig, mel: Mel, clips: list[tuple[np.ndarray, int]]) -> dict[str, Any]:
     """Return the largest difference, its 99.9th percentile, and how many values were compared."""
-    config = DESCRIPTIONS[preset].config
     differences = []
     for samples, rate in clips:
         x = samples if rate == config.sample_rate else soxr.resample(samples, rate, config.sample_rate)
@@ -705,7 +756,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare every preset with the code of its source.")
     parser.add_argument("checkouts", type=Path)
     parser.add_argument("clips", type=Path, nargs="*")
-    parser.add_argument("--only", help="one preset")
+    parser.add_argument("--only", help="one preset, or 'configured': what is no preset")
     parser.add_argument("--list", action="store_true", help="list presets and sources, and compare nothing")
     parser.add_argument("--write", type=Path, help="write the numbers to this file, for docs/make_presets.py")
     options = parser.parse_args()
@@ -715,22 +766,29 @@ def main() -> None:
     for path in options.clips:
         samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
         clips.append((samples[:, 0], rate))
-    rows, failed = [], False
+    rows, others, failed = [], [], False
     print("| preset | source | largest difference | 99.9 % below |\n| --- | --- | --- | --- |")
-    for preset, source, make in sources(options.checkouts):
-        if options.only in (None, preset):
+    every = [(name, source, DESCRIPTIONS[name].config, make) for name, source, make in sources(options.checkouts)]
+    every += configured(options.checkouts)
+    for name, source, config, make in every:
+        if options.only in (None, name, "configured" if name not in DESCRIPTIONS else None):
+            shown = f"`{name}`" if name in DESCRIPTIONS else name
             try:
-                found = {} if options.list else compare(preset, make(), clips)
+                found = {} if options.list else compare(name, config, make(), clips)
             except Exception as error:
-                print(f"| `{preset}` | {source} | cannot be run: {error!r} |", flush=True)
+                print(f"| {shown} | {source} | cannot be run: {error!r} |", flush=True)
                 failed = True
                 continue
-            rows.append({"preset": preset, "source": source, **found})
+            if name in DESCRIPTIONS:
+                rows.append({"preset": name, "source": source, **found})
+            else:
+                others.append({"settings": name, "source": source, **found})
             numbers = f"{found['largest']:.2g} | {found['p999']:.2g}" if found else "|"
-            print(f"| `{preset}` | {source} | {numbers} |", flush=True)
+            print(f"| {shown} | {source} | {numbers} |", flush=True)
     if options.write:
         seconds = sum(len(samples) / rate for samples, rate in clips)
         value = {"clips": len(clips), "seconds": round(seconds, 1), "rows": rows}
+        value["configured"] = {**value, "rows": others}
         options.write.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     if failed:
         raise SystemExit(1)

@@ -236,6 +236,16 @@ def compared() -> str:
     rows += [f"| `{r['preset']}` | {r['source']} | {r['largest']:.1e} | {r['p999']:.1e} |" for r in comparison["rows"]]
     missing = sorted(set(DESCRIPTIONS) - {r["preset"] for r in comparison["rows"]})
     rows += ["", f"There is no public code for {', '.join(f'`{name}`' for name in missing)}.", ""]
+    configured = comparison["configured"]
+    rows += [
+        f"Settings that are no preset, on {configured['clips']} clips, {configured['seconds']:g} seconds. The numbers",
+        "of XTTS' `mel_stats` are those of the user's file; here they are random.",
+        "",
+        "| settings | original | maximum | 99.9 % |",
+        "| --- | --- | --- | --- |",
+    ]
+    rows += [f"| {r['settings']} | {r['source']} | {r['largest']:.1e} | {r['p999']:.1e} |" for r in configured["rows"]]
+    rows.append("")
     return "\n".join(rows)
 
 
