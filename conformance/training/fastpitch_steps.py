@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from runs import Run, Trainer, losses, optimized, package
+from runs import STEPS, Run, Trainer, losses, optimized, package
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import TextConfig
@@ -63,8 +63,18 @@ def compare(run: Run) -> Any:
 
         return optimized(model.FastPitch(**settings), loss)
 
+    # Texts that are shorter than the longest one of a batch get −inf, of which torch's CTC makes NaN without a GPU:
+    # the models learn from one utterance at a time, and the loss of the batches of two is that of the first step.
     sides = [
-        losses(make, [data.TTSCollate()([theirs[i] for i in rows]) for rows in run.batches]),
-        losses(make, [as_tensors(TTSCollate()([store[i] for i in rows])) for rows in run.batches]),
+        (theirs, lambda rows: data.TTSCollate()(rows)),
+        (store, lambda rows: as_tensors(TTSCollate()(rows))),
     ]
-    return {"utterances": sides}
+    singles = [[run.batches[step][0]] for step in range(STEPS)]
+    examples = [[side[i] for i in range(len(store))] for side, _ in sides]
+    found = {}
+    for kind, batches in (("one utterance", singles), ("two utterances, one step", run.batches[:1])):
+        found[kind] = [
+            losses(make, [collate([given[i] for i in rows]) for rows in batches])
+            for given, (_, collate) in zip(examples, sides, strict=True)
+        ]
+    return found
