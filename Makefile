@@ -71,7 +71,7 @@ lock:
 test-frameworks: install-optional
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
 	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py tests/export/test_kaldi_export.py \
-		tests/preprocess/audio/test_resampling.py
+		tests/preprocess/audio/test_resampling.py tests/recipes/test_training_steps.py
 
 dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python
