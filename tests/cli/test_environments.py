@@ -192,7 +192,7 @@ def test_a_compiler_cache_that_cannot_be_read_is_removed_and_filled_again(
     broken.touch()
     monkeypatch.setattr(cache, "_cache_folders", lambda module: {tmp_path})
 
-    def run_kernels(config: object) -> None:
+    def run_kernels(config: object, energy: bool) -> None:
         if broken.exists():
             raise EOFError("Ran out of input")
 
