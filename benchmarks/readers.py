@@ -1,4 +1,4 @@
-"""Time epochs of all that a store can give: float16 mels, waveforms, features, segments, and many processes at once.
+"""Time epochs of all that a store can give: float16 mels, waveforms, features, segments, chains, many processes.
 
     python benchmarks/readers.py CORPUS --runs 5 [--readers 8] [--result readers]
 
@@ -17,12 +17,20 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from results import Result, describe_machine
 
-from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, SegmentCollator, UtteranceDataset
+from tts_prep.loader import (
+    ChainDataset,
+    Collator,
+    DataLoader,
+    LengthBucketBatchSampler,
+    SegmentCollator,
+    UtteranceDataset,
+)
 
 WORK = Path(__file__).resolve().parent / "output"
 
@@ -35,8 +43,13 @@ def make_store(corpus: Path, name: str, *options: str) -> Path:
     return store
 
 
-def make_loader(store: Path, collate: Callable[[Any], Any]) -> DataLoader:
-    dataset = UtteranceDataset(store)
+def make_loader(store: Path, collate: Callable[[Any], Any], n_stores: int = 1) -> DataLoader:
+    """Return the loader of a store, or of a chain of so many, each of which has a part of its utterances."""
+    dataset: Any = UtteranceDataset(store)
+    if n_stores > 1:
+        ends = [len(dataset) * number // n_stores for number in range(n_stores + 1)]
+        parts = [UtteranceDataset(store)[start:stop] for start, stop in pairwise(ends)]
+        dataset = ChainDataset(*parts)
     sampler = LengthBucketBatchSampler(dataset.n_frames, batch_size=32, seed=0)
     return DataLoader(dataset, batch_sampler=sampler, collate_fn=collate, prefetch=0)
 
@@ -87,6 +100,8 @@ def main() -> None:
 
     loaders = {
         "mel and phonemes": make_loader(full, Collator(waveform=False)),
+        "a chain of 2 stores": make_loader(full, Collator(waveform=False), 2),
+        "a chain of 50 stores": make_loader(full, Collator(waveform=False), 50),
         "mels stored as float16": make_loader(half, Collator(waveform=False)),
         "and waveforms, int16 to float32": make_loader(full, Collator()),
         "and energy": make_loader(full, Collator(waveform=False, arrays=("energy",))),
