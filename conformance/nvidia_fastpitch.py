@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from tts_prep.loader import UtteranceDataset, average_by_duration
-from tts_prep.preprocess.audio.presets import PRESETS
+from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
@@ -33,13 +33,15 @@ FIELDS = ("text", "input_lengths", "mel", "output_lengths", "len_x", "pitch", "e
 
 def make_store(options: argparse.Namespace, path: Path) -> UtteranceDataset:
     """Return the store of the recipe: Tacotron 2's mel, pitch by pyin, energy of the log-mel."""
-    mel = PRESETS["fastpitch"]
+    preset = get_preset("fastpitch")
+    mel = preset.config
     features = [
         make_feature("pitch", {"algorithm": "pyin"}, mel),
         make_feature("energy", {"of": "log_mel"}, mel),
         make_feature("durations", {}, mel, options.durations),
     ]
-    config = Configuration(limit=options.clips, mel=mel, text=TextConfig("characters", normalize=False, ends=False))
+    text = TextConfig("characters", normalize=False, ends=False)
+    config = Configuration(limit=options.clips, mel=mel, reading=preset.reading, text=text)
     if not (path / "manifest.json").exists():
         prepare(read_ljspeech(options.corpus), options.corpus, path, config, features=features, jobs=options.jobs)
     return UtteranceDataset(path)
