@@ -119,6 +119,9 @@ def test_lhotse_reads_the_export_for_espnet_as_a_kaldi_folder(lhotse: Any, store
 def test_datasets_reads_the_export_to_parquet(datasets: Any, store: Path, rows: list[Row], tmp_path: Path) -> None:
     files = sorted(map(str, (export(store, "parquet") / "data").iterdir()))
     dataset = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path / "cache"))
+    # Without a cast; to decode needs another library.
+    assert isinstance(dataset.features["audio"], datasets.Audio)
+    assert dataset.features["audio"].sampling_rate == RATE
     dataset = dataset.cast_column("audio", datasets.Audio(decode=False)).with_format("numpy")
     assert len(dataset) == len(rows)
     for value, row in zip(dataset, rows, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import Any, Final
 
@@ -23,7 +24,8 @@ def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
 
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
     float32, one per frame), the additional columns of the corpus, ``language`` and, if the store has waveforms,
-    ``audio``, a struct of ``bytes`` (WAV) and ``path``, which ``dataset.cast_column("audio", Audio())`` decodes.
+    ``audio``, a struct of ``bytes`` (WAV) and ``path``. The metadata of the schema make it an ``Audio`` of Hugging Face
+    ``datasets``.
 
     Raises:
         MissingPackageError: pyarrow is not installed.
@@ -63,7 +65,22 @@ def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
     fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]
     if dataset.metadata.has_waveform:
         fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))
-    return pa.schema(fields)
+    schema = pa.schema(fields)
+    features = {field.name: _feature(field, pa, dataset) for field in schema}
+    return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+
+
+def _feature(field: Any, pa: Any, dataset: UtteranceDataset) -> dict[str, Any]:
+    """Return the feature of ``datasets`` for a field, as its versions 2 to 5 read it."""
+    if field.name == "audio":
+        return {"sampling_rate": dataset.sample_rate, "_type": "Audio"}
+    if pa.types.is_fixed_size_list(field.type):
+        inner = _feature(field.type.value_field, pa, dataset)
+        return {"feature": inner, "length": field.type.list_size, "_type": "Sequence"}
+    if pa.types.is_list(field.type):
+        return {"feature": _feature(field.type.value_field, pa, dataset), "_type": "Sequence"}
+    names = {"double": "float64", "float": "float32"}
+    return {"dtype": names.get(str(field.type), str(field.type)), "_type": "Value"}
 
 
 def _values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
