@@ -459,9 +459,7 @@ class UtteranceDataset(FixedColumns):
             ConfigurationError: the store has no such array, or an utterance has no value of it; see `having`.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
-        if self._spec(name).failures:
-            self._check_values(name)
-        views = self._maps(name)
+        views = self.stored_views(name)
         if name == "mel" and views and views[0].dtype != np.float32:
             views = [widened(view, self.metadata.mel_offset) for view in views]
             for view in views:
@@ -474,9 +472,11 @@ class UtteranceDataset(FixedColumns):
         Mels stored as float16 still lack the store's ``mel_offset``.
 
         Raises:
-            ConfigurationError: the store has no such array.
+            ConfigurationError: the store has no such array, or an utterance has no value of it; see `having`.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
+        if self._spec(name).failures:
+            self._check_values(name)
         return self._maps(name)
 
     def with_rows(self, rows: Rows) -> UtteranceDataset:
@@ -504,7 +504,9 @@ class UtteranceDataset(FixedColumns):
 
     def places_of(self, name: str) -> Places | None:
         """Return what says where an array of each row of the store is; None if it is not known by row."""
-        return self._store.places(name)
+        spec = self.arrays.get(name)
+        # What some rows lack is read by the way that looks for them.
+        return None if spec is None or spec.failures else self._store.places(name)
 
     def _spec(self, name: str) -> ArraySpec:
         spec = self.arrays.get(name)
