@@ -129,9 +129,10 @@ def _reader_of(config: TextConfig) -> _Reader:
     """Return the reader of this process."""
     global _reader
     # Found by identity first: to compare or hash all settings for every text takes as long as a short text.
-    if _reader is None or (_reader[0] is not config and _reader[0] != config):
-        _reader = (config, _Reader(config))
-    return _reader[1]
+    found = _reader  # which another thread may replace
+    if found is None or (found[0] is not config and found[0] != config):
+        found = _reader = (config, _Reader(config))
+    return found[1]
 
 
 _reader: tuple[TextConfig, _Reader] | None = None
