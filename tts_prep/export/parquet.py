@@ -104,7 +104,7 @@ LAYOUT: Final = Layout(
     "parquet",
     export_parquet,
     "`data/train-*.parquet`",
-    '`datasets.load_dataset("parquet", …)`; `cast_column("audio", Audio())`',
+    '`datasets.load_dataset("parquet", …)`, with `audio` as `Audio`',
     needs="pyarrow (`[parquet]`)",
     system="Hugging Face's datasets",
     other_names=("hf", "huggingface", "hugging-face", "datasets", "arrow"),
