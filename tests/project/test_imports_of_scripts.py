@@ -16,7 +16,7 @@ SCRIPTS = [
     for path in sorted((ROOT / name).glob("*.py"))
 ]
 
-SHARED = [ROOT / name for name in ("benchmarks", "conformance", "tests")]
+SHARED = [ROOT / name for name in ("benchmarks", "tests", "conformance")]
 
 
 def defined(path: Path) -> set[str]:
