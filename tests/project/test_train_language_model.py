@@ -50,11 +50,11 @@ def test_a_language_model_learns_and_has_the_same_losses_when_it_is_resumed_in_m
     prepare(read_ljspeech(demo_corpus), demo_corpus, store, config)
     add_array(store, "tokens", speech_models.EncodecTokens, jobs=2)
     whole = train(store, "--epochs", 3)
-    # Two thirds of an epoch and a bit, so that the checkpoint is within one.
+    # Two batches into the second epoch.
     stop = len(whole) // 3 + 2
     begun = train(store, "--epochs", 3, "--checkpoint", checkpoint, "--save-every", stop, "--stop-after", stop)
     resumed = train(store, "--epochs", 3, "--checkpoint", checkpoint, "--save-every", 1000)
-    # An epoch has more batches than those after which the second one was left.
-    assert len(whole) // 3 > 4
+    # So that it was left before its end.
+    assert len(whole) // 3 > 2
     assert begun + resumed == whole
     assert sum(whole[-3:]) < sum(whole[:3])
