@@ -177,7 +177,8 @@ class Files:
         content: dict[str, Any] = {}
 
         def add(name: str, item: object) -> None:
-            if isinstance(item, h5py.Dataset) and name != "checksums":
+            # Keys of rows are hashes that include the path of the recording; the checksums are of all bytes.
+            if isinstance(item, h5py.Dataset) and name not in ("checksums", "row_keys"):
                 content[name] = item[()].tobytes() if item.shape else json.loads(item[()])
 
         with h5py.File(store / shard_name(0)) as file:
