@@ -15,6 +15,7 @@ from typing import Any
 import jobs
 import pytest
 
+from tts_prep.cli import interruption
 from tts_prep.errors import WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -64,6 +65,15 @@ def test_a_signal_that_another_thread_receives_while_a_process_starts_interrupts
         other.join()
     assert started
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interruption_of_an_import_is_not_raised_again_while_a_process_starts() -> None:
+    started = []
+    with interruption.ending_in_order(), pytest.raises(KeyboardInterrupt), _signals_blocked():
+        # As the timer does that raises the exception again after an import.
+        signal.raise_signal(signal.SIGALRM)
+        started.append(True)
+    assert started
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the state of a process is read from /proc")

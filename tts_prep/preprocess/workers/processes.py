@@ -31,6 +31,8 @@ Job = TypeVar("Job")
 Done = TypeVar("Done")
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_DEFERRED: Final = (*_SIGNALS, signal.SIGALRM)
+"""The signals whose handlers wait while a process starts: also that of the timer that raises an interruption again."""
 _SPAWN = multiprocessing.get_context("spawn")
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
 _ENVIRONMENT: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} | SAFE_PATH
@@ -396,7 +398,7 @@ def _handlers_deferred() -> Iterator[None]:
     handlers: dict[int, Any] = {}
     # Only the main thread handles signals.
     if threading.current_thread() is threading.main_thread():
-        handlers = {number: signal.getsignal(number) for number in _SIGNALS if callable(signal.getsignal(number))}
+        handlers = {number: signal.getsignal(number) for number in _DEFERRED if callable(signal.getsignal(number))}
     try:
         for number in handlers:
             signal.signal(number, lambda number, _: received.append(number))
