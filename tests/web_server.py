@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 Fault = Callable[["Answer"], None]
 
@@ -63,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(*arguments)
 
     def do_GET(self) -> None:
-        answer = self.web.answer(self.path.lstrip("/"))
+        answer = self.web.answer(unquote(self.path.lstrip("/")))
         self.send_response(answer.status)
         if answer.location:
             self.send_header("Location", answer.location)

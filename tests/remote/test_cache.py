@@ -11,15 +11,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from stores import Row, make_rows, write_store
-from web_server import WebServer, serving
+from web_server import Answer, WebServer, serving
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError, WriteError
+from tts_prep.format.files.paths import without_secret
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.remote.cache import CachedStore
+from tts_prep.remote.server import Patience
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -250,6 +254,12 @@ def test_a_store_that_is_replaced_while_it_is_read_is_an_error_and_not_other_dat
     [
         ("ftp://host/store", "expected a URL that starts with s3://, gs://, az://, hf://, http://, https://, file://"),
         ("http://host/store?key=1", "without a query"),
+        ("http:///store", "not a URL"),
+        ("http://host:port/store", "not a URL"),
+        ("http://[host/store", "not a URL"),
+        ("http://host/a\nb", "not a URL"),
+        ("s3://", "not a URL"),
+        ("s3://bucket/a::file:///etc", "'::' chains URLs"),
     ],
 )
 def test_other_urls_are_refused(url: str, message: str, tmp_path: Path) -> None:
@@ -304,3 +314,100 @@ def test_a_dataset_is_read_after_a_fork(web: WebServer, rows: list[Row], tmp_pat
         finally:
             os._exit(status)
     assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_a_password_is_neither_shown_nor_kept(folder: Path, tmp_path: Path) -> None:
+    def refused(answer: Answer) -> None:
+        answer.status, answer.body, answer.length = 403, b"", 0
+
+    with serving(folder) as web:
+        url = web.url.replace("://", "://anna:pass%40word@") + "/voice"
+        dataset = UtteranceDataset(url, cache=tmp_path)
+        dataset[0]
+        web.fault = refused
+        with pytest.raises(StoreError) as caught:
+            UtteranceDataset(url, cache=tmp_path / "other")
+    shown = f"{caught.value} {dataset!r} {dataset.path}"
+    assert not any(secret in shown for secret in ("anna", "pass%40word", "pass@word"))
+    for path in tmp_path.rglob("*"):
+        assert "anna" not in str(path)
+        assert path.is_dir() or b"pass" not in path.read_bytes()
+
+
+def test_another_password_finds_the_same_copy(web: WebServer, tmp_path: Path) -> None:
+    for user in ("", "anna:one@", "anna:two@"):
+        UtteranceDataset(web.url.replace("://", f"://{user}") + "/voice", cache=tmp_path)[0]
+    assert web.requests["voice/shards/00000.h5"] == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://anna:secret@host/a@b", "http://host/a@b"),
+        ("http://token@host/a", "http://host/a"),
+        ("http://anna:sec/ret@host/a", "http://host/a"),
+        ("http://host:8000/a@b", "http://host:8000/a@b"),
+        ("https://host/a?X-Amz-Signature=secret", "https://host/a?…"),
+        ("az://container@account/a", "az://container@account/a"),
+        ("s3://key:secret@bucket/a", "s3://bucket/a"),
+        ("hf://datasets/anna/voice@main/a", "hf://datasets/anna/voice@main/a"),
+        ("stores/anna:secret@host", "stores/anna:secret@host"),
+    ],
+)
+def test_messages_have_a_url_without_its_secrets(url: str, shown: str) -> None:
+    assert without_secret(url) == shown
+
+
+@pytest.mark.parametrize("name", ["my voice", "voix é – 声", "100%", "a+b&c=d", "a%20b", "(a);,'~!$*[b]"])
+def test_the_name_of_a_store_can_have_any_characters(name: str, folder: Path, rows: list[Row], tmp_path: Path) -> None:
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / name).symlink_to(folder / "voice")
+    quoted = quote(name)
+    with serving(tmp_path / "served") as web:
+        for number, url in enumerate(
+            (f"{web.url}/{quoted}", f"{web.url}/{quoted}/", f"file://{tmp_path}/served/{name}")
+        ):
+            dataset = UtteranceDataset(url, cache=tmp_path / str(number))
+            assert np.array_equal(dataset[0].mel, rows[0].mel)
+            assert dataset.path.is_relative_to(tmp_path / str(number))
+
+
+def test_the_scheme_is_read_in_any_case(web: WebServer, tmp_path: Path) -> None:
+    UtteranceDataset(web.url.replace("http", "HTTP") + "/voice", cache=tmp_path)[0]
+    UtteranceDataset(f"{web.url}/voice/", cache=tmp_path)[0]
+    assert web.requests["voice/shards/00000.h5"] == 1
+
+
+def test_a_server_may_redirect_and_not_without_an_end(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    def moved(answer: Answer) -> None:
+        if answer.name.startswith("old/"):
+            answer.status, answer.location = 302, f"/{answer.name.removeprefix('old/')}"
+
+    def around(answer: Answer) -> None:
+        answer.status, answer.location = 302, f"/{answer.name}"
+
+    web.fault = moved
+    assert np.array_equal(UtteranceDataset(f"{web.url}/old/voice", cache=tmp_path)[0].mel, rows[0].mel)
+    web.fault = around
+    with pytest.raises(StoreError, match="cannot be read in 2 attempts"):
+        CachedStore(f"{web.url}/other", tmp_path, patience=Patience(attempts=2, wait=0.001))
+
+
+def test_a_cache_that_is_emptied_while_it_is_used_is_filled_again(
+    web: WebServer, rows: list[Row], tmp_path: Path
+) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+    before = dataset[0].mel
+    shutil.rmtree(tmp_path / "cache")
+    assert np.array_equal(dataset[-1].mel, rows[-1].mel)
+    assert np.array_equal(before, rows[0].mel)
+    assert np.array_equal(UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")[-1].mel, rows[-1].mel)
+
+
+def test_a_cache_may_be_a_link_to_a_folder_and_not_a_file(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "cache").symlink_to(tmp_path / "disk")
+    assert np.array_equal(UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")[0].mel, rows[0].mel)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(WriteError, match="give another cache"):
+        UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "file")

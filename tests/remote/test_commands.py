@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from commands import run
 from web_server import WebServer, serving
+
+from tts_prep.cli.main import _GROUPS, cli
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -58,28 +61,85 @@ def test_a_url_needs_a_cache(command: str, capsys: pytest.CaptureFixture[str]) -
     assert err == ("tts-prep: error: s3://bucket/store: a URL; give a folder for copies of its files: --cache FOLDER\n")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["ljspeech", "corpus", "gs://bucket/store"],
-        ["add", "gs://bucket/store", "--measures"],
-        ["remove", "gs://bucket/store", "pitch"],
-        ["finish", "gs://bucket/store"],
-        ["reindex", "gs://bucket/store"],
-        ["verify", "gs://bucket/store", "--cache", "cache", "--repair", "corpus"],
-    ],
-)
-def test_a_command_that_writes_says_how_to_upload(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, *arguments)
+def path_parameters() -> list[tuple[str, str]]:
+    """Return every argument and option of every command that is a path."""
+    context = click.Context(cli)
+    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return [
+        (name, parameter.name)
+        for name, command in commands.items()
+        for parameter in command.params
+        if isinstance(parameter.type, click.Path)
+    ]
+
+
+def with_url(name: str, parameter_name: str, url: str, folder: Path) -> list[str]:
+    """Return the arguments of a command in which one path is a URL, and all others are new files in a folder."""
+    words = [name]
+    for parameter in cli.get_command(click.Context(cli), name).params:
+        is_it = parameter.name == parameter_name
+        if not parameter.required and not is_it:
+            continue
+        value = url if is_it else str(folder / str(parameter.name))
+        if not is_it and parameter.name == "url":
+            value = "http://127.0.0.1:1/store"
+        words += [value] if isinstance(parameter, click.Argument) else [parameter.opts[0], value]
+    return words
+
+
+@pytest.mark.parametrize(("command", "parameter"), path_parameters())
+def test_no_command_takes_a_url_for_a_path(
+    command: str, parameter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = "gs://anna:secret@bucket/store"
+    status, out, err = run(capsys, *with_url(command, parameter, url, tmp_path))
+    assert (status, out) == (2, "")
+    assert err.startswith("tts-prep: error: gs://bucket/store: a URL; ")
+    assert err.count("\n") == 1
+    assert "secret" not in err
+    assert not list(tmp_path.iterdir())
+
+
+STORES = [command for command, parameter in path_parameters() if parameter == "store"]
+
+
+@pytest.mark.parametrize("command", STORES)
+def test_a_command_says_what_to_do_with_the_url_of_a_store(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, err = run(capsys, *with_url(command, "store", "gs://bucket/store", tmp_path))
+    if command in _GROUPS["Make a store"] or command == "reindex":
+        assert (
+            "aws s3 sync FOLDER gs://bucket/store --exclude manifest.json, then aws s3 cp FOLDER/manifest.json" in err
+        )
+        assert "the manifest last" in err
+        assert "rclone" in err
+    elif command in ("check", "info", "plan", "verify"):
+        assert "--cache FOLDER" in err
+    else:
+        assert "download it first: tts-prep fetch gs://bucket/store FOLDER" in err
+
+
+def test_repairing_a_store_behind_a_url_says_how_to_upload(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "verify", "gs://bucket/store", "--cache", "cache", "--repair", "corpus")
     assert status == 2
     assert "aws s3 sync FOLDER gs://bucket/store --exclude manifest.json, then aws s3 cp" in err
-    assert "rclone" in err
 
 
-@pytest.mark.parametrize("arguments", [["report", "s3://b/s"], ["export", "s3://b/s", "out", "--to", "nemo"]])
-def test_other_commands_say_how_to_download(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, *arguments)
-    assert (status, err) == (2, "tts-prep: error: s3://b/s: a URL; download it first: tts-prep fetch s3://b/s FOLDER\n")
+@pytest.mark.parametrize("command", [["info"], ["info", "--json"], ["plan"], ["plan", "--json"], ["verify"]])
+def test_a_command_prints_no_password(
+    command: list[str], web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"{web.url.replace('://', '://anna:secret@')}/{store.name}"
+    status, out, err = run(capsys, *command, url, "--cache", tmp_path)
+    assert (status, err) == (0, "")
+    assert f"{web.url}/{store.name}" in out
+    assert "secret" not in out
+    web.fault = lambda answer: setattr(answer, "status", 403)
+    status, out, err = run(capsys, *command, url, "--cache", tmp_path / "other")
+    assert (status, out) == (3, "")
+    assert err.startswith(f"tts-prep: error: {web.url}/{store.name}/manifest.json: not permitted")
+    assert "secret" not in err
 
 
 def test_fetch_makes_the_same_store(

@@ -267,6 +267,25 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
     check_cache(tmp_path, folder / "voice")
 
 
+def test_a_disk_that_takes_a_part_of_the_manifest_is_one_error(folder: Path, tmp_path: Path) -> None:
+    # The system writes what there is room for, and says so by a number alone.
+    import resource
+
+    size = (folder / "voice" / "manifest.json").stat().st_size
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with serving(folder) as web:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, limits[1]))
+        try:
+            with pytest.raises(StoreError, match="cannot be written"):
+                CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, handler)
+    check_cache(tmp_path, folder / "voice")
+    assert not list((tmp_path / ".partial").iterdir())
+
+
 @contextmanager
 def s3_server() -> Iterator[str]:
     """Run moto's server of S3 in another process, and yield its address."""

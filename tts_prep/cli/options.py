@@ -12,7 +12,7 @@ import click
 from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.grouped_help import GroupedOption
 from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.files.paths import is_url
+from tts_prep.format.files.paths import is_url, without_secret
 from tts_prep.preprocess.configuration.options import MELS, SETTINGS, STORE, preset_names
 from tts_prep.preprocess.option import Option
 
@@ -28,7 +28,8 @@ class _Path(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if is_url(str(value)):
-            raise ConfigurationError(f"{value}: a URL; {self._instead.format(url=value)}")
+            shown = without_secret(str(value))
+            raise ConfigurationError(f"{shown}: a URL; {self._instead.format(url=shown)}")
         return super().convert(value, param, ctx)
 
 
@@ -46,6 +47,7 @@ WRITTEN_STORE = _Path(
     "manifest.json, then aws s3 cp FOLDER/manifest.json {url}/manifest.json; or the same with rclone copy"
 )
 """Stores that a command reads, and stores that it makes or changes."""
+OUTPUT_FOLDER = _Path("write to a folder, and upload it: aws s3 sync FOLDER {url}, or rclone copy FOLDER REMOTE:PATH")
 
 
 def store_or_url(function: F) -> F:
@@ -62,7 +64,9 @@ def store_or_url(function: F) -> F:
 
 def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> Path | str:
     if isinstance(value, str) and ctx.params.get("cache") is None:
-        raise ConfigurationError(f"{value}: a URL; give a folder for copies of its files: --cache FOLDER")
+        raise ConfigurationError(
+            f"{without_secret(value)}: a URL; give a folder for copies of its files: --cache FOLDER"
+        )
     return value
 
 
@@ -72,6 +76,8 @@ class _OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from tts_prep.format.files.atomic import check_replaceable
 
+        if is_url(str(value)):
+            raise ConfigurationError(f"{without_secret(str(value))}: a URL; write to a file, and upload it")
         path: Any = super().convert(value, param, ctx)
         if not path.absolute().parent.is_dir():
             raise StoreError(

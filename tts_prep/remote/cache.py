@@ -22,7 +22,7 @@ from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.remote.placing import is_at, placing
 from tts_prep.remote.room import CURRENT, PARTIAL, CacheFullError, Room
-from tts_prep.remote.server import THREADS, Patience, Server, Stopped
+from tts_prep.remote.server import THREADS, Patience, Server, Stopped, write_all
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
@@ -89,7 +89,8 @@ class CachedStore:
 
     @property
     def _versions(self) -> Path:
-        digest = hashlib.sha256(self._server.url.encode()).hexdigest()[:16]
+        # Without a password, so that it is not kept in any form, and another one finds the same copy.
+        digest = hashlib.sha256(self._server.shown.encode()).hexdigest()[:16]
         return self._cache / f"{self._server.name()}-{digest}"
 
     def _folder(self, version: str) -> Path:
@@ -139,21 +140,23 @@ class CachedStore:
         with self._placing(path, is_made, wait=True) as file:
             if file is not None:
                 file.truncate(0)
-                file.write(data)
+                write_all(file, data)
 
     def _placing(
         self, path: Path, is_made: Callable[[], bool], *, wait: bool
     ) -> contextlib.AbstractContextManager[Any]:
+        # All in one folder, where what killed processes leave is found.
+        partial = self._cache / PARTIAL / hashlib.sha256(os.fsencode(path)).hexdigest()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            partial.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WriteError(f"{path.parent}: cannot be made ({error.strerror}); give another cache") from error
-        # All in one folder, where what killed processes leave is found.
-        name = hashlib.sha256(os.fsencode(path)).hexdigest()
-        return placing(path, self._cache / PARTIAL / name, is_made, self._patience.stall * 2 if wait else None)
+            where = error.filename or path.parent
+            raise WriteError(f"{where}: cannot be made ({error.strerror}); give another cache") from error
+        return placing(path, partial, is_made, self._patience.stall * 2 if wait else None)
 
     def ensure_open(self) -> None:
-        """Download the manifest again if it is no longer in the cache, such as for a copy in another process.
+        """Download the manifest again if it is no longer in the cache, which somebody may have emptied.
 
         Raises:
             StoreError: the store on the server is another one by now.
@@ -232,6 +235,7 @@ class CachedStore:
 
     def map(self, entry: FileEntry, release: Callable[[], None]) -> MappedFile:
         """Download a file if need be, and memory-map it. It stays in the cache as long as it is mapped."""
+        self.ensure_open()
         if self._room.is_wanted():
             release()
         for _ in range(_TRIES):

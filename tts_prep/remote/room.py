@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from typing import Final
 from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.layout import MANIFEST
-from tts_prep.remote.placing import try_lock
+from tts_prep.remote.placing import is_at, try_lock
 
 PARTIAL: Final = ".partial"
 """The folder of files that are being downloaded."""
@@ -28,6 +30,12 @@ CURRENT: Final = "current"
 _LOCK = ".lock"
 _WANTED = ".wanted"
 _PAUSE = 0.1
+
+# A cache may be given a folder with other files in it. Those are not counted, and never removed.
+_VERSIONS = re.compile(r"[\w.-]+-[0-9a-f]{16}", re.ASCII)
+_VERSION = re.compile(r"[0-9a-f]{32}")
+_REMAINS = re.compile(r"[0-9a-f]{64}")
+_COUNT = re.compile(rb"[0-9]{1,18}")
 
 
 class CacheFullError(StoreError):
@@ -41,9 +49,17 @@ class _File:
     size: int
     links: int
 
+    @classmethod
+    def of(cls, entry: os.DirEntry[str]) -> _File:
+        status = entry.stat(follow_symlinks=False)
+        return cls(Path(entry.path), status.st_mtime_ns, status.st_size, max(1, status.st_nlink))
+
 
 class Room:
     """The files in a cache, of all stores.
+
+    What they take together is kept in the lock file, so that a download need not look at each of them. A process that
+    is killed leaves the number too large, never too small; then, and when a store is opened, the files are counted.
 
     Args:
         cache: the folder.
@@ -54,6 +70,8 @@ class Room:
         self._cache = cache
         self._size = size
         self._released = 0
+        # As of the last count, the least recently used first.
+        self._oldest: deque[_File] = deque()
 
     def reserve(
         self,
@@ -77,18 +95,11 @@ class Room:
             WriteError: the disk is full.
         """
         if self._size is None:
-            free = shutil.disk_usage(self._cache).free
-            if free < size:
-                raise WriteError(
-                    f"{self._cache}: the disk has {free:,} bytes left, a file needs {size:,}; give a cache on another "
-                    "disk, or a maximum as cache_size"
-                )
-            os.ftruncate(file.fileno(), size)
-            return
-        if size > self._size:
+            self._check_disk(size)
+        elif size > self._size:
             raise CacheFullError(f"{self._cache}: cache_size is {self._size:,} bytes, a file of the store has {size:,}")
         began = time.monotonic()
-        if self._reserved(file, size, []):
+        if self._reserved(file, size):
             return
         while True:
             # Before anything is removed, all processes let go of what they do not use: what is locked otherwise is what
@@ -96,10 +107,7 @@ class Room:
             (self._cache / _WANTED).touch()
             if release is not None:
                 release()
-            files = sorted(self._files(), key=lambda found: found.used)
-            later = [found for found in files if found.path in coming]
-            files = [found for found in files if found.path not in coming]
-            if self._reserved(file, size, files if patience is None else files + later):
+            if self._reserved(file, size, coming, removing=True, all_of_them=patience is not None):
                 return
             if patience is None or time.monotonic() - began > patience:
                 raise CacheFullError(
@@ -107,6 +115,14 @@ class Room:
                     "files in it; give a larger one"
                 )
             time.sleep(_PAUSE)
+
+    def _check_disk(self, size: int) -> None:
+        free = shutil.disk_usage(self._cache).free
+        if free < size:
+            raise WriteError(
+                f"{self._cache}: the disk has {free:,} bytes left, a file needs {size:,}; give a cache on another "
+                "disk, or a maximum as cache_size"
+            )
 
     def is_wanted(self) -> bool:
         """Return whether a process has asked for room since the last call."""
@@ -120,33 +136,85 @@ class Room:
         return before < asked
 
     def remove_remains(self) -> None:
-        """Remove what killed processes have left of downloads."""
-        with self._locked():
+        """Remove what killed processes have left of downloads, and have the files counted again."""
+        with self._locked() as lock:
+            os.ftruncate(lock, 0)
             for path in (self._cache / PARTIAL).iterdir():
-                _removed(path)
+                if _REMAINS.fullmatch(path.name):
+                    _removed(path)
 
-    def _reserved(self, file: FileIO, size: int, removable: Collection[_File]) -> bool:
+    def _reserved(
+        self,
+        file: FileIO,
+        size: int,
+        coming: Collection[Path] = (),
+        *,
+        removing: bool = False,
+        all_of_them: bool = False,
+    ) -> bool:
         """Give a file its size if there is room, if need be by removing others; return whether there is."""
-        limit = self._size or 0
-        with self._locked():
-            # Links of one file, which two versions of a store share, count as a part each.
-            taken = sum(found.size / found.links for found in self._files())
-            for found in removable:
-                if taken + size <= limit:
-                    break
-                if found.path.name not in (MANIFEST, CURRENT) and _removed(found.path):
-                    taken -= found.size / found.links
-                    self._remove_version(found.path)
-            fits = taken + size <= limit
-            if fits:
-                os.ftruncate(file.fileno(), size)
-        return fits
+        with self._locked() as lock:
+            taken = _noted(lock)
+            if self._size is not None:
+                if is_new := taken is None or (removing and not self._oldest):
+                    taken = self._count()
+                limit = self._size - size
+                if removing:
+                    taken = self._remove(taken, limit, coming)
+                    if taken > limit and not is_new:
+                        taken = self._remove(self._count(), limit, coming)
+                    if taken > limit and all_of_them:
+                        taken = self._remove(taken, limit, ())
+                if taken > limit:
+                    _note(lock, taken)
+                    return False
+            # First the number, so that a process that is killed in between leaves it too large.
+            if taken is not None:
+                _note(lock, taken + size)
+            os.ftruncate(file.fileno(), size)
+        return True
+
+    def _remove(self, taken: int, limit: int, coming: Collection[Path]) -> int:
+        """Remove the least recently used files until the rest takes no more than a limit; return what it takes."""
+        kept = []
+        while taken > limit and self._oldest:
+            found = self._oldest.popleft()
+            if found.path in coming:
+                kept.append(found)
+                continue
+            try:
+                status = found.path.lstat()
+            except OSError:
+                continue  # removed by another process, which has subtracted it
+            if status.st_mtime_ns != found.used:
+                continue  # used since it was counted: no longer one of the oldest
+            if not _removed(found.path):
+                kept.append(found)
+                continue
+            # Two versions of a store share files by links, of which the last one frees the space.
+            taken -= found.size if status.st_nlink == 1 else 0
+            self._remove_version(found.path)
+        self._oldest.extendleft(reversed(kept))
+        return taken
+
+    def _count(self) -> int:
+        """Return the sizes of all files together, and list those that may be removed."""
+        stored = [*self._stored()]
+        of_links = sum(found.size / found.links for found in stored)
+        partial = [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
+        removable = [found for found in stored if found.path.name != MANIFEST]
+        self._oldest = deque(sorted(removable, key=lambda found: found.used))
+        return round(of_links) + sum(found.size for found in partial)
+
+    def _stored(self) -> Iterator[_File]:
+        """Yield the files of all versions of all stores."""
+        for versions in _folders(self._cache, _VERSIONS):
+            for version in _folders(versions.path, _VERSION):
+                yield from _files_below(version.path)
 
     def _remove_version(self, removed: Path) -> None:
         """Remove the manifest of a version that is not the current one, if nothing else is left of it."""
         parts = removed.relative_to(self._cache).parts
-        if len(parts) < 4:
-            return
         version = self._cache / parts[0] / parts[1]
         with contextlib.suppress(OSError):
             if (self._cache / parts[0] / CURRENT).read_text(encoding="utf-8") == parts[1]:
@@ -155,33 +223,59 @@ class Room:
                 return
             shutil.rmtree(version)
 
-    def _files(self) -> Iterator[_File]:
-        for folder, _, names in os.walk(self._cache):
-            for name in names:
-                if name in (_LOCK, _WANTED) and Path(folder) == self._cache:
-                    continue
-                path = Path(folder, name)
-                with contextlib.suppress(FileNotFoundError):
-                    status = path.lstat()
-                    yield _File(path, status.st_mtime_ns, status.st_size, max(1, status.st_nlink))
-
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock of the cache, so that what one process counts, no other changes."""
+    def _locked(self) -> Iterator[int]:
+        """Hold the lock of the cache, so that what one process counts, no other changes; yield its open file."""
         descriptor = os.open(self._cache / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
+            yield descriptor
         finally:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
+
+
+def _noted(lock: int) -> int | None:
+    """Return the number in the lock file; None if there is none."""
+    data = os.pread(lock, 20, 0)
+    return int(data) if _COUNT.fullmatch(data) else None
+
+
+def _note(lock: int, taken: int) -> None:
+    # A process that is killed in between leaves no number.
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, b"%d" % taken, 0)
+
+
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    """Return what a folder has; nothing if it was removed."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
+
+
+def _folders(folder: str | Path, name: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
+    """Yield the folders in a folder whose names have a form; no links, which may lead elsewhere."""
+    return (e for e in _entries(folder) if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
+
+
+def _files_below(folder: str | Path) -> Iterator[_File]:
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files_below(entry.path)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                yield _File.of(entry)
 
 
 def _removed(path: Path) -> bool:
     """Remove a file that no process has locked: mapped, or being downloaded. Return whether it was removed."""
     try:
         with open_regular(path) as file:
-            if not try_lock(file):
+            # Another file may have this name by now, which another process is writing.
+            if not try_lock(file) or not is_at(file, path):
                 return False
             path.unlink()
     except (OSError, ValueError):

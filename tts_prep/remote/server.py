@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from threading import Event
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from tts_prep.errors import (
     CannotReadError,
@@ -22,6 +23,7 @@ from tts_prep.errors import (
     TtsPrepError,
     WriteError,
 )
+from tts_prep.format.files.paths import without_secret
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, parse_manifest
 
@@ -40,6 +42,7 @@ THREADS: Final = 8
 """The number of files that a process downloads at a time."""
 
 _BLOCK = 1 << 22
+_CHARACTERS: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]*")
 _REFUSED: Final = (401, 403)
 _JITTER = random.SystemRandom()
 """Not Python's shared generator, whose state belongs to the program."""
@@ -84,23 +87,39 @@ class Server:
     """
 
     def __init__(self, url: str, patience: Patience = Patience()) -> None:
-        self.url = url.rstrip("/")
+        scheme, _, place = url.partition("://")
+        self.scheme = scheme.lower()
+        self.url = f"{self.scheme}://{place.rstrip('/')}"
+        self.shown = without_secret(self.url)
         self.patience = patience
-        try:
-            parts = urlsplit(self.url)
-        except ValueError as error:
-            raise ConfigurationError(f"{url}: not a URL ({error})") from error
-        self.scheme = parts.scheme.lower()
-        self._secret = parts.netloc.rpartition("@")[0]
-        self.shown = self._without_secret(self.url)
+        self._is_web = self.scheme in ("http", "https")
+        user = self._checked().netloc.rpartition("@")[0]
+        password = user.partition(":")[2]
+        # As libraries may write them in their messages; the longest first.
+        self._secrets = (f"{user}@", user, password, unquote(password)) if f"{user}@" not in self.shown else ()
+
+    def _checked(self) -> SplitResult:
+        """Check the URL, and return its parts."""
         if self.scheme not in PACKAGES:
             schemes = ", ".join(f"{name}://" for name in PACKAGES)
             raise ConfigurationError(f"{self.shown}: expected a URL that starts with {schemes}")
-        if self.scheme in ("http", "https") and (parts.query or parts.fragment):
+        try:
+            parts = urlsplit(self.url)
+            has_host = bool(parts.hostname) and parts.port != 0 if self._is_web else bool(parts.netloc)
+        except ValueError as error:  # such as a port that is no number
+            raise ConfigurationError(f"{self.shown}: not a URL; expected one such as s3://bucket/store") from error
+        if not (has_host or self.scheme == "file") or not _CHARACTERS.fullmatch(self.url):
+            raise ConfigurationError(f"{self.shown}: not a URL; expected one such as s3://bucket/store")
+        if self._is_web and (parts.query or parts.fragment):
             raise ConfigurationError(f"{self.shown}: expected the URL of a folder, without a query or a fragment")
+        if "::" in self.url and not self._is_web:
+            raise ConfigurationError(f"{self.shown}: '::' chains URLs in fsspec; expected one URL without it")
+        return parts
 
     def _without_secret(self, text: str) -> str:
-        return text.replace(f"{self._secret}@", "") if self._secret else text
+        for secret in (secret for secret in self._secrets if len(secret) > 3):
+            text = text.replace(secret, "")
+        return text
 
     def name(self) -> str:
         """Return the last part of the URL, as the name of a folder."""
@@ -109,6 +128,7 @@ class Server:
 
     def manifest(self) -> bytes:
         """Return the bytes of the manifest, which is valid; errors as in `read`, or those of `parse_manifest`."""
+        self._forget_listings()
 
         def parse(data: bytes) -> bytes:
             where = f"{self.shown}/{MANIFEST}"
@@ -165,7 +185,7 @@ class Server:
                 if size > entry.size:
                     break
                 digest.update(piece)
-                _write(file, piece)
+                write_all(file, piece)
             if size != entry.size:
                 more = "more than " if size > entry.size else ""
                 raise _ContentError(f"{more}{min(size, entry.size):,} bytes, the manifest says {entry.size:,}")
@@ -198,7 +218,7 @@ class Server:
         """Open a file of the folder for reading in order."""
         system, root = self._system()
         path = f"{root}/{name}"
-        if self.scheme in ("http", "https"):
+        if self._is_web:
             # One request, whose answer is read in pieces: a server that sends more than it should fills no memory.
             # Any size, because fsspec asks for it first otherwise.
             options: dict[str, Any] = {"block_size": 0, "size": size or 1}
@@ -206,7 +226,7 @@ class Server:
             options = {"block_size": _BLOCK, "cache_type": "none"}
         with system.open(path, "rb", **options) as file:
             found = getattr(file, "size", None)
-            if size is not None and self.scheme not in ("http", "https") and found not in (None, size):
+            if size is not None and not self._is_web and found not in (None, size):
                 raise _ContentError(f"{found:,} bytes, the manifest says {size:,}")
             yield file
 
@@ -218,11 +238,12 @@ class Server:
             raise MissingPackageError(
                 "URLs need fsspec, which is not installed: pip install 'tts-prep[remote]'"
             ) from error
-        options: dict[str, Any] = {}
         try:
-            if self.scheme in ("http", "https"):
-                options["client_kwargs"] = self._web_options(fsspec.config.conf)
-            system, root = fsspec.core.url_to_fs(self.url, **options)
+            if self._is_web:
+                options = self._web_options(fsspec.config.conf)
+                # Not by the URL, in which fsspec would find two if it has '::', as in an IPv6 address.
+                return fsspec.filesystem(self.scheme, client_kwargs=options), self.url
+            system, root = fsspec.core.url_to_fs(self.url, **self._options(fsspec.config.conf))
         except ImportError as error:
             package = PACKAGES[self.scheme]
             raise MissingPackageError(
@@ -230,13 +251,27 @@ class Server:
             ) from error
         return system, str(root).rstrip("/")
 
-    def _web_options(self, configured: dict[str, Any]) -> dict[str, Any]:
+    def _forget_listings(self) -> None:
+        """Drop the sizes that fsspec has kept, which are old ones once a store has been replaced."""
+        system, _ = self._system()
+        system.invalidate_cache()
+
+    def _options(self, configured: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the file system of an object store: one layer of retries below ours, and limits."""
+        if self.scheme != "s3":
+            return {}
+        # s3fs tries five times. botocore, which would try each of them five times, tries once.
+        limit = self.patience.stall / 4
+        given = configured.get("s3", {}).get("config_kwargs", {})
+        return {"config_kwargs": {"read_timeout": limit, "retries": {"max_attempts": 0}, **given}}
+
+    def _web_options(self, configured: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of aiohttp: those of fsspec's configuration, proxies of the environment, and a limit."""
         import aiohttp
 
         stall = self.patience.stall
         limit = aiohttp.ClientTimeout(total=None, sock_connect=stall, sock_read=stall)
-        return {"trust_env": True, **configured.get("http", {}).get("client_kwargs", {}), "timeout": limit}
+        return {"trust_env": True, **configured.get(self.scheme, {}).get("client_kwargs", {}), "timeout": limit}
 
     def _retried(self, name: str, attempt: Callable[[], T], stop: Event) -> T:
         for number in range(1, self.patience.attempts + 1):
@@ -261,21 +296,32 @@ class Server:
         if isinstance(error, FileNotFoundError):
             return StoreError(f"{where}: no such file; expected the URL of a store made by tts-prep")
         what = self._without_secret(" ".join(str(error).split())) or type(error).__name__
+        if "certificate verify failed" in what.lower():
+            return CannotReadError(
+                f"{where}: its certificate is not trusted ({what}); for one of your own, set SSL_CERT_FILE to the file "
+                "of its authority"
+            )
         if _is_refused(error):
             return CannotReadError(f"{where}: not permitted ({what}); the credentials are those that fsspec finds")
         return CannotReadError(f"{where}: cannot be read in {attempts} attempts ({what}); is the server running?")
 
 
 def _is_refused(error: Exception) -> bool:
-    return isinstance(error, PermissionError) or getattr(error, "status", None) in _REFUSED
+    """Return whether credentials are missing or wrong."""
+    if isinstance(error, PermissionError) or getattr(error, "status", None) in _REFUSED:
+        return True
+    # By name, because every cloud's library has its own: NoCredentialsError, DefaultCredentialsError and so on.
+    return any("Credential" in of.__name__ or "Authentication" in of.__name__ for of in type(error).__mro__)
 
 
 def _is_final(error: Exception) -> bool:
     """Return whether another attempt would end like this one."""
-    return isinstance(error, FileNotFoundError) or _is_refused(error)
+    is_untrusted = "certificate verify failed" in str(error).lower()
+    return isinstance(error, FileNotFoundError) or is_untrusted or _is_refused(error)
 
 
-def _write(file: FileIO, piece: bytes) -> None:
+def write_all(file: FileIO, piece: bytes) -> None:
+    """Write bytes to an unbuffered file, which may take a part of them at a time."""
     rest = memoryview(piece)
     try:
         while rest:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import OUTPUT_FOLDER
 from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
-@click.argument("folder", type=PATH)
+@click.argument("folder", type=OUTPUT_FOLDER)
 @quiet_option
 def demo(folder: Path) -> None:
     r"""Run all steps, from recordings to padded batches, in FOLDER.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH, READ_STORE
+from tts_prep.cli.options import OUTPUT_FOLDER, READ_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
 
@@ -30,7 +30,7 @@ class _WithLayouts(click.Command):
 
 @click.command(cls=_WithLayouts)
 @click.argument("store", type=READ_STORE)
-@click.argument("folder", type=PATH)
+@click.argument("folder", type=OUTPUT_FOLDER)
 @click.option(
     "--to", "layout", metavar="LAYOUT", required=True, shell_complete=_complete_layout, help="The layout to write."
 )

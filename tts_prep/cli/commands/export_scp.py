@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH, READ_STORE
+from tts_prep.cli.options import OUTPUT_FOLDER, READ_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command("export-scp")
 @click.argument("store", type=READ_STORE)
-@click.argument("folder", type=PATH)
+@click.argument("folder", type=OUTPUT_FOLDER)
 @click.option(
     "--speechain", is_flag=True, help="Use the names of SpeeChain's recipes: idx2feat, idx2wav, idx2text, idx2spk."
 )

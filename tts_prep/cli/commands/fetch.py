@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH
+from tts_prep.cli.options import OUTPUT_FOLDER
 from tts_prep.cli.verbosity import quiet_option, say
 
 
 @click.command()
 @click.argument("url")
-@click.argument("folder", type=PATH)
+@click.argument("folder", type=OUTPUT_FOLDER)
 @quiet_option
 def fetch(url: str, folder: Path) -> None:
     r"""Download the store at URL into FOLDER.

@@ -36,6 +36,7 @@ def info(store: Path | str, cache: Path | None, as_json: bool) -> None:
     import json
 
     from tts_prep.errors import one_line
+    from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import manifest_json, read_manifest
 
     folder = _folder(store, cache)
@@ -44,12 +45,12 @@ def info(store: Path | str, cache: Path | None, as_json: bool) -> None:
     if as_json:
         omitted = ("shards", "index", "failures", "plan_file", "ood_texts", "corrections", "array_files", "datasets")
         value = {key: item for key, item in manifest_json(manifest).items() if key not in omitted}
-        text = json.dumps({"store": str(store), "bytes": size, **value}, indent=1, ensure_ascii=False)
+        text = json.dumps({"store": without_secret(store), "bytes": size, **value}, indent=1, ensure_ascii=False)
         # Escape control characters, which can only be in strings.
         say("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
         return
     rows = _rows(folder, manifest, size)
-    rows["store"] = f"{store}{rows['store'].removeprefix(str(folder))}"
+    rows["store"] = f"{without_secret(store)}{rows['store'].removeprefix(str(folder))}"
     for name, line in rows.items():
         # Texts come from the store, so control characters are escaped.
         say("\n".join(_folded(name, one_line(line, 10_000))))

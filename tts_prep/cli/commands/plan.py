@@ -54,6 +54,7 @@ def plan(
     import json
     from dataclasses import asdict
 
+    from tts_prep.format.files.paths import without_secret
     from tts_prep.loader import UtteranceDataset
     from tts_prep.report.policies import default_budget, make_policies, policy_cost
 
@@ -63,11 +64,11 @@ def plan(
     policies = make_policies(dataset, batch_size, max_frames, seed=seed)
     costs = [policy_cost(dataset, policy, epoch=epoch, world_size=world_size) for policy in policies]
     if as_json:
-        say(json.dumps({"store": str(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
+        say(json.dumps({"store": without_secret(store), "policies": [asdict(cost) for cost in costs]}, indent=1))
         return
     of_ranks = f"; {world_size} ranks" if world_size > 1 else ""
     utterances = count_text(len(dataset), "utterance")
-    say(f"{store}: {utterances}, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
+    say(f"{without_secret(store)}: {utterances}, epoch {epoch}{of_ranks}; frames and phonemes: share of padding\n")
     _say_table(costs)
 
 

@@ -78,6 +78,7 @@ def verify(
       tts-prep verify s3://bucket/store --cache cache
     """
     from tts_prep.errors import one_line
+    from tts_prep.format.files.paths import without_secret
     from tts_prep.format.verification import verify_store
     from tts_prep.quantities import bytes_text
 
@@ -98,7 +99,8 @@ def verify(
         faults.append(fault)
         say(one_line(fault))
     if faults:
-        click.echo(one_line(f"tts-prep: error: {store}: {len(faults)} of {len(sizes)} files are broken"), err=True)
+        shown = without_secret(store)
+        click.echo(one_line(f"tts-prep: error: {shown}: {len(faults)} of {len(sizes)} files are broken"), err=True)
         return 1
     _say_intact(store, folder, f"{len(sizes)} files, {bytes_text(sum(sizes))}")
     return 0
@@ -134,6 +136,7 @@ def _at_hand(store: Path | str, cache: Path | None) -> tuple[Path, Callable[[Fil
 def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     """Print the files that are not part of an intact store, and a line about it."""
     from tts_prep.errors import one_line
+    from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.format.verification import other_files
     from tts_prep.quantities import count_text
@@ -142,7 +145,7 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     for name in others:
         say(one_line(f"{name}: not part of the store; it may be what a killed command left, and can be removed"))
     rest = f"; {count_text(len(others), 'other file')}" if others else ""
-    say(one_line(f"{store}: {what}, all intact{rest}"))
+    say(one_line(f"{without_secret(store)}: {what}, all intact{rest}"))
 
 
 def _refuse_paths(

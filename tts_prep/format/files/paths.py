@@ -23,6 +23,28 @@ def is_url(path: str | os.PathLike[str]) -> bool:
     return _URL.match(text) is not None and not os.path.lexists(text)
 
 
+def without_secret(url: str | os.PathLike[str]) -> str:
+    """Return a URL for messages: without user name and password, and without a query, which may be a signature.
+
+    The name before the ``@`` of ``az://container@account`` is no secret. Other texts, such as paths, are returned as
+    they are.
+    """
+    text = os.fspath(url)
+    scheme, separator, rest = text.partition("://")
+    if not is_url(text):
+        return text
+    host, _, path = rest.partition("/")
+    if "@" not in host and ":" in host and not host.rpartition(":")[2].isdecimal() and "@" in path:
+        host = rest  # a password with a slash, which is no URL, and is shown in a message that says so
+    user, _, _ = host.rpartition("@")
+    if user and (":" in user or scheme.lower() != "az"):
+        rest = rest[len(user) + 1 :]
+    if scheme.lower() in ("http", "https"):
+        rest, mark, _ = rest.partition("?")
+        rest += "?…" if mark else ""
+    return f"{scheme}{separator}{rest}"
+
+
 def shard_folder_files(store: Path) -> Iterator[str]:
     """Yield all paths in the folder ``shards`` and its numbered subfolders, relative to the store."""
     if not (store / SHARDS).is_dir():
