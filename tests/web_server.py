@@ -1,14 +1,18 @@
-"""A web server on this machine that serves a folder, with faults on request, and counts what it sends."""
+"""A web server on this machine, of a folder or before another server, with faults on request; it counts."""
 
 from __future__ import annotations
 
 import functools
+import socket
+import ssl
+import struct
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
@@ -25,6 +29,8 @@ class Answer:
         number: how often the file was asked for before.
         length: the value of Content-Length; None leaves it out.
         pause: seconds before each of `pieces` parts of the body.
+        headers: further headers.
+        is_reset: end the connection as a server does that is killed.
     """
 
     name: str
@@ -35,27 +41,50 @@ class Answer:
     pause: float = 0.0
     pieces: int = 1
     location: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    is_reset: bool = False
 
 
 @dataclass
 class WebServer:
-    """A running server."""
+    """A running server.
+
+    Attributes:
+        upstream: host and port of the server that answers instead of the folder.
+    """
 
     folder: Path
     fault: Fault | None = None
     requests: Counter[str] = field(default_factory=Counter)
     sent: int = 0
     url: str = ""
+    upstream: str = ""
 
-    def answer(self, name: str) -> Answer:
+    def answer(self, path: str, method: str, headers: dict[str, str]) -> Answer:
+        name = unquote(path.lstrip("/"))
         number = self.requests[name]
         self.requests[name] += 1
-        path = self.folder / name
-        body = path.read_bytes() if path.is_file() else b"no such file"
-        answer = Answer(name, number, 200 if path.is_file() else 404, body, len(body))
+        answer = self._forwarded(path, method, headers) if self.upstream else self._of_folder(name)
+        answer.name, answer.number = name, number
         if self.fault is not None:
             self.fault(answer)
         return answer
+
+    def _of_folder(self, name: str) -> Answer:
+        path = self.folder / name
+        body = path.read_bytes() if path.is_file() else b"no such file"
+        return Answer(name, 0, 200 if path.is_file() else 404, body, len(body))
+
+    def _forwarded(self, path: str, method: str, headers: dict[str, str]) -> Answer:
+        connection = HTTPConnection(self.upstream, timeout=60)
+        connection.request(method, path, headers=headers)
+        found = connection.getresponse()
+        body = found.read()
+        connection.close()
+        length = int(found.headers.get("Content-Length", len(body)))
+        ours = ("content-length", "connection", "server", "date", "transfer-encoding")
+        others = {name: value for name, value in found.headers.items() if name.lower() not in ours}
+        return Answer("", 0, found.status, body, length, headers=others)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -63,9 +92,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.web = server
         super().__init__(*arguments)
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
-        answer = self.web.answer(unquote(self.path.lstrip("/")))
+        answer = self.web.answer(self.path, self.command, dict(self.headers))
         self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
         if answer.location:
             self.send_header("Location", answer.location)
         if answer.length is not None:
@@ -80,6 +114,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(answer.body[start : start + step])
                 self.wfile.flush()
                 self.web.sent += len(answer.body[start : start + step])
+            if answer.is_reset:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
         except OSError:
             self.close_connection = True
 
@@ -96,11 +133,15 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(folder: Path, fault: Fault | None = None) -> Iterator[WebServer]:
-    """Run a server of a folder in threads."""
-    web = WebServer(folder, fault)
+def serving(
+    folder: Path, fault: Fault | None = None, *, upstream: str = "", tls: ssl.SSLContext | None = None
+) -> Iterator[WebServer]:
+    """Run a server in threads."""
+    web = WebServer(folder, fault, upstream=upstream)
     server = _Server(("127.0.0.1", 0), functools.partial(_Handler, web))
-    web.url = f"http://127.0.0.1:{server.server_address[1]}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    web.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

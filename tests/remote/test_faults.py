@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -284,55 +282,6 @@ def test_a_disk_that_takes_a_part_of_the_manifest_is_one_error(folder: Path, tmp
             signal.signal(signal.SIGXFSZ, handler)
     check_cache(tmp_path, folder / "voice")
     assert not list((tmp_path / ".partial").iterdir())
-
-
-@contextmanager
-def s3_server() -> Iterator[str]:
-    """Run moto's server of S3 in another process, and yield its address."""
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_a_store_is_read_from_an_s3_server(
-    folder: Path, rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    s3fs = pytest.importorskip("s3fs")
-    pytest.importorskip("moto.server")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    with s3_server() as address:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-        system = s3fs.S3FileSystem()
-        system.mkdir("bucket")
-        system.put(str(folder / "voice"), "bucket/voice", recursive=True)
-        dataset = UtteranceDataset("s3://bucket/voice", cache=tmp_path)
-        assert all(np.array_equal(mel, row.mel) for mel, row in zip(dataset.views("mel"), rows, strict=True))
-        check_cache(tmp_path, folder / "voice")
-        system.rm("bucket/voice/index.h5")
-        with pytest.raises(StoreError, match="s3://bucket/voice/index.h5: no such file"):
-            UtteranceDataset("s3://bucket/voice", cache=tmp_path / "other")
-        with pytest.raises(StoreError, match="s3://bucket/nothing/manifest.json: no such file"):
-            UtteranceDataset("s3://bucket/nothing", cache=tmp_path)
 
 
 def test_an_entry_of_a_server_is_read_with_its_limits_only(folder: Path, tmp_path: Path) -> None:

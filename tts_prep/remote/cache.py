@@ -103,7 +103,8 @@ class CachedStore:
         except CannotReadError as error:
             complete = self._complete_version()
             if complete is None:
-                raise CannotReadError(f"{error} The cache has no complete copy of it.") from error
+                end = "" if str(error).endswith("?") else "."
+                raise CannotReadError(f"{error}{end} The cache has no complete copy of it.") from error
             return complete
         self._place(self._versions / CURRENT, version.encode())
         self._place(self._folder(version) / MANIFEST, data)
