@@ -215,7 +215,7 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     def wavenet() -> Mel:
         at = root / "Parakeet/examples/wavenet"
-        data = yaml.safe_load((at / "wavenet_single_gaussian.yaml").read_text())["data"]
+        data = yaml.safe_load((at / "configs/wavenet_single_gaussian.yaml").read_text())["data"]
         code = take(at / "data.py", "Transform")
         transform = code.Transform(
             *(data[key] for key in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tts_prep.recipes import build_iterators, export_scp
+from tts_prep.export import export
+from tts_prep.recipes import build_iterators
 
 DATA_CFG = """
 data_root: {folder}
@@ -19,17 +20,17 @@ train:
         conf:
             dataset_type: speech.speech_text.SpeechTextDataset
             dataset_conf:
-                src_data: !ref <data_root>/feat.scp
-                tgt_label: !ref <data_root>/text
+                src_data: !ref <data_root>/idx2feat
+                tgt_label: !ref <data_root>/idx2text
                 meta_info:
-                    speaker: !ref <data_root>/utt2spk
+                    speaker: !ref <data_root>/idx2spk
             batch_len: 4000
     unsup:
         type: block.BlockIterator
         conf:
             dataset_type: speech.speech_text.SpeechTextDataset
             dataset_conf:
-                src_data: !ref <data_root>/feat.scp
+                src_data: !ref <data_root>/idx2feat
             batch_len: 4000
             selection_mode: rev_order
             selection_num: 0.5
@@ -38,8 +39,8 @@ valid:
     conf:
         dataset_type: speech.speech_text.SpeechTextDataset
         dataset_conf:
-            src_data: !ref <data_root>/feat.scp
-            tgt_label: !ref <data_root>/text
+            src_data: !ref <data_root>/idx2feat
+            tgt_label: !ref <data_root>/idx2text
         batch_size: 4
         selection_mode: order
         selection_num: -4
@@ -49,9 +50,11 @@ valid:
 def main(arguments=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("store", type=Path)
-    parser.add_argument("folder", type=Path, help="where feat.scp and its like go, as by 'tts-prep export-scp'")
+    parser.add_argument(
+        "folder", type=Path, help="new; where idx2feat and its like go, as by 'tts-prep export --to speechain'"
+    )
     options = parser.parse_args(arguments)
-    export_scp(options.store, options.folder)
+    export(options.store, "speechain", options.folder)
     groups = build_iterators(DATA_CFG.format(folder=options.folder))
     for train_batch in groups["train"]:
         for name, batch in train_batch.items():

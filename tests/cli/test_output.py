@@ -98,11 +98,11 @@ def test_every_command_on_a_store_can_be_quiet(
     assert run(capsys, "ljspeech", corpus, "store", *MAKE, "--part", "1/1", "-q") == (0, "", "")
     for command in (
         *("finish store --max-failures 1", "info store", "info store --json", "check store", "plan store"),
-        *("plan store --json", "verify store", "reindex store", "add store --measures", "export-scp store scp"),
+        *("plan store --json", "verify store", "reindex store", "add store --measures"),
         *("export store cuts --to lhotse", "report store", "remove store --array measures"),
     ):
         assert run(capsys, *command.split(), "--quiet") == (0, "", ""), command
-    assert {path.name for path in tmp_path.iterdir()} == {"store", "scp", "cuts", "report.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {"store", "cuts", "report.html"}
     status, out, err = run(capsys, "info", "nowhere", "-q")
     assert (status, out, err.count("\n")) == (1, "", 1)
 

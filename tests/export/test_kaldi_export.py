@@ -15,6 +15,8 @@ from stores import SAMPLE_RATE, Row, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import add_columns
 from tts_prep.recipes.kaldi_files import parse_ark_entry, read_ark, read_table
 from tts_prep.recipes.speechain.features_and_labels import SpeechTextDataset
 
@@ -99,6 +101,20 @@ def test_a_store_without_waveforms_has_no_recordings(tmp_path: Path) -> None:
     export(write_store(tmp_path / "s", make_rows([4, 5])), "kaldi", tmp_path / "data")
     assert not (tmp_path / "data" / "wav.scp").exists()
     assert len(read_table(tmp_path / "data" / "feats.scp")) == 2
+
+
+def test_a_column_of_the_corpus_is_a_table_that_replaces_none_of_kaldi(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "s", make_rows([7, 3, 9]), waveform=True)
+    ids = list(UtteranceDataset(path).id)
+    add_columns(path, {"id": ids, "dur": ["long", "", "short"], "mood": ["sad", "glad", ""], "language": ["en"] * 3})
+    export(path, "kaldi", tmp_path / "data")
+    names = list(read_table(tmp_path / "data" / "feats.scp"))
+    tables = {file.name: read_table(file) for file in (tmp_path / "data").glob("utt2*")}
+    assert sorted(tables["utt2mood"].values()) == ["glad", "sad"]
+    assert sorted(tables["utt2corpus_dur"].values()) == ["long", "short"]
+    assert set(tables["utt2dur"]) == set(names)
+    assert set(tables["utt2lang"].values()) == {"en"}
+    assert "utt2language" not in tables
 
 
 def test_speechain_reads_archives(folder: Path, rows: list[Row], tmp_path: Path) -> None:

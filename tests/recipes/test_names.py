@@ -25,7 +25,6 @@ MOVED = {
     "tts_prep.loader.recipes.hifigan": (
         *("MelDataset=HiFiGANDataset", "get_dataset_filelist=hifigan_filelists", "collate=collate_hifigan"),
     ),
-    "tts_prep.loader.recipes.kaldi_files": ("export_scp",),
     "tts_prep.loader.recipes.matcha": ("TextMelDataset", "TextMelBatchCollate"),
     "tts_prep.loader.recipes.parakeet": ("LJSpeechCollector", "stop_probabilities"),
     "tts_prep.loader.recipes.speechain": ("build_iterators", "read_config"),

@@ -1,7 +1,6 @@
 """The YAML of SpeeChain's documentation, on stores."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,11 @@ from stores import make_rows, write_store
 
 from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.export import export
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.runs.add_columns import add_index_array
 from tts_prep.recipes import build_iterators, read_config
-from tts_prep.recipes.kaldi_files import export_scp, read_table, read_tables
+from tts_prep.recipes.kaldi_files import read_table, read_tables
 from tts_prep.recipes.ref_yaml import read_yaml
 from tts_prep.recipes.speechain import FixedBatches, SpeechTextDataset, cut_blocks, select_positions
 
@@ -27,8 +27,8 @@ train:
         conf:
             dataset_type: speech.speech_text.SpeechTextDataset
             dataset_conf:
-                src_data: {root}/train_clean_100/feat.scp
-                tgt_label: {root}/train_clean_100/text
+                src_data: {root}/train_clean_100/idx2feat
+                tgt_label: {root}/train_clean_100/idx2text
                 ...
             batch_len: 18
             ...
@@ -37,7 +37,7 @@ train:
         conf:
             dataset_type: speech.speech_text.SpeechTextDataset
             dataset_conf:
-                src_data: {root}/train_clean_360/feat.scp
+                src_data: {root}/train_clean_360/idx2feat
                 ...
             ...
 valid:
@@ -45,7 +45,7 @@ valid:
     conf:
         dataset_type: speech.speech_text.SpeechTextDataset
         dataset_conf:
-            src_data: {root}/train_other_500/feat.scp
+            src_data: {root}/train_other_500/idx2feat
         batch_size: 2
         is_descending: none
 """
@@ -58,13 +58,13 @@ train:
         dataset_type: speech.speech_text.SpeechTextDataset
         dataset_conf:
             src_data:
-                - !ref <data_root>/train_clean_100/feat.scp
-                - !ref <data_root>/train_clean_360/feat.scp
-                - !ref <data_root>/train_other_500/feat.scp
+                - !ref <data_root>/train_clean_100/idx2feat
+                - !ref <data_root>/train_clean_360/idx2feat
+                - !ref <data_root>/train_other_500/idx2feat
             tgt_label:
-                - !ref <data_root>/train_clean_100/text
-                - !ref <data_root>/train_clean_360/text
-                - !ref <data_root>/train_other_500/text
+                - !ref <data_root>/train_clean_100/idx2text
+                - !ref <data_root>/train_clean_360/idx2text
+                - !ref <data_root>/train_other_500/idx2text
 
         selection_mode: rev_order
         selection_num: 0.5
@@ -74,11 +74,11 @@ valid:
     conf:
         dataset_type: speech.speech_text.SpeechTextDataset
         dataset_conf:
-            src_data: !ref <data_root>/train_clean_100/feat.scp
-            tgt_label: !ref <data_root>/train_clean_100/text
+            src_data: !ref <data_root>/train_clean_100/idx2feat
+            tgt_label: !ref <data_root>/train_clean_100/idx2text
             meta_info:
-                speaker: !ref <data_root>/train_clean_100/utt2spk
-                gender: !ref <data_root>/train_clean_100/utt2gen
+                speaker: !ref <data_root>/train_clean_100/idx2spk
+                gender: !ref <data_root>/train_clean_100/idx2gen
 
         selection_mode: random
         selection_num: -3
@@ -102,7 +102,7 @@ def rows():
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("data#1-")  # SpeeChain cuts a path at "#"
     for name, n_frames in PARTS.items():
-        export_scp(write_store(root / "stores" / name, make_part(name, n_frames), n_shards=2), root / name)
+        export(write_store(root / "stores" / name, make_part(name, n_frames), n_shards=2), "speechain", root / name)
     return root
 
 
@@ -151,7 +151,7 @@ def test_files_are_mixed_and_then_selected(root, rows):
 
 
 def test_a_label_file_listed_twice_leaves_out_what_has_none(root):
-    text = MIXED.format(root=root).replace("train_clean_360/text", "train_clean_100/text")
+    text = MIXED.format(root=root).replace("train_clean_360/idx2text", "train_clean_100/idx2text")
     dataset = next(iter(build_iterators(text)["train"].loaders.values())).dataset
     assert len(dataset) == 7
     assert [uid.split("-")[0] for uid in dataset.left_out] == ["train_clean_360"] * 2
@@ -330,7 +330,7 @@ train: &it
     conf:
         dataset_type: speech.speech_text.SpeechTextDataset
         dataset_conf:
-            src_data: {root}/train_clean_100/feat.scp
+            src_data: {root}/train_clean_100/idx2feat
 valid: *it
 """
 
@@ -356,7 +356,7 @@ valid: *it
         ("dataset_conf:", "shuffle: 3\n        dataset_conf:", "shuffle: expected true or false, found 3"),
         (
             "dataset_conf:",
-            "data_len: {root}/train_clean_100/utt2spk\n        dataset_conf:",
+            "data_len: {root}/train_clean_100/idx2spk\n        dataset_conf:",
             "data_len: expected a number",
         ),
         ("dataset_conf:", "is_descending: up\n        dataset_conf:", "is_descending: expected true, false or none"),
@@ -385,42 +385,40 @@ def test_ids_that_contradict_each_other_are_an_error(root, tmp_path):
     assert read_table(tmp_path / "four") == {"a": "x\u2028y z", "b": "y"}
     other = write_store(tmp_path / "other", make_part("train_clean_100", PARTS["train_clean_100"]), n_shards=1)
     with pytest.raises(ConfigurationError, match="with other data, in a file before it"):
-        SpeechTextDataset([str(root / "train_clean_100" / "feat.scp"), str(other)])
+        SpeechTextDataset([str(root / "train_clean_100" / "idx2feat"), str(other)])
 
 
 def test_nothing_in_common_is_an_error(root):
     with pytest.raises(SamplingError, match="no id is in all of"):
-        SpeechTextDataset(str(root / "train_clean_100/feat.scp"), str(root / "train_clean_360/text"))
+        SpeechTextDataset(str(root / "train_clean_100/idx2feat"), str(root / "train_clean_360/idx2text"))
 
 
-def test_export_scp_writes_sorted_lines_that_can_be_moved(root, rows, tmp_path, capsys):
+def test_the_tables_of_an_export_are_sorted_and_read_where_they_are_moved_with_the_store(root, rows, tmp_path, capsys):
     folder = tmp_path / "out"
     with pytest.raises(SystemExit) as status:
-        main(["export-scp", str(root / "stores" / "train_clean_100"), str(folder)])
+        main(["export", str(root / "stores" / "train_clean_100"), str(folder), "--to", "speechain"])
     assert status.value.code == 0
-    assert sorted(Path(line).name for line in capsys.readouterr().out.splitlines()) == sorted(
-        path.name for path in folder.iterdir()
-    )
-    assert {path.name for path in folder.iterdir()} >= {"feat.scp", "text", "utt2spk", "utt2gen", "utt2num_frames"}
-    speakers = (folder / "utt2spk").read_text(encoding="utf-8").splitlines()
+    tables = {path.name for path in folder.iterdir()}
+    assert f"{len(tables)} files" in capsys.readouterr().out
+    assert tables >= {"idx2feat", "idx2feat_len", "idx2text", "idx2phoneme_text", "idx2spk", "idx2gen"}
+    speakers = (folder / "idx2spk").read_text(encoding="utf-8").splitlines()
     assert speakers == sorted(f"{uid} {row.speaker}" for uid, row in rows.items() if "clean_100" in uid)
-    assert len(SpeechTextDataset(str(folder / "feat.scp"))) == 4
+    assert len(SpeechTextDataset(str(folder / "idx2feat"))) == 4
 
 
-@pytest.mark.parametrize("speechain", [False, True])
-def test_a_column_of_the_corpus_replaces_no_file_of_an_export(tmp_path, speechain):
+def test_a_column_of_the_corpus_replaces_no_file_of_an_export(tmp_path):
     path = write_store(tmp_path / "s", make_rows([3, 4]), waveform=True)
     names = ("spk", "gen", "num_frames", "feat_len", "wav", "corpus_gen")
     spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
     add_index_array(path, lambda _: spec, lambda: np.arange(2.0 * len(names)).reshape(2, -1))
-    files = export_scp(path, tmp_path / "out", speechain)
+    files = export(path, "speechain", tmp_path / "out")
     assert len({file.name for file in files}) == len(files)
-    prefix, taken = ("idx2", {"spk", "gen", "feat_len", "wav"}) if speechain else ("utt2", {"spk", "gen", "num_frames"})
     for number, name in enumerate(names):
-        new = {"gen": "corpus_corpus_gen"}.get(name, f"corpus_{name}") if name in taken else name
-        assert read_table(tmp_path / "out" / f"{prefix}{new}")["LJ001-é"] == str(len(names) + number + 0.0)
-    assert read_table(tmp_path / "out" / f"{prefix}spk")["LJ001-é"] == "zoë"
-    assert read_table(tmp_path / "out" / f"{prefix}gen")["LJ001-é"] == "m"
+        taken = name in {"spk", "gen", "feat_len", "wav"}
+        new = {"gen": "corpus_corpus_gen"}.get(name, f"corpus_{name}") if taken else name
+        assert read_table(tmp_path / "out" / f"idx2{new}")["LJ001-é"] == str(len(names) + number + 0.0)
+    assert read_table(tmp_path / "out" / "idx2spk")["LJ001-é"] == "zoë"
+    assert read_table(tmp_path / "out" / "idx2gen")["LJ001-é"] == "m"
 
 
 def test_a_feat_scp_of_a_store_that_changed_is_refused(tmp_path):

@@ -87,7 +87,7 @@ def root(tmp_path_factory, rows):
     store = write_store(root / "store", rows, waveform=True)
     folder = root / "data" / "dev"
     with pytest.raises(SystemExit) as status:
-        main(["export-scp", str(store), str(folder), "--speechain"])
+        main(["export", str(store), str(folder), "--to", "speechain"])
     assert status.value.code == 0
 
     def write(name, values):

@@ -19,7 +19,6 @@ from tts_prep.cli.commands.check import check
 from tts_prep.cli.commands.corpora import COMMANDS, registered_command
 from tts_prep.cli.commands.demo import demo
 from tts_prep.cli.commands.export import export
-from tts_prep.cli.commands.export_scp import export_scp
 from tts_prep.cli.commands.features import features
 from tts_prep.cli.commands.fetch import fetch
 from tts_prep.cli.commands.finish import finish
@@ -45,7 +44,7 @@ _GROUPS = {
     "Make a store": (*COMMANDS, "finish", "add", "remove", "fetch", "demo"),
     "Inspect a store": ("info", "report", "review", "merge-decisions", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
-    "Export a store": ("export", "export-scp"),
+    "Export a store": ("export",),
     "List values of options": ("presets", "features", "frontends", "languages", "symbols"),
 }
 
@@ -126,14 +125,13 @@ for command in (
     features,
     languages,
     export,
-    export_scp,
     demo,
 ):
     cli.add_command(_completed(command))
 cli.help = _paragraphs(cli.help)
 
 
-_STARTS_OVER = ("check", "export", "export-scp", "info", "plan", "plot", "report", "verify")
+_STARTS_OVER = ("check", "export", "info", "plan", "plot", "report", "verify")
 """The commands that keep no part of their work when they are interrupted."""
 
 

@@ -18,6 +18,9 @@ from tts_prep.loader import UtteranceDataset
 _FORBIDDEN = re.compile(r"(?<!\w)(?:<s>|</s>|#0)(?!\w)", re.ASCII)
 """What Kaldi's ``validate_data_dir.sh`` refuses in a text: the symbols of its language models."""
 
+_TABLES = ("dur", "lang", "num_frames", "num_samples", "spk", "uniq", "warp")
+"""What ``utt2…`` is a table of Kaldi's."""
+
 
 def export_espnet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``wav.scp``, ``text``, ``utt2spk``, ``spk2utt``, ``utt2lang`` and ``wavs/``.
@@ -42,18 +45,20 @@ def export_kaldi(dataset: UtteranceDataset, folder: ExportFolder) -> None:
 
     ``feats.ark`` has the mels, float32 matrices, and ``feats.scp`` their places; ``wav.scp`` and ``wavs/`` recordings
     of 16 bits, if the store has waveforms. Tables are ``text``, ``phn_text``, ``utt2spk``, ``spk2utt``,
-    ``utt2lang``, ``utt2num_frames`` and ``utt2dur``. Texts lose characters that do not print, and the words ``<s>``,
-    ``</s>`` and ``#0``, which Kaldi refuses. See `_DataFolder` for the ids.
+    ``utt2lang``, ``utt2num_frames``, ``utt2dur``, and ``utt2COLUMN`` for each column of the corpus. Texts lose
+    characters that do not print, and the words ``<s>``, ``</s>`` and ``#0``, which Kaldi refuses. See `_DataFolder` for
+    the ids.
     """
     data = _DataFolder(dataset, folder)
     place = folder.place / "feats.ark"
     with folder.file("feats.ark").open("wb") as ark:
-        for row in export_rows(dataset):
+        for row in export_rows(dataset, _TABLES):
             utterance = row.utterance
             name = data.add(row, _FORBIDDEN.sub("", _printable(utterance.text)))
             data.tables["feats.scp"][name] = f"{place}:{_write_matrix(ark, name, utterance.mel)}"
             data.tables["utt2num_frames"][name] = str(len(utterance.mel))
             data.tables["utt2dur"][name] = repr(utterance.seconds)
+            data.add_columns(name, row)
             if utterance.waveform is not None:
                 data.add_recording(name, row, _int16(utterance.waveform))
     data.write()
@@ -90,6 +95,12 @@ class _DataFolder:
             if value.strip():
                 self.tables[file][name] = " ".join(value.split())
         return name
+
+    def add_columns(self, name: str, row: ExportRow) -> None:
+        """Add the values of the columns of the corpus, but for languages, which have a table of their own."""
+        for column, value in row.meta.items():
+            if column != "language" and (text := " ".join(str(value).split())):
+                self.tables[f"utt2{column}"][name] = text
 
     def add_recording(self, name: str, row: ExportRow, samples: npt.NDArray[np.generic]) -> None:
         """Write the recording of an utterance, [n_samples] int16 or float32."""
@@ -144,6 +155,6 @@ KALDI: Final = Layout(
     "kaldi",
     export_kaldi,
     "`feats.ark`, `feats.scp`, `wav.scp`, `wavs/`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_frames`, "
-    "`utt2dur`, `utt2num_samples`",
+    "`utt2dur`, `utt2num_samples`, `utt2COLUMN`",
     "Kaldi's tools, kaldiio",
 )

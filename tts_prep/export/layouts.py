@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export import alignments, cosyvoice, fastspeech2, kaldi, lhotse, nemo, parquet, piper, webdataset
+from tts_prep.export import (
+    alignments,
+    cosyvoice,
+    fastspeech2,
+    kaldi,
+    lhotse,
+    nemo,
+    parquet,
+    piper,
+    speechain,
+    webdataset,
+)
 from tts_prep.export.folder import exporting
 from tts_prep.export.layout import Layout
 from tts_prep.loader import UtteranceDataset
@@ -22,6 +33,7 @@ _LAYOUTS: Final = (
     nemo.LAYOUT,
     parquet.LAYOUT,
     piper.LAYOUT,
+    speechain.LAYOUT,
     alignments.TEXTGRID,
     webdataset.LAYOUT,
 )

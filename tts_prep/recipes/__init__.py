@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tts_prep.recipes.fastpitch import TTSCollate
     from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
     from tts_prep.recipes.hifigan import HiFiGANDataset, collate_hifigan, hifigan_filelists
-    from tts_prep.recipes.kaldi_files import export_scp
     from tts_prep.recipes.language_model import (
         PromptedTokens,
         TokenBatch,
@@ -45,7 +44,6 @@ _NAMES = {
     "fastpitch": ("TTSCollate",),
     "fastspeech2": ("FastSpeech2Dataset",),
     "hifigan": ("HiFiGANDataset", "collate_hifigan", "hifigan_filelists"),
-    "kaldi_files": ("export_scp",),
     "language_model": ("PromptedTokens", "TokenBatch", "TokenCollate", "TokenExample", "speaker_vectors"),
     "matcha": ("TextMelBatchCollate", "TextMelDataset"),
     "parakeet": ("LJSpeechCollector", "stop_probabilities"),
@@ -93,7 +91,6 @@ __all__ = [
     "build_iterators",
     "collate_f5tts",
     "collate_hifigan",
-    "export_scp",
     "hifigan_filelists",
     "load_f5tts_dataset",
     "rand_slice_segments",

@@ -1,30 +1,24 @@
-"""Tables of ``id value`` lines, as in Kaldi and SpeeChain, and their export from a store."""
+"""Tables of ``id value`` lines, as in Kaldi and SpeeChain, and what their values refer to."""
 
 from __future__ import annotations
 
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.files.atomic import replacing
-from tts_prep.format.layout import FIXED_COLUMNS
-from tts_prep.loader.dataset.columns import CategoryValues, TextValues
-from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.errors import ConfigurationError
 from tts_prep.recipes.file_list import read_lines
 
-FEATURES = "feat.scp"
 WAVEFORM = ":waveform"
 _SEPARATOR = re.compile(r"[ \t]+")
 _ARK_ENTRY = re.compile(r"(.+\.ark):([0-9]{1,18})")
 _MATRICES: Mapping[bytes, np.dtype[Any]] = {b"\0BFM ": np.dtype("<f4"), b"\0BDM ": np.dtype("<f8")}
-_NAMES = {"speaker": "spk", "gender": "gen"}
 
 
 def read_table(path: str | Path) -> dict[str, str]:
@@ -110,77 +104,3 @@ def read_ark(path: str | Path, offset: int) -> npt.NDArray[Any]:
             return values.reshape(rows, columns)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read as a Kaldi archive ({error.strerror})") from error
-
-
-def export_scp(store: str | Path, folder: str | Path, speechain: bool = False) -> list[Path]:
-    """Write ``feat.scp``, ``text``, ``utt2spk`` and one file for each further column of a corpus; return their paths.
-
-    Lines are sorted by id. The path of the store is relative to the folder, so that both can be moved together. A
-    column whose file would have the name of another file, such as ``num_frames``, gets ``utt2corpus_num_frames``.
-
-    Args:
-        store: the store.
-        folder: made where missing.
-        speechain: write the names of SpeeChain's recipes instead: ``idx2feat``, ``idx2wav`` where the store has
-            waveforms, both with ``…_len``, ``idx2text``, ``idx2spk``, ``idx2gen`` and so on.
-
-    Raises:
-        ConfigurationError: an id contains white space.
-        StoreError: there is no complete store, or the folder cannot be written.
-    """
-    dataset = UtteranceDataset(store)
-    ids = list(dataset.id)
-    for uid in ids:
-        if not uid or any(character.isspace() for character in uid):
-            raise ConfigurationError(
-                f"{dataset.path}: the id {uid!r} contains white space, which files of 'id value' lines do not allow"
-            )
-    target = Path(folder)
-    base = Path(os.path.relpath(dataset.path, target))
-    entries = [store_entry(base, row) for row in range(len(ids))]
-    tables = _tables(dataset, entries, speechain)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        return [_write_table(target / name, ids, values) for name, values in tables.items()]
-    except OSError as error:
-        raise StoreError(f"{target}: cannot be written ({error.strerror})") from error
-
-
-def _tables(dataset: UtteranceDataset, entries: Sequence[str], speechain: bool) -> dict[str, Iterable[str]]:
-    """Return the values of each file, by the names of Kaldi's or SpeeChain's recipes.
-
-    Args:
-        entries: the place of each mel in the store.
-    """
-    prefix, features = ("idx2", "idx2feat") if speechain else ("utt2", FEATURES)
-    tables: dict[str, Iterable[str]] = {
-        features: entries,
-        "idx2text" if speechain else "text": (" ".join(text.split()) for text in dataset.text),
-        "idx2phoneme_text" if speechain else "phoneme_text": (" ".join(text.split()) for text in dataset.phoneme_text),
-        "idx2feat_len" if speechain else "utt2num_frames": (str(n) for n in dataset.n_frames.tolist()),
-    }
-    if speechain and dataset.metadata.has_waveform:
-        tables["idx2wav"] = (entry + WAVEFORM for entry in entries)
-        tables["idx2wav_len"] = (str(n) for n in dataset.n_samples.tolist())
-    columns = [name for name in dataset.columns if name == "speaker" or name not in FIXED_COLUMNS]
-    # The columns with names of Kaldi or SpeeChain first: a column "spk" may not take the name of the speakers' file.
-    for name in sorted(columns, key=lambda name: name not in _NAMES):
-        table = prefix + _NAMES.get(name, name)
-        while table in tables:
-            table = f"{prefix}corpus_{table.removeprefix(prefix)}"
-        tables[table] = _values(dataset, name)
-    return tables
-
-
-def _values(dataset: UtteranceDataset, name: str) -> Iterator[str]:
-    values = dataset.column(name)
-    if isinstance(values, CategoryValues | TextValues):
-        return (" ".join(value.split()) for value in values)
-    return (str(value) for value in values)
-
-
-def _write_table(path: Path, ids: Sequence[str], values: Iterable[str]) -> Path:
-    lines = sorted(zip(ids, values, strict=True))
-    with replacing(path) as partial:
-        partial.write_text("".join(f"{uid} {value}\n" for uid, value in lines), encoding="utf-8")
-    return path

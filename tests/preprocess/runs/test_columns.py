@@ -401,11 +401,19 @@ def test_every_export_takes_texts_with_line_breaks(store: Path, tmp_path: Path, 
     export(store, layout, tmp_path / "out")
 
 
-def test_a_table_of_texts_with_line_breaks_has_a_line_per_utterance(store: Path, tmp_path: Path, capsys) -> None:
+@pytest.mark.parametrize(
+    # Kaldi's tables have no lines without a value.
+    ("layout", "table", "uid", "n_lines"),
+    [("speechain", "idx2note", "a/one", 4), ("kaldi", "utt2note", "a_one", 3)],
+)
+def test_a_table_of_texts_with_line_breaks_has_a_line_per_utterance(
+    store: Path, tmp_path: Path, layout: str, table: str, uid: str, n_lines: int
+) -> None:
     add_columns(store, {"id": IDS, "note": NOTES})
-    assert run(capsys, "export-scp", store, tmp_path / "out")[0] == 0
-    lines = (tmp_path / "out/utt2note").read_text().splitlines()
-    assert (lines[0], len(lines)) == ("a/one a note, and more", 4)
+    export(store, layout, tmp_path / "out")
+    lines = (tmp_path / "out" / table).read_text().splitlines()
+    assert len([line for line in lines if line.endswith(f"{uid} a note, and more")]) == 1
+    assert len(lines) == n_lines
 
 
 def test_texts_and_categories_of_several_stores_are_one_column(store: Path, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class ArrayPlaces:
             raise ConfigurationError(
                 f"{path}: '{uid}': expected STORE:ROW, STORE:ROW{WAVEFORM}, FILE.ark:OFFSET or a .npy or .npz file, "
                 f"found '{value}'; "
-                "recordings go into a store first: 'tts-prep export-scp STORE FOLDER --speechain' writes such files"
+                "recordings go into a store first: 'tts-prep export STORE FOLDER --to speechain' writes such files"
             )
         return Place(str(base / file), key=key or "feat")
 
