@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PREPARED := $(VENV)/.prepared
+TRAINING := $(VENV)/training
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
@@ -68,10 +69,23 @@ lock:
 	mv requirements/demo.new requirements/demo.txt
 
 # Includes libraries that no other target installs; the tests of exports need lhotse, datasets and webdataset.
-test-frameworks: install-optional
+test-frameworks: install-optional $(TRAINING)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group peers
 	$(BIN)/python -m pytest -m '' -rs tests/loader/test_outputs.py tests/loader/test_frameworks.py tests/export/test_peers.py tests/export/test_kaldi_export.py \
-		tests/preprocess/audio/test_resampling.py tests/recipes/test_training_steps.py
+		tests/preprocess/audio/test_resampling.py
+	$(TRAINING)/bin/python -m pytest -m '' -rs tests/recipes/test_training_steps.py
+
+# Other systems, which need other versions of what is in $(VENV): an environment of their own, in which the packages of
+# $(VENV) are found where it has none itself. They come without their requirements, such as web pages and old NumPys.
+$(TRAINING)/.installed: pyproject.toml $(INSTALLED)
+	test -x $(TRAINING)/bin/python || $(BIN)/python -m venv $(TRAINING)
+	$(BIN)/python -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
+		> "$$($(TRAINING)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/parent.pth"
+	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --group training
+	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		bigvgan f5-tts matcha-tts piper-tts vocos
+	touch $@
 
 dist-check: $(INSTALLED)
 	.ci/dist-check $(BIN)/python

@@ -397,7 +397,6 @@ def _views() -> Iterator[Case]:
     yield Case("a folder with other files", "export STORE CORPUS --to nemo")
     yield Case("a layout with recordings, of a store without", "export STORE OUT --to nemo")
     yield Case("a folder below a file", "export STORE CORPUS/metadata.csv/OUT --to lhotse")
-    yield Case("a folder below a file", "export STORE CORPUS/metadata.csv/OUT --to speechain")
     yield Case("a symbol table that does not exist", "symbols styletts")
 
 

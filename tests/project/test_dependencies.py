@@ -46,7 +46,7 @@ def test_no_extra_installs_what_only_development_needs() -> None:
 def test_the_group_dev_has_the_tools_of_the_makefile() -> None:
     groups = PYPROJECT["dependency-groups"]
     included = [entry["include-group"] for entry in groups["dev"]]
-    assert set(groups) == {"dev", *included, "audit", "frameworks", "peers"}
+    assert set(groups) == {"dev", *included, "audit", "frameworks", "peers", "training"}
     assert packages([text for name in included for text in groups[name]]) >= TOOLS - {"torch"}
 
 

@@ -345,7 +345,7 @@ valid: *it
         ("src_data:", "scr_data:", "train.conf.dataset_conf: the key 'scr_data' is unknown"),
         ("block.Block", "block.Brick", "train.type: expected one of block.BlockIterator, piece.PieceIterator"),
         ("SpeechTextDataset", "TextDataset", "train.conf.dataset_type: expected speech.speech_text.SpeechTextDataset"),
-        ("feat.scp", "none.scp", "none.scp: cannot be read"),
+        ("idx2feat", "idx2none", "idx2none: cannot be read"),
         ("dataset_conf:", "selection_num: 0.5\n        dataset_conf:", "expected both or neither"),
         (
             "dataset_conf:",
