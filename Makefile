@@ -16,8 +16,11 @@ ljspeech: $(PREPARED)
 	@test -n "$(CORPUS)" && test -n "$(STORE)" || { echo "usage: make ljspeech CORPUS=folder STORE=folder [PRESET=name] [JOBS=n]" >&2; exit 2; }
 	$(BIN)/tts-prep ljspeech "$(CORPUS)" "$(STORE)" --preset $(or $(PRESET),hifigan) --waveform int16 $(if $(JOBS),--jobs $(JOBS))
 
+# Tests flush stores to the disk tens of thousands of times, which takes no time where the disk is memory.
+IN_MEMORY := $(shell df --output=avail -BG /dev/shm 2>/dev/null | grep -qE '[0-9]{2}G' && echo PYTEST_DEBUG_TEMPROOT=/dev/shm)
+
 test: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(IN_MEMORY) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Takes hours, one of them for epochs: 700 kills, a fault at every write, thousands of fuzzed stores, every text of LJ
 # Speech, a long corpus. docs/reliability.md has the times of the long ones. `make test` has a short form of most.
@@ -28,7 +31,7 @@ soak: $(INSTALLED)
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/audio/test_fuzzed_recordings.py
 	LISTS=$(or $(LISTS),100000) SETTINGS=$(or $(SETTINGS),20000) $(BIN)/python -m pytest -s tests/preprocess/corpora/test_fuzzed_lists.py
 	RESPONSES=$(or $(RESPONSES),2000) DOWNLOAD_KILLS=$(or $(DOWNLOAD_KILLS),100) $(BIN)/python -m pytest -s tests/remote/test_faults.py
-	EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest tests/cli/test_any_text.py
+	PROPERTIES=$(or $(PROPERTIES),2000) EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest -m hypothesis
 
 # What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.
 quick: check

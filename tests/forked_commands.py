@@ -1,6 +1,7 @@
 """Run ``tts-prep`` in processes that are forked from one that has imported it, so that a command starts in no time.
 
-``python forked_commands.py SOCKET`` serves; `CLIENT` is the program that takes the place of ``tts-prep``.
+``python forked_commands.py SOCKET`` serves; `CLIENT` is the program that takes the place of ``tts-prep``. Its arguments
+are those of a command, or ``--python`` and the paths of scripts, which run one after another.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import runpy
 import socket
 import subprocess
 import sys
+import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +23,8 @@ CLIENT = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
-request = json.dumps([os.getcwd(), dict(os.environ), sys.argv[1:]]).encode()
+processors = list(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+request = json.dumps([os.getcwd(), dict(os.environ), processors, sys.argv[1:]]).encode()
 socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
 server.sendall(request)
 sys.exit(int(server.recv(9) or 1))
@@ -50,6 +55,9 @@ def _serve(address: str) -> None:
     from tts_prep.preprocess import PRESETS
     from tts_prep.preprocess.audio.mel import compile_kernels
 
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401
+
     compile_kernels(PRESETS["parakeet"])
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
@@ -69,7 +77,9 @@ def _serve(address: str) -> None:
 def _answer(connection: socket.socket, main) -> int:
     """Run the command of a request in a process of its own, and send its exit status."""
     size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
-    folder, environment, arguments = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+    folder, environment, processors, arguments = json.loads(
+        connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+    )
     child = os.fork()
     if child:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -79,17 +89,34 @@ def _answer(connection: socket.socket, main) -> int:
         os.dup2(descriptor, number)
         os.close(descriptor)
     os.chdir(folder)
+    if processors:
+        # By default a command has a worker for each of them.
+        os.sched_setaffinity(0, processors)
     os.environ.clear()
     os.environ.update(environment)
     status = 1
     try:
-        main(arguments)
+        if arguments[:1] == ["--python"]:
+            _run_scripts(arguments[1:])
+            status = 0
+        else:
+            main(arguments)
     except SystemExit as error:
         status = int(error.code or 0)
+    except Exception:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _run_scripts(paths: list[str]) -> None:
+    warnings.simplefilter("error")
+    # As for a script of the working folder.
+    sys.path.insert(0, os.getcwd())
+    for path in paths:
+        runpy.run_path(path, run_name="__main__")
 
 
 if __name__ == "__main__":

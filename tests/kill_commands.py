@@ -1,7 +1,8 @@
-"""Kill every command that writes to a store or a folder: ``python tests/kill_commands.py SEED KILLS [OPERATION …]``.
+"""Kill every command that writes to a store or a folder: ``kill_commands.py SEED KILLS [--calls] [OPERATION …]``.
 
 Each command runs in a process that is forked from this one, which has imported everything. It is killed at a random
-moment, or instead of a random call that changes a file (with a C compiler, by `faults.c`). Just after a kill, the
+moment, or instead of a random call that changes a file (with a C compiler, by `faults.c`; ``--calls``: this only, so
+that the same seed is the same run). Just after a kill, the
 folders around the store are compared with what may be there, file by file; nothing is left out. Then the command runs
 again, to be killed again, or to its end: the result has the bytes of an undisturbed run, and nothing else is left.
 """
@@ -28,6 +29,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from killing import complaints, session_processes, workers_of
@@ -72,7 +74,7 @@ class Operation:
     """A command, and the folder around the store before and after it.
 
     Attributes:
-        before: the folder before; copied for each round.
+        before: the folder before, or a function that makes it; copied for each round.
         after: what is in it after an undisturbed run.
         calls: the number of calls of that run which change a file.
         seconds: its duration.
@@ -84,7 +86,7 @@ class Operation:
 
     name: str
     arguments: tuple[object, ...]
-    before: Path
+    before: Path | Callable[[], Path]
     kind: str = "replace"
     then: tuple[object, ...] = ()
     refuses: bool = False
@@ -198,11 +200,16 @@ class Expected:
 
 @dataclass
 class Harness:
-    """Runs operations, and kills most of the runs."""
+    """Runs operations, and kills most of the runs.
+
+    Attributes:
+        calls_only: whether commands are killed instead of calls only, which are the same ones in every run.
+    """
 
     folder: Path
     seed: int
     faults: ctypes.CDLL | None
+    calls_only: bool = False
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
@@ -261,10 +268,11 @@ class Harness:
         assert status in statuses, (status, self.err.read_text(errors="replace"))
 
     def set_up(self, operation: Operation) -> None:
+        before = operation.before() if callable(operation.before) else operation.before
         for folder in (self.work, self.temporary):
             shutil.rmtree(folder, ignore_errors=True)
         self.temporary.mkdir()
-        shutil.copytree(operation.before, self.work)
+        shutil.copytree(before, self.work)
 
     def measured(self, operation: Operation) -> Operation:
         """Run an operation undisturbed; return it with what it makes."""
@@ -303,8 +311,11 @@ class Harness:
     def end_once(self, operation: Operation, first: Tree, pids: list[int]) -> bool:
         """Start the command and end it; check what is left. Return whether it has come to its end."""
         ways = {way: often for way, (_, often) in WAYS.items() if self.faults or way != "kill at a call"}
+        if self.calls_only:
+            ways = {"kill at a call": 1}
         (way,) = self.random.choices(tuple(ways), tuple(ways.values()))
-        jobs = 2 if operation.has_jobs and (way == "kill a worker" or self.random.random() < 0.05) else 1
+        many = not self.calls_only and self.random.random() < 0.05
+        jobs = 2 if operation.has_jobs and (way == "kill a worker" or many) else 1
         start = tree(self.work)
         at_call = way == "kill at a call"
         kill_at = self.random.randrange(max(1, operation.calls)) if at_call else NEVER
@@ -404,16 +415,37 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     """Make corpora and stores in a folder, and yield the operations on a store at this path."""
     from corpora import TEXTS, write_ljspeech
 
-    def made(name: str, *commands: tuple[object, ...]) -> Path:
-        """Run commands on the store, beginning with an empty folder; return a copy of the folder around it."""
-        shutil.rmtree(store.parent, ignore_errors=True)
-        store.parent.mkdir()
-        for command in commands:
-            with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-                status = run_command(command)
-            assert status == 0, (command, out.getvalue())
-        shutil.copytree(store.parent, folder / name)
-        return folder / name
+    def made(name: str, *commands: tuple[object, ...]) -> Callable[[], Path]:
+        """Return a function that runs commands on the store, beginning with an empty folder, and copies the folder."""
+
+        @cache
+        def make() -> Path:
+            shutil.rmtree(store.parent, ignore_errors=True)
+            store.parent.mkdir()
+            for command in commands:
+                with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+                    status = run_command(command)
+                assert status == 0, (command, out.getvalue())
+            shutil.copytree(store.parent, folder / name)
+            return folder / name
+
+        return make
+
+    @cache
+    def part() -> Path:
+        shutil.copytree(parts(), folder / "part")
+        for shard in sorted((folder / "part/store/shards").iterdir())[::2]:
+            shard.unlink()
+        return folder / "part"
+
+    @cache
+    def broken() -> Path:
+        shutil.copytree(whole(), folder / "broken")
+        for path in (max((folder / "broken/store/shards").iterdir()), folder / "broken/store/index.h5"):
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 0xFF
+            path.write_bytes(data)
+        return folder / "broken"
 
     old, new = (write_ljspeech(folder / f"corpus-{count}", TEXTS[:count]) for count in (4, 6))
     one = ("--jobs", 1)
@@ -423,27 +455,19 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     empty, whole = made("empty"), made("whole", (*prepare, *one))
     measured = made("measured", (*prepare, *one), ("add", store, "--measures"))
     parts = made("parts", *((*prepare, *one, "--part", f"{part}/2") for part in (1, 2)))
-    shutil.copytree(parts, folder / "part")
-    for shard in sorted((folder / "part/store/shards").iterdir())[::2]:
-        shard.unlink()
-    shutil.copytree(whole, folder / "broken")
-    for path in (max((folder / "broken/store/shards").iterdir()), folder / "broken/store/index.h5"):
-        data = bytearray(path.read_bytes())
-        data[len(data) // 2] ^= 0xFF
-        path.write_bytes(data)
     aligned = made("aligned", (*prepare, *one), ("add", store, "--feature", "durations", *one))
     added = made("added", (*prepare, *one), ("add", store, "--corpus", old, *energy, *one))
 
     yield Operation("prepare", again, empty, "in place")
     yield Operation("prepare with arrays", (*again, *features), empty, "in place")
-    yield Operation("part", (*prepare, "--part", "1/2"), folder / "part", "in place", then=("finish", store))
+    yield Operation("part", (*prepare, "--part", "1/2"), part, "in place", then=("finish", store))
     yield Operation("finish", ("finish", store), parts, "in place", has_jobs=False)
     yield Operation("reindex", ("reindex", store), whole, "in place", has_jobs=False)
     yield Operation("overwrite", (*again, "--overwrite"), whole)
     yield Operation("overwrite with arrays", (*again, *features, "--overwrite"), whole)
     yield Operation("update", (*again, "--update"), whole)
     yield Operation("update with arrays", (*again, "--update"), added)
-    yield Operation("repair", ("verify", store, "--repair", old), folder / "broken")
+    yield Operation("repair", ("verify", store, "--repair", old), broken)
     yield Operation("add", ("add", store, "--corpus", old, *energy), whole)
     yield Operation("add durations", ("add", store, "--feature", "durations"), whole)
     yield Operation("update with durations", (*again, "--update"), aligned)
@@ -491,7 +515,7 @@ def imports(folder: Path, store: Path, whole: Path, ids: Sequence[str]) -> Itera
         yield Operation(f"import from {name}", ("add", store, "--array", source), whole)
 
 
-def exports(folder: Path, store: Path, piper: Path) -> Iterator[Operation]:
+def exports(folder: Path, store: Path, piper: Callable[[], Path]) -> Iterator[Operation]:
     """Yield the exports to every layout, to a new folder or an empty one. Piper needs its own symbols."""
     import numpy as np
     from stores import make_rows, write_store
@@ -499,15 +523,23 @@ def exports(folder: Path, store: Path, piper: Path) -> Iterator[Operation]:
     from tts_prep.export import LAYOUTS
     from tts_prep.preprocess import Configuration, add_array
 
-    place = folder / "exported"
-    write_store(place / "store", make_rows([7, 3, 9, 4]), waveform=True, configuration=Configuration().as_dict())
-    for name in ("pitch", "energy"):
-        add_array(place / "store", name, lambda row: 1.0 + np.arange(len(row.mel), dtype="f4"))
-    add_array(place / "store", "durations", durations_of, dtype="int32", axis="phoneme")
-    shutil.copytree(place, folder / "exported-empty")
-    (folder / "exported-empty/out").mkdir()
+    @cache
+    def exported() -> Path:
+        place = folder / "exported"
+        write_store(place / "store", make_rows([7, 3, 9, 4]), waveform=True, configuration=Configuration().as_dict())
+        for name in ("pitch", "energy"):
+            add_array(place / "store", name, lambda row: 1.0 + np.arange(len(row.mel), dtype="f4"))
+        add_array(place / "store", "durations", durations_of, dtype="int32", axis="phoneme")
+        return place
+
+    @cache
+    def beside_an_empty_folder() -> Path:
+        shutil.copytree(exported(), folder / "exported-empty")
+        (folder / "exported-empty/out").mkdir()
+        return folder / "exported-empty"
+
     for number, layout in enumerate(LAYOUTS):
-        before = piper if layout == "piper" else folder / ("exported-empty" if number % 2 else "exported")
+        before = piper if layout == "piper" else beside_an_empty_folder if number % 2 else exported
         yield Operation(
             f"export to {layout}",
             ("export", store, store.with_name("out"), "--to", layout),
@@ -538,20 +570,20 @@ def faults_library(folder: Path) -> Path | None:
     return folder / "faults.so"
 
 
-def main(seed: int, kills: int, names: Sequence[str], faults: ctypes.CDLL | None) -> None:
+def main(seed: int, kills: int, names: Sequence[str], faults: ctypes.CDLL | None, *, calls_only: bool) -> None:
     # Not a `TemporaryDirectory`, which every forked process would remove at its end.
     folder = Path(tempfile.mkdtemp(prefix="kills-")).resolve()
     try:
-        print(json.dumps(killed(folder, seed, kills, names, faults)))
+        print(json.dumps(killed(Harness(folder, seed, faults, calls_only), kills, names)))
     finally:
         shutil.rmtree(folder)
 
 
-def killed(folder: Path, seed: int, kills: int, names: Sequence[str], faults: ctypes.CDLL | None) -> dict[str, object]:
+def killed(harness: Harness, kills: int, names: Sequence[str]) -> dict[str, object]:
     """Kill the operations of these names, or all, in turn; return the summary."""
-    (folder / "made").mkdir()
-    harness = Harness(folder, seed, faults)
-    found = [row for row in operations(folder / "made", harness.work / "store") if not names or row.name in names]
+    made = harness.folder / "made"
+    made.mkdir()
+    found = [row for row in operations(made, harness.work / "store") if not names or row.name in names]
     assert len(found) >= len(names), f"expected some of {[row.name for row in found]}"
     found = [harness.measured(operation) for operation in found]
     started, used = time.monotonic(), sum(os.times()[:4])
@@ -561,7 +593,7 @@ def killed(folder: Path, seed: int, kills: int, names: Sequence[str], faults: ct
         try:
             harness.round(operation)
         except AssertionError as error:
-            raise SystemExit(f"seed {seed}, {operation.name}: {error}\n{traceback.format_exc()}") from None
+            raise SystemExit(f"seed {harness.seed}, {operation.name}: {error}\n{traceback.format_exc()}") from None
         if done >= shown + 50:
             # What an interrupted run has done counts too.
             shown = done
@@ -580,4 +612,5 @@ if __name__ == "__main__":
             _environment = {**os.environ, **_THREADS, **_more, "KILLS_FAULTS": str(_library or "")}
             sys.exit(subprocess.run([sys.executable, *sys.argv], env=_environment).returncode)
     _path = os.environ["KILLS_FAULTS"]
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:], ctypes.CDLL(_path) if _path else None)
+    _names, _faults = [name for name in sys.argv[3:] if name != "--calls"], ctypes.CDLL(_path) if _path else None
+    main(int(sys.argv[1]), int(sys.argv[2]), _names, _faults, calls_only="--calls" in sys.argv)

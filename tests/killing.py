@@ -47,6 +47,14 @@ def contents(store: Path) -> dict[str, bytes]:
     return {str(p.relative_to(store)): p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
 
 
+def check_nothing_left(session: int, seconds: float = 60.0) -> None:
+    """Wait for the processes of a finished command, and fail if one remains."""
+    deadline = time.monotonic() + seconds
+    while (left := session_processes(session)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left, f"processes {left} have outlived their command"
+
+
 @dataclass
 class Killer:
     """Runs a command on a store repeatedly, and kills most of the runs.
@@ -87,7 +95,7 @@ class Killer:
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         assert complaints(err) == "", err
-        self.check_nothing_left(process.pid)
+        check_nothing_left(process.pid)
         assert not list(self.temporary.iterdir())
         # Those of other programs come and go; what this command leaves would stay.
         deadline = time.monotonic() + 30
@@ -96,8 +104,12 @@ class Killer:
             time.sleep(0.05)
         self.finished += 1
 
-    def kill_once(self) -> bool:
-        """Start the command and kill it after a random time; return whether it finished first."""
+    def kill_once(self, seconds: float = 2.0) -> bool:
+        """Start the command and kill it after a random time; return whether it finished first.
+
+        Args:
+            seconds: within which the processes have to end that are not killed themselves.
+        """
         way = self.random.choice(WAYS)
         process = self.start()
         time.sleep(self.random.uniform(0.05, self.longest))
@@ -115,7 +127,7 @@ class Killer:
                     os.kill(self.random.choice(workers), signal.SIGKILL)
                 _, err = process.communicate(timeout=120)
                 assert process.returncode == 0, err
-                self.check_nothing_left(process.pid)
+                check_nothing_left(process.pid)
                 self.kills[way] += 1
                 self.finished += 1
                 return True
@@ -141,14 +153,7 @@ class Killer:
             ), err
             assert complaints(err).count("\n") == 2, err
             self.slowest = max(self.slowest, took)
-            assert took < 2, f"{took:.1f} s to end after {way}"
-        self.check_nothing_left(process.pid)
+            assert took < seconds, f"{took:.1f} s to end after {way}"
+        check_nothing_left(process.pid, seconds)
         self.kills[way] += 1
         return process.returncode == 0
-
-    def check_nothing_left(self, session: int) -> None:
-        """Wait briefly for the processes of a finished command, and fail if one remains."""
-        deadline = time.monotonic() + 2
-        while (left := session_processes(session)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not left, f"processes {left} have outlived their command"

@@ -52,7 +52,13 @@ SAME_READING = ("mandarin-pinyin", "mandarin-ipa")
 
 
 @pytest.mark.parametrize("frontend", [name for name in FRONTENDS if name not in SAME_READING])
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+    derandomize="EXAMPLES" not in os.environ,
+)
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=40, max_size=40))
 @example(HOSTILE)
 def test_no_text_of_any_characters_ends_a_run(

@@ -67,7 +67,7 @@ def test_a_store_in_which_modules_lie_is_verified_and_they_are_not_run(
     assert (done.returncode, imported(mark), done.stderr) == (0, [], "")
 
 
-@pytest.mark.parametrize("options", [["--jobs", "2"], ["--jobs", "2", "--backend", "loky"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--backend", "loky"], marks=pytest.mark.soak)])
 def test_workers_run_no_modules_of_the_working_folder(
     corpus: Path, tmp_path: Path, script: Path, options: list[str]
 ) -> None:
@@ -76,7 +76,7 @@ def test_workers_run_no_modules_of_the_working_folder(
     folder, mark = tmp_path / "w", tmp_path / "ran-"
     folder.mkdir()
     poison(folder, mark)
-    done = run(folder, script, "ljspeech", corpus, "made", "--shard-utterances", "2", *options)
+    done = run(folder, script, "ljspeech", corpus, "made", "--shard-utterances", "2", "--jobs", "2", *options)
     assert (done.returncode, imported(mark)) == (0, []), done.stderr
     # Relative paths are those of the working folder, also in workers.
     assert (folder / "made/manifest.json").is_file()

@@ -92,7 +92,12 @@ def plain_loader(dataset):
     return DataLoader(dataset, 4, shuffle=True, collate_fn=Columns(), prefetch=0)
 
 
-@pytest.mark.parametrize("make", [own_loader, plain_loader, torch_loader])
+SOAK = pytest.mark.soak
+
+
+@pytest.mark.parametrize(
+    "make", [own_loader, pytest.param(plain_loader, marks=SOAK), pytest.param(torch_loader, marks=SOAK)]
+)
 def test_every_batch_of_a_store_that_changes_is_right_or_there_is_a_clear_error(changing, make):
     path, changes = changing
     n_batches = n_errors = 0

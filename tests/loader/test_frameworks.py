@@ -314,6 +314,22 @@ def test_the_trainer_of_hugging_face_resumes_in_mid_epoch(dataset, tmp_path):
         assert train(str(tmp_path / f"checkpoint-{stop}")) == expected[stop:]
 
 
+def blocks_of_the_page():
+    text = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["accelerate", "transformers", "lightning", "torchdata"])
+def test_what_the_page_shows_runs(name, tmp_path, monkeypatch):
+    pytest.importorskip(name)
+    (shown,) = (code for code in blocks_of_the_page() if re.search(rf"^(import|from) {name}\b", code, re.MULTILINE))
+    write_store(tmp_path / "store", make_rows([500 + 100 * i for i in range(12)]), n_shards=3)
+    monkeypatch.chdir(tmp_path)
+    # These stores have five mels.
+    exec(compile(shown.replace("Linear(80, 1)", "Linear(5, 1)"), "shown.py", "exec"), {"__name__": "shown"})
+
+
 @pytest.mark.soak
 def test_the_table_of_what_is_exactly_once_is_what_the_frameworks_give_now():
     for name in ("accelerate", "lightning", "transformers", "torchdata"):
@@ -328,9 +344,7 @@ def test_the_table_of_what_is_exactly_once_is_what_the_frameworks_give_now():
 @pytest.mark.parametrize("name", ["accelerate", "transformers", "lightning"])
 def test_what_the_page_shows_runs_in_two_processes(name, tmp_path):
     pytest.importorskip(name)
-    text = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    (shown,) = (code for code in blocks if re.search(rf"^(import|from) {name}\b", code, re.MULTILINE))
+    (shown,) = (code for code in blocks_of_the_page() if re.search(rf"^(import|from) {name}\b", code, re.MULTILINE))
     write_store(tmp_path / "store", make_rows([500 + 100 * i for i in range(12)]), n_shards=3)
     # These stores have five mels.
     shown = shown.replace("Linear(80, 1)", "Linear(5, 1)").replace("max_epochs=2", "devices=2, max_epochs=2")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,46 +23,77 @@ from tts_prep.preprocess.runs.prepare import prepare
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
-def test_batches_of_the_example_models_have_the_values_that_transformers_gives_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    import speech_models as models
+    return importlib.import_module("speech_models")
 
+
+# Longer than the frames that the layers of an x-vector see.
+RECORDINGS = [speech_like(seconds, number) for number, seconds in enumerate((1.3, 0.9, 2.1, 1.72, 0.6))]
+
+
+def test_a_batch_of_the_example_models_has_the_values_that_transformers_gives_alone(models: ModuleType) -> None:
+    vectors = models.SpeakerVectors(seed=3)
+    # The samples of 16-bit recordings.
+    recordings = [(np.round(samples * 32767) / 32768).astype(np.float32) for samples in RECORDINGS]
+    at_16_khz = [resample(samples, SAMPLE_RATE, 16_000) for samples in recordings]
+    expected = [x_vector(vectors.model, waveform) for waveform in at_16_khz]
+    np.testing.assert_allclose(vectors(at_16_khz), expected, atol=1e-4)
+    tokens = models.EncodecTokens(seed=3)
+    at_24_khz = [resample(samples, SAMPLE_RATE, 24_000) for samples in recordings]
+    check_tokens(tokens(at_24_khz), [encodec(tokens.model, waveform) for waveform in at_24_khz])
+
+
+def check_tokens(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
+    assert [values.shape for values in found] == [values.shape for values in expected]
+    different = sum(int((a != b).sum()) for a, b in zip(found, expected, strict=True))
+    # Rounding can decide between two entries of a codebook that are equally near.
+    assert different <= sum(values.size for values in expected) // 500
+    assert len(np.unique(np.concatenate(found))) > 10
+
+
+def encodec(model: Any, waveform: np.ndarray) -> np.ndarray:
+    """Return the tokens of one waveform, by the library's own call, as scripts that extract tokens do."""
+    import torch
+
+    whole = torch.nn.functional.pad(torch.from_numpy(waveform), (0, -len(waveform) % 320))[None, None]
+    with torch.inference_mode():
+        return np.asarray(model.encode(whole, bandwidth=1.5).audio_codes[0, 0].T)
+
+
+def x_vector(model: Any, waveform: np.ndarray) -> np.ndarray:
+    """Return the vector of one waveform, by the library's own call."""
+    import torch
+    from transformers import Wav2Vec2FeatureExtractor
+
+    given = Wav2Vec2FeatureExtractor(do_normalize=True)(waveform, sampling_rate=16_000, return_tensors="pt")
+    with torch.inference_mode():
+        vector = model(given.input_values).embeddings[0]
+    return np.asarray(vector / vector.norm())
+
+
+@pytest.mark.soak
+def test_a_store_has_the_values_that_transformers_gives_alone(models: ModuleType, tmp_path: Path) -> None:
     store, corpus = tmp_path / "store", tmp_path / "corpus"
+    (corpus / "wavs").mkdir(parents=True)
     rows = []
-    # Longer than the frames that the layers of an x-vector see.
-    for number, seconds in enumerate((1.3, 0.9, 2.1, 1.72, 0.6)):
-        (corpus / "wavs").mkdir(parents=True, exist_ok=True)
-        soundfile.write(corpus / f"wavs/u{number}.wav", speech_like(seconds, number), SAMPLE_RATE)
+    for number, samples in enumerate(RECORDINGS):
+        soundfile.write(corpus / f"wavs/u{number}.wav", samples, SAMPLE_RATE)
         rows.append(SourceUtterance(f"u{number}", "A text.", f"wavs/u{number}.wav", "here", "anna"))
     config = Configuration(corpus="ljspeech", text=TextConfig("characters"), store=StoreConfig(waveform_dtype="int16"))
     prepare(rows, corpus, store, config)
     add_array(store, "tokens", models.EncodecTokens, settings={"seed": 3})
     add_array(store, "speaker_vector", models.SpeakerVectors, settings={"seed": 3})
     dataset = UtteranceDataset(store, verify=True)
-    # The way of the scripts that extract tokens: one recording after another, by the library's own call.
-    encodec, x_vector = models.EncodecTokens(seed=3).model, models.SpeakerVectors(seed=3).model
-    extractor = transformers.Wav2Vec2FeatureExtractor(do_normalize=True)
     rate = dataset.sample_rate
-    different = total = 0
-    for utterance in dataset:
-        waveform = torch.from_numpy(resample(utterance.audio, rate, 24_000))
-        whole = torch.nn.functional.pad(waveform, (0, -len(waveform) % 320))[None, None]
-        with torch.inference_mode():
-            codes = encodec.encode(whole, bandwidth=1.5).audio_codes[0, 0].T.numpy()
-        tokens = utterance.arrays["tokens"]
-        assert tokens.shape == codes.shape
-        different, total = different + int((tokens != codes).sum()), total + codes.size
-        given = extractor(resample(utterance.audio, rate, 16_000), sampling_rate=16_000, return_tensors="pt")
-        with torch.inference_mode():
-            vector = x_vector(given.input_values).embeddings[0]
-        np.testing.assert_allclose(utterance.arrays["speaker_vector"], vector / vector.norm(), atol=1e-4)
-    # Rounding can decide between two entries of a codebook that are equally near.
-    assert different <= total // 500
-    assert len(np.unique(np.concatenate(dataset.views("tokens")))) > 10
+    vectors, tokens = models.SpeakerVectors(seed=3).model, models.EncodecTokens(seed=3).model
+    expected = [x_vector(vectors, resample(row.audio, rate, 16_000)) for row in dataset]
+    np.testing.assert_allclose(dataset.views("speaker_vector"), expected, atol=1e-4)
+    expected = [encodec(tokens, resample(row.audio, rate, 24_000)) for row in dataset]
+    check_tokens(dataset.views("tokens"), expected)
     batch = Collator(arrays=("tokens", "speaker_vector"), array_padding={"tokens": 256})(dataset)
     assert batch.tokens.shape[2] == 2
     assert (batch.tokens[0, batch.array_lengths["tokens"][0] :] == 256).all()

@@ -74,7 +74,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_a_disk_that_is_really_full_is_an_error_that_names_the_file_and_a_larger_one_is_gone_on_with(
     small_disk: Path, store: Path, corpus: Path, jobs: int
 ) -> None:

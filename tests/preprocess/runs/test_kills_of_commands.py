@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,12 +26,13 @@ def kill(seed: int, kills: int, *operations: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="needs a C compiler")
 def test_a_few_kills_of_commands_leave_the_old_or_the_new_and_nothing_else() -> None:
-    names = ("overwrite with arrays", "prepare", "import from npz", "remove a column", "export to lhotse")
-    found = kill(3, 12, *names)
-    assert found["kills"] >= 12
-    # A try that comes to its end, or is complete when it is killed, is followed by the next command.
-    assert len(found["operations"]) >= 3
+    # Instead of calls that the seed chooses; the soak test kills all commands, at any instant.
+    found = kill(3, 9, "--calls", "overwrite with arrays", "remove a column", "export to lhotse")
+    assert found["kills"] >= 9
+    # A try that is complete when it is killed is followed by the next command.
+    assert len(found["operations"]) == 3
 
 
 @pytest.mark.soak

@@ -1,11 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,25 +82,6 @@ def test_the_bytes_do_not_depend_on_where_the_corpus_lies(store: Path, tmp_path:
     elsewhere = write_ljspeech(tmp_path / "some where else")
     run(elsewhere, tmp_path / "store")
     assert contents(tmp_path / "store") == contents(store)
-
-
-def test_a_run_killed_in_the_middle_and_started_again_gives_the_same_bytes(
-    store: Path, corpus: Path, tmp_path: Path
-) -> None:
-    begun = tmp_path / "begun"
-    command = [
-        *(sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(begun)),
-        *("--jobs", "2", "--shard-utterances", "3"),
-    ]
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not list(begun.glob("shards/*")) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.001)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    (begun / "shards" / "00002.h5.partial").write_bytes(b"left by the killed run")
-    subprocess.run(command, check=True, capture_output=True)
-    assert contents(begun) == contents(store)
 
 
 def test_a_run_goes_on_with_the_shards_that_are_missing(store: Path, corpus: Path, tmp_path: Path) -> None:

@@ -49,12 +49,14 @@ def test_ends_are_the_rows_with_the_smallest_hash_around_them(size: int) -> None
         assert (end - start > 2 * size) == any(start < other < end for other in ends)
 
 
-@pytest.mark.parametrize("size", [4, 16, 64])
-def test_an_edit_changes_its_own_shard_and_at_most_its_neighbours(size: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "edits"), [(16, 60), *(pytest.param(size, 150, marks=pytest.mark.soak) for size in (4, 16, 64))]
+)
+def test_an_edit_changes_its_own_shard_and_at_most_its_neighbours(size: int, edits: int) -> None:
     before = {tuple(shard) for shard in shards(IDS, size)}
     choose = random.Random(size)
     changed = []
-    for number in range(150):
+    for number in range(edits):
         place = choose.randrange(len(IDS))
         kept = IDS[place + number % 2 :]
         after = shards([*IDS[:place], *([] if number % 3 == 1 else [f"new {number}"]), *kept], size)

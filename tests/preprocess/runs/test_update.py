@@ -119,7 +119,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", EDITS)
+# Every kind of change, and both ends of the corpus.
+SOME = ("a row at the end", "without the first row", "another text", "another recording")
+
+
+@pytest.mark.parametrize(
+    "name", [*SOME, *(pytest.param(name, marks=pytest.mark.soak) for name in EDITS if name not in SOME)]
+)
 def test_an_update_makes_the_shards_around_an_edit_only_and_links_all_others(
     tmp_path: Path, computed: list[str], many: Path, name: str
 ) -> None:
@@ -363,7 +369,7 @@ def stopped_after(count: int) -> Callable[[Progress], None]:
     return progress
 
 
-@settings(max_examples=int(os.environ.get("EXAMPLES", "3")), deadline=None, derandomize="EXAMPLES" not in os.environ)
+@settings(max_examples=int(os.environ.get("EXAMPLES", "2")), deadline=None, derandomize="EXAMPLES" not in os.environ)
 @given(given_edits=SOME_EDITS)
 def test_updates_after_any_edits_and_interruptions_give_the_bytes_of_fresh_builds(
     tmp_path_factory: pytest.TempPathFactory, given_edits: list[Edit]

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,19 +107,24 @@ def test_a_backend_of_joblib_without_generators_makes_the_same_bytes(tmp_path: P
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    large = write_ljspeech(tmp_path / "large", TEXTS * 12)
+    large = write_ljspeech(tmp_path / "large", TEXTS * 5)
     prepare(read_ljspeech(large), large, tmp_path / "alone", SMALL)
 
+    ended = threading.Event()
+
     def kill_one() -> None:
-        while not list((tmp_path / "made").glob("shards/*.h5")):
-            time.sleep(0.005)
+        while not list((tmp_path / "made").glob("shards/*.h5")) and not ended.wait(0.005):
+            pass
         cluster.workers[0].kill()
 
     killer = threading.Thread(target=kill_one, daemon=True)
     killer.start()
-    prepare(read_ljspeech(large), large, tmp_path / "made", SMALL, backend=Backend("dask", cluster.address))
-    killer.join()
-    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    try:
+        prepare(read_ljspeech(large), large, tmp_path / "made", SMALL, backend=Backend("dask", cluster.address))
+    finally:
+        ended.set()
+        killer.join()
+    assert cluster.workers[0].wait(60) == -signal.SIGKILL
     assert contents(tmp_path / "made") == contents(tmp_path / "alone")
 
 
