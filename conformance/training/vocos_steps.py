@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import soundfile
 import torch
 import torchaudio
 from recipes import Given
 from runs import Run, Trainer, losses, package, read_audio
 
+from tts_prep.preprocess import add_columns
 from tts_prep.recipes import VocosDataset
 
 SAMPLES = 16_384
@@ -44,10 +44,12 @@ def compare(run: Run) -> Any:
     lists = [run.write_list(name, folder, texts) for name, folder in (("theirs", run.corpus / "wavs"), ("ours", store))]
     for path in lists:
         path.write_text(path.read_text(encoding="utf-8").replace("|", ""), encoding="utf-8")
-    theirs, ours = (
-        side.VocosDataset(SimpleNamespace(filelist_path=path, sampling_rate=24_000, num_samples=SAMPLES), True)
-        for side, path in zip((module, SimpleNamespace(VocosDataset=VocosDataset)), lists, strict=True)
-    )
+    # What its users do who want the level of each recording, not that of what is resampled.
+    peaks = [float(read_audio(run.wav(uid))[0].abs().max()) for uid in run.ids]
+    add_columns(store, {"id": run.ids, "recording_peak": peaks})
+    settings = [SimpleNamespace(filelist_path=path, sampling_rate=24_000, num_samples=SAMPLES) for path in lists]
+    theirs = module.VocosDataset(settings[0], True)
+    ours, levelled = (VocosDataset(settings[1], True, peak=peak) for peak in (None, "recording_peak"))
     columns: list[list[torch.Tensor]] = [[], [], []]
     for i in range(len(run.ids)):
         audio = ours.utterances[i].audio
@@ -55,9 +57,7 @@ def compare(run: Run) -> Any:
         module.np = SimpleNamespace(random=Given(gain, start))
         columns[0].append(theirs[i])
         columns[1].append(ours[i])
-        # Its level is that of the peak before it resamples, the recipe's that of the peak behind it.
-        peak = float(read_audio(run.wav(run.ids[i]))[0].abs().max())
-        columns[2].append(columns[0][-1] * peak / float(np.abs(audio).max()))
+        columns[2].append(levelled[i])
 
     class Experiment(experiment.VocosExp):
         """As it is without a trainer and its logs."""
@@ -91,7 +91,7 @@ def compare(run: Run) -> Any:
 
         return step
 
-    theirs, ours, levelled = (
+    expected, plain, with_peaks = (
         losses(make, [torch.stack([column[i] for i in rows]) for rows in run.batches]) for column in columns
     )
-    return {"segments": [theirs, ours], "segments of the same level": [levelled, ours]}
+    return {"segments": [expected, plain], "segments, `peak` of the recordings": [expected, with_peaks]}

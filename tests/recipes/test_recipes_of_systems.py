@@ -12,6 +12,7 @@ from stores import HOP_LENGTH, N_MELS, SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -142,6 +143,22 @@ def test_vocos_draws_level_and_cut(store, tmp_path, length):
     fixed = vocos.VocosDataset(config, False, settings="any")
     assert float(fixed[0].abs().max()) <= 10 ** (-3 / 20) + 1e-6
     assert torch.utils.data.default_collate([fixed[0], fixed[1]]).shape == (2, length)
+
+
+def test_vocos_scales_the_peak_of_the_recording_that_a_column_has(tmp_path):
+    path = write_store(tmp_path / "s", make_rows([9, 9]), waveform=True)
+    dataset = UtteranceDataset(path)
+    audio = dataset[0].audio
+    add_columns(path, {"id": list(dataset.id), "loudest": ["0.8", ""]})
+    config = SimpleNamespace(
+        filelist_path=write_list(tmp_path / "list", path), sampling_rate=SAMPLE_RATE, num_samples=len(audio)
+    )
+    scaled = vocos.VocosDataset(config, False, settings="any", peak="loudest")
+    np.testing.assert_allclose(scaled[0], audio * 10 ** (-3 / 20) / 0.8, rtol=1e-5)
+    with pytest.raises(ConfigurationError, match="expected a peak above 0 in 'loudest', found"):
+        scaled[1]
+    with pytest.raises(ConfigurationError, match="peak: .* has no column 'peak_of_file'"):
+        vocos.VocosDataset(config, False, settings="any", peak="peak_of_file")
 
 
 def test_vits_gives_text_with_blanks_spectrogram_and_waveform_longest_first(store, tmp_path):

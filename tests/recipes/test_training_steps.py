@@ -27,7 +27,7 @@ DIFFERENT = {
     ("hifigan", "segments"): 0.02,
     ("bigvgan", "whole recordings"): 0.001,
     ("bigvgan", "segments"): 0.02,
-    ("vocos", "segments of the same level"): 1e-4,
+    ("vocos", "segments, `peak` of the recordings"): 1e-4,
     ("vocos", "segments"): 0.02,
     ("fastspeech2", "recordings, `peak = 1`"): 0.02,
 }

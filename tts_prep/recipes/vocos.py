@@ -6,12 +6,14 @@ In its ``dataset.py`` or your own training script, import `VocosDataset` from `t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader import Utterance
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.randomness import EpochDraws, check_seed
 from tts_prep.recipes.accepted import VOCOS, Settings
@@ -36,18 +38,27 @@ class VocosDataset(RandomExamples):
         seed: a non-negative integer.
         settings: ``"preset"`` requires a store with the waveforms of the preset ``vocos``; ``"any"`` accepts every
             store.
+        peak: the column with the peak of each recording before it was resampled, which is what Vocos scales; None
+            scales the peak of the waveform in the store.
 
     Raises:
-        ConfigurationError: the store has another sample rate or no waveforms, or the list cannot be read.
+        ConfigurationError: the store has another sample rate, no waveforms or no such column, or the list cannot be
+            read.
     """
 
-    def __init__(self, cfg: Any, train: bool, *, seed: int = 0, settings: Settings = "preset") -> None:
+    def __init__(
+        self, cfg: Any, train: bool, *, seed: int = 0, settings: Settings = "preset", peak: str | None = None
+    ) -> None:
         self.filelist = [line[0] for line in read_list(cfg.filelist_path)]
         self.utterances = ListedUtterances(self.filelist)
         self.utterances.check(VOCOS, {"sample_rate": cfg.sampling_rate, "fmax": cfg.sampling_rate / 2}, settings)
         self.sampling_rate = cfg.sampling_rate
         self.num_samples = cfg.num_samples
         self.train = train
+        self.peak = peak
+        for dataset in {id(dataset): dataset for dataset, _ in self.utterances.places}.values():
+            if peak is not None and peak not in dataset.columns:
+                raise ConfigurationError(f"peak: {dataset.path} has no column {peak!r}")
         self._draws = EpochDraws(check_seed(seed))
         if self.num_samples < 1:
             raise ConfigurationError(f"num_samples: expected an integer >= 1, found {self.num_samples}")
@@ -59,18 +70,30 @@ class VocosDataset(RandomExamples):
         return (self.utterances,)
 
     def _example(self, i: int, epoch: int | None) -> Any:
-        audio = self.utterances[i].audio
+        utterance = self.utterances[i]
+        audio = utterance.audio
         n, length = len(audio), self.num_samples
         if not n:
             raise ConfigurationError(f"{self.filelist[i]}: the waveform is empty")
         gain, start = self.draw(i, n, epoch) if self.train else (_VALIDATION_GAIN, 0)
-        peak = float(np.abs(audio).max())
+        peak = float(np.abs(audio).max()) if self.peak is None else self._peak_of_recording(i, utterance)
         if n < length:
             audio = np.resize(audio, length)
         audio = audio[start : start + length]
         if peak > 0:
             audio = audio * np.float32(10 ** (gain / 20) / peak)
         return to_tensors(audio)
+
+    def _peak_of_recording(self, i: int, utterance: Utterance) -> float:
+        """Return the peak in the column, which is a number above 0."""
+        found = utterance.meta[self.peak] if self.peak else ""
+        try:
+            peak = float(found)
+        except ValueError:
+            peak = math.nan
+        if not 0 < peak < math.inf:
+            raise ConfigurationError(f"{self.filelist[i]}: expected a peak above 0 in {self.peak!r}, found {found!r}")
+        return peak
 
     def draw(self, i: int, n_samples: int, epoch: int | None = None) -> tuple[float, int]:
         """Return random peak level in dB and start for a waveform of `n_samples`."""
