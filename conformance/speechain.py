@@ -23,6 +23,8 @@ from unittest import mock
 
 import numpy as np
 
+# SpeeChain's own code has no __init__.py, so that this file would be found in its place.
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import stores
@@ -205,7 +207,7 @@ def main():
     files = sorted(options.speechain.glob("recipes/**/data_cfg/*.yaml")) + sorted(
         options.speechain.glob("recipes/**/exp_cfg/*.yaml")
     )
-    counts = defaultdict(list)
+    counts, failed = defaultdict(list), False
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
 
@@ -226,10 +228,13 @@ def main():
                 counts[path.parent.name].append(n)
             except Exception as error:
                 print(f"{name}: {type(error).__name__}: {str(error)[:300]}")
+                failed = True
     for kind, ns in counts.items():
         print(f"{kind}: {len(ns)} configurations, {sum(ns)} batches")
     for name, difference in sorted(largest.items()):
         print(f"| SpeeChain | {name} | {difference:.2g} |")
+    if failed:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -90,12 +90,31 @@ def piped_au() -> bytes:
     return _replaced(recording("au"), 8, b"\xff" * 4)
 
 
+def piped_caf() -> bytes:
+    """Return a CAF file whose chunk of samples has the size -1: it reaches to the end of the file."""
+    data = recording("caf")
+    place = data.index(b"data")
+    size = struct.unpack(">q", data[place + 4 : place + 12])[0]
+    return _replaced(data, place + 4, struct.pack(">q", -1))[: place + 12 + size]
+
+
+def piped_aiff_of_sox() -> bytes:
+    """Return an AIFF file as sox writes it to a pipe: its sizes are those of 0x7F000000 bytes of samples."""
+    data = recording("aiff")
+    size = 0x7F000000
+    n_frames = struct.pack(">I", size // 2)
+    data = _replaced(_replaced(data, 4, struct.pack(">I", size + 46)), data.index(b"COMM") + 10, n_frames)
+    return _replaced(data, data.index(b"SSND") + 4, struct.pack(">I", size + 8))
+
+
 PIPED: dict[str, Callable[[], bytes]] = {
     "WAV, all ones": lambda: piped_wav(0xFFFFFFFF),
     "WAV, 2^31 - 1": lambda: piped_wav(0x7FFFFFFF),
     "WAV, zeros": lambda: piped_wav(0),
     "W64": piped_w64,
     "AIFF": piped_aiff,
+    "AIFF, sox": piped_aiff_of_sox,
+    "CAF": piped_caf,
     "AU": piped_au,
     "FLAC": piped_flac,
 }
