@@ -113,6 +113,10 @@ class KeptRows:
         self._old, self._recipe = old, recipe
         self._shards: dict[int, _OldShard | None] = {}
 
+    def has(self, number: int) -> bool:
+        """Return whether the old store has a row with the same key, as far as its plan says."""
+        return self._old.places[number] is not None
+
     def example(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
         """Return an utterance as the old store has it; None if it has to be made.
 

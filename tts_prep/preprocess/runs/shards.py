@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import h5py
 import numpy as np
@@ -53,7 +53,7 @@ from tts_prep.preprocess.runs.array_files import complete_array_files, write_arr
 from tts_prep.preprocess.runs.examples import Example, make_example, needs_energy
 from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, ShardRows, feature_inputs
 from tts_prep.preprocess.runs.kept_rows import KeptRows
-from tts_prep.preprocess.runs.phonemizing import frontend_of
+from tts_prep.preprocess.runs.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.runs.recipe import ShardRecipe
 from tts_prep.preprocess.runs.resuming import finished_shard
@@ -175,7 +175,10 @@ def _make_examples(
     row_remarks: dict[str, Any] = {}
     kept = KeptRows(plan.old_rows, recipe) if plan.old_rows else None
     statistics: dict[str, MelStatistics] = {}
-    for number, row in enumerate(plan.rows):
+    rows = plan.rows
+    for number, row in enumerate(rows):
+        if number % _TEXTS_AT_ONCE == 0 and not recipe.alignments:
+            _read_texts(rows, range(number, min(number + _TEXTS_AT_ONCE, len(rows))), kept, recipe, report)
         report(number)
         remarks = Remarks()
         made = row if isinstance(row, Failure) else _make_example(number, row, kept, recipe, remarks, beside_others)
@@ -202,6 +205,26 @@ def _make_examples(
         **recipe.settings,
     )
     return header, examples
+
+
+_TEXTS_AT_ONCE: Final = 128
+"""The number of texts that are read one after another; the cache of texts holds more."""
+
+
+def _read_texts(
+    rows: Sequence[PlannedUtterance | Failure],
+    numbers: range,
+    kept: KeptRows | None,
+    recipe: ShardRecipe,
+    report: Callable[[int], None],
+) -> None:
+    """Read the texts of rows that are made next."""
+    for number in numbers:
+        row = rows[number]
+        if isinstance(row, PlannedUtterance) and not (kept and kept.has(number)):
+            report(number)
+            utterance = row.utterance
+            read_ahead(utterance.text, recipe.config.text, language=utterance.language, normalized=utterance.normalized)
 
 
 def _make_example(
