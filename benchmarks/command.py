@@ -1,12 +1,14 @@
 """Time the whole command against the scripts that do the same, and print a markdown table.
 
-    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--peer-python PYTHON] [--phonemes] [--result command]
+    python benchmarks/command.py --hours 1 --runs 3 --jobs 2 [--peer-python PYTHON ...] [--phonemes]
+        [--result command]
     python benchmarks/command.py --hours 1 --recordings 44100|flac|mp3|opus
 
 Every round runs each contender once, in turn, on the same corpus and into a new folder; threads are pinned to one a
 process for all. The ratios are taken inside of a round, so that a slow minute of the machine strikes both sides.
 With ``--phonemes``, each peer has a second row in which it makes phonemes too, by phonemizer. ``--recordings`` gives
-all the corpus at 44,100 Hz, or in another format.
+all the corpus at 44,100 Hz, or in another format. With further environments in ``--peer-python``, their lhotse is
+another row.
 
 Everything is written below benchmarks/output/. The corpus is read once before, so it comes from memory.
 
@@ -29,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from results import Result, describe_machine
+from results import Result, describe_machine, environment
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE / "output"
@@ -84,7 +86,7 @@ def count_lines(output: Path) -> int:
     return sum(1 for _ in (output / "cuts.jsonl").open(encoding="utf-8"))
 
 
-def list_contenders(peer_python: str | None, *, phonemes: bool) -> list[Contender]:
+def list_contenders(peer_pythons: list[str], *, phonemes: bool) -> list[Contender]:
     """Return the rows, ours first; another peer is another entry here."""
     contenders = [
         Contender(
@@ -106,17 +108,20 @@ def list_contenders(peer_python: str | None, *, phonemes: bool) -> list[Contende
             count=count_npy,
         ),
     ]
-    if peer_python:
+    for number, python in enumerate(peer_pythons):
+        torch = ("torch", "librosa", "numpy", "soundfile", "joblib")
+        lhotse = f"lhotse {version_in(python, 'lhotse')} compute_and_store_features"
         peers = (
-            ("torch", "torch.stft + joblib + .npy", ("torch", "librosa", "numpy", "soundfile", "joblib"), count_npy),
-            ("lhotse", "lhotse compute_and_store_features", ("lhotse", "torch", "librosa"), count_lines),
+            ("torch", "torch.stft + joblib + .npy", torch, count_npy),
+            ("lhotse", lhotse, ("lhotse", "torch", "librosa"), count_lines),
             ("datasets", "Hugging Face datasets.map", ("datasets", "librosa"), count_datasets),
         )
-        for key, name, packages, count in peers:
-            contenders.append(Contender(key, name, peer_python, script(f"baseline_{key}.py"), packages, count))
+        for key, name, packages, count in peers if number == 0 else peers[1:2]:
+            found = script(f"baseline_{key}.py")
+            contenders.append(Contender(f"{key}{number or ''}", name, python, found, packages, count))
     if phonemes:
         for peer in contenders[1:]:
-            command = script(f"baseline_{peer.key}.py", "--phonemes")
+            command = script(f"baseline_{peer.key.rstrip('123456789')}.py", "--phonemes")
             also = replace(peer, key=f"{peer.key}-phonemes", name=f"{peer.name}, with phonemes", command=command)
             contenders.append(also)
     return contenders
@@ -135,7 +140,7 @@ def run(contender: Contender, corpus: Path, output: Path, jobs: int, expected: i
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **PINNED},
+            env=environment() | PINNED,
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
@@ -182,6 +187,12 @@ def encode(corpus: Path, recordings: str) -> Path:
     for path in sorted((folder / "wavs").iterdir()):
         path.read_bytes()
     return folder
+
+
+def version_in(python: str, package: str) -> str:
+    """Return the version of a package of another interpreter."""
+    program = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+    return subprocess.run([python, "-c", program, package], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def describe_versions(contender: Contender) -> str:
@@ -234,7 +245,9 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, help="a corpus in the shape of LJ Speech, instead of a synthetic one")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--peer-python", metavar="PYTHON", help="an environment with torch, lhotse and datasets")
+    parser.add_argument(
+        "--peer-python", nargs="+", default=[], metavar="PYTHON", help="an environment with torch, lhotse and datasets"
+    )
     parser.add_argument("--only", nargs="*", metavar="KEY", help="rows beside tts-prep's")
     parser.add_argument("--phonemes", action="store_true", help="a second row of each peer, with phonemes")
     parser.add_argument("--recordings", choices=("44100", "flac", "mp3", "opus"), help="encode the corpus first")

@@ -63,7 +63,7 @@ def difference(key: str, ours: Path, folder: Path) -> str:
     Bins near the floor of the logarithm are left out, because they depend on rounding.
     """
     expected = read_store(ours)
-    reader = {"datasets": read_datasets, "lhotse": read_lhotse}.get(key.removesuffix("-phonemes"), read_npy)
+    reader = {"datasets": read_datasets, "lhotse": read_lhotse}.get(key.partition("-")[0].rstrip("123456789"), read_npy)
     found = reader(folder, list(expected))
     differences, frames = [], set()
     for uid, mel in expected.items():

@@ -1,12 +1,13 @@
 """Print where the processor time of a run goes: one process, by phase.
 
-    python benchmarks/phases.py CORPUS --runs 3 [--result phases]
+    python benchmarks/phases.py CORPUS --runs 3 [--before PYTHON] [--result phases]
 
 CORPUS is in LJ Speech's layout, such as ``benchmarks/output/corpus-5h``. A timer interrupts the run after every tick of
 the system's clock in processor time, usually 1 to 10 ms, and the time since the last tick counts for the phase of the
 code that is running. The numbers are the least of all runs, each in a new process. The last row is the limit: a loop
 that decodes the same recordings by soundfile, and writes as many bytes as the store has, with CRC-32 and SHA-256,
-without mel and text. With ``PYTHONPATH`` set to the checkout of an earlier version, they are that version's.
+without mel and text. With ``--before``, the interpreter of an environment with an earlier version, both are measured in
+turn.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
-from results import Result, describe_machine
+from results import Result, describe_machine, environment
 
 import tts_prep
 
@@ -34,20 +35,23 @@ STORE = Path(__file__).resolve().parent / "output" / "phases"
 TICK = 0.001
 PHASES = {
     "text: normalization, espeak-ng, ids": ("preprocess/runs/phonemizing.py:",),
-    "reading, decoding and checking recordings": ("preprocess/runs/recordings.py:",),
+    "reading, decoding and checking recordings": ("preprocess/runs/recordings.py:", "preprocess/runs/cleaned.py:"),
     "loading the compiler and the kernel": ("preprocess/audio/mel.py:compile_kernels",),
     "statistics": ("preprocess/audio/mel.py:bin_moments",),
     "mel": ("preprocess/audio/mel.py:",),
     "writing and CRC-32": ("format/hdf5/", "format/files/atomic.py:"),
     "SHA-256": ("format/files/checksums.py:seal_file",),
     "planning": ("preprocess/runs/plan.py:plan_shards",),
-    "frontend and versions": ("preprocess/runs/recipe.py:make_recipe",),
+    "frontend and versions": ("preprocess/runs/recipe.py:make_recipe", "preprocess/runs/recipe.py:recipe_of"),
     "index and manifest": ("format/assembly.py:assemble_store",),
 }
-"""Phase → the start of ``path:function``, within tts_prep. The phase of a moment is that of the outermost such call."""
+"""Phase → starts of ``path:function``, within tts_prep, also of version 61f5658.
+
+The phase of a moment is that of the outermost such call.
+"""
 
 
-def run_once(corpus: Path) -> dict[str, float]:
+def run_once(corpus: Path, limit: int | None) -> dict[str, float]:
     """Make a store in this process; return phase → seconds of processor time."""
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora import read_ljspeech
@@ -72,7 +76,7 @@ def run_once(corpus: Path) -> dict[str, float]:
     signal.signal(signal.SIGPROF, count)
     signal.siginterrupt(signal.SIGPROF, False)
     signal.setitimer(signal.ITIMER_PROF, TICK, TICK)
-    prepare(read_ljspeech(corpus), corpus, STORE, Configuration())
+    prepare(read_ljspeech(corpus), corpus, STORE, Configuration(limit=limit))
     signal.setitimer(signal.ITIMER_PROF, 0)
     return found | {"all": time.process_time()}
 
@@ -102,30 +106,44 @@ def run_plain_loop(corpus: Path) -> float:
     return time.process_time() - begun
 
 
+def measure(python: str, corpus: Path, *more: str) -> dict[str, float]:
+    """Return the phases of a run in a new process."""
+    command = [python, __file__, str(corpus), "--once", *more]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment())
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--before", metavar="PYTHON", help="the interpreter of an environment with an earlier version")
     parser.add_argument("--once", action="store_true", help="print the phases of one run as JSON")
+    parser.add_argument("--limit", type=int, help="the number of rows of one run")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
     if options.once:
-        print(json.dumps(run_once(options.corpus) | {PLAIN_LOOP: run_plain_loop(options.corpus)}))
+        print(json.dumps(run_once(options.corpus, options.limit) | {PLAIN_LOOP: run_plain_loop(options.corpus)}))
         return
-    command = [sys.executable, __file__, str(options.corpus), "--once"]
-    # The first run compiles, and fills caches.
-    runs = [
-        json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
-        for _ in range(options.runs + 1)
-    ][1:]
-    least = {phase: min(run[phase] for run in runs) for phase in runs[0]}
-    rows = [[phase, f"{seconds:.2f}", f"{seconds / least['all']:.0%}"] for phase, seconds in least.items()]
+    pythons = [options.before, sys.executable] if options.before else [sys.executable]
+    for python in pythons:
+        # The first run compiles, and fills caches.
+        measure(python, options.corpus, "--limit", "20")
+    runs = [[measure(python, options.corpus) for python in pythons] for _ in range(options.runs)]
+    least = [{phase: min(run[phase] for run in of_one) for phase in of_one[0]} for of_one in zip(*runs, strict=True)]
+    now = least[-1]
+    rows = [
+        [phase, *(f"{of_one[phase]:.2f}" for of_one in least), f"{seconds / now['all']:.0%}"]
+        for phase, seconds in now.items()
+    ]
     n_rows = len((options.corpus / "metadata.csv").read_text(encoding="utf-8").splitlines())
+    titles = ["before", "now", "share"] if options.before else ["seconds of processor time", "share"]
     Result(
-        ["", "seconds of processor time", "share"],
+        ["", *titles],
         rows,
-        least,
-        f"{n_rows:,} utterances, one process, least of {options.runs} runs.",
+        now,
+        f"{n_rows:,} utterances, one process, seconds of processor time, least of {options.runs} runs.",
         describe_machine(),
     ).show(options.result)
 

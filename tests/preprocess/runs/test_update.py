@@ -34,6 +34,7 @@ from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
+from tts_prep.preprocess.runs import examples, shards
 from tts_prep.preprocess.runs.shard_run import Progress
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
@@ -444,3 +445,34 @@ def test_free_texts_of_unchanged_rows_are_kept_and_new_rows_have_empty_ones(tmp_
     assert [(array.spec.text_columns, array.rows, array.is_kept) for array in result.incomplete] == [
         (("heard", "note"), 2, True)
     ]
+
+
+def test_texts_of_new_rows_are_read_together_before_their_recordings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    read_ahead, read_recording = shards.read_ahead, examples.read_recording
+
+    def reading_text(text: str, *arguments: Any, **options: Any) -> None:
+        calls.append(text)
+        read_ahead(text, *arguments, **options)
+
+    def reading(utterance: Any, recipe: Any) -> Any:
+        calls.append(utterance.id)
+        return read_recording(utterance, recipe)
+
+    monkeypatch.setattr(shards, "read_ahead", reading_text)
+    monkeypatch.setattr(examples, "read_recording", reading)
+    monkeypatch.setattr(shards, "_TEXTS_AT_ONCE", 4)
+    config = replace(SMALL, store=StoreConfig(shard_utterances=6))
+    rows = [replace(row, text="" if row.voice == 2 else row.text) for row in MANY[:6]]
+    make(tmp_path, tmp_path / "store", rows, config, max_failures=1)
+    # The third row has no text, and fails before its recording is read.
+    texts = [row.text for row in rows]
+    names = ["S-0000", "S-0001", "S-0003"]
+    in_one_shard = [*texts[:4], *names, *texts[4:], "S-0004", "S-0005"]
+    assert [call for call in calls if call] == [call for call in in_one_shard if call]
+    calls.clear()
+    edited = [*rows[:5], replace(rows[5], text="Other words.")]
+    make(tmp_path, tmp_path / "store", edited, config, existing="update", max_failures=1)
+    assert [call for call in calls if call] == ["Other words.", "S-0005"]
