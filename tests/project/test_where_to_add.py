@@ -108,7 +108,7 @@ def an_export_layout(package: Path) -> str:
         "LAYOUT = Layout('scratch', export_scratch, '`ids`', 'everyone', system='Scratch', other_names=('itch',))\n"
     )
     path = folder / "layouts.py"
-    changed(path, "piper, webdataset\n", "piper, scratch, webdataset\n")
+    added(path, "    webdataset,", "    scratch,")
     added(path, "    webdataset.LAYOUT,", "    scratch.LAYOUT,")
     return (
         "from tts_prep.export import export; from tts_prep import ConfigurationError\n"
@@ -379,7 +379,7 @@ json.dump(failed, open("failed.json", "w"))
 def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return what was raised by each addition that failed, all of them in one copy of the package and one process."""
     folder = tmp_path_factory.mktemp("scratch")
-    shutil.copytree(ROOT / "tts_prep", folder / "tts_prep", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tts_prep", folder / "tts_prep", ignore=shutil.ignore_patterns("*.nb?"))
     # Without waveforms, whose measures would be compiled for the copy.
     write_store(folder / "store", make_rows([5, 6]))
     codes = {name: add(folder / "tts_prep") for name, add in ADDITIONS.items()}

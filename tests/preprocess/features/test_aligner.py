@@ -223,7 +223,7 @@ def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_numbe
         options = (*OPTIONS, "--dtype", dtype, "--overwrite")
         assert run(capsys, "ljspeech", corpus_of_texts, with_store, *options, "--feature", "durations")[0] == 0
         assert run(capsys, "ljspeech", corpus_of_texts, later, *options)[0] == 0
-        add_durations(later, jobs=2)
+        add_durations(later, jobs=2 if dtype == "float32" else 1)
         assert files(with_store) == files(later)
     dataset = UtteranceDataset(later)
     assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)

@@ -12,7 +12,7 @@ import numpy as np
 from tts_prep.preprocess import ArraySpec
 
 BAD = "S-0003"
-"""The utterance on which the faulty functions fail."""
+"""The utterance on which the faulty functions fail in one way."""
 
 
 def loudness(waveforms):
@@ -73,32 +73,30 @@ class Codes:
 
 
 class Faulty:
-    """Codes that fail for one utterance, in a way that a setting names.
+    """Codes that fail for some utterances, in ways that a setting names.
 
     Args:
-        how: the way.
+        how: the way in which it fails for `BAD`, or ``ID=WAY`` for each utterance, separated by commas.
     """
 
     batch_seconds = 60.0
 
     def __init__(self, how: str) -> None:
-        self.how = how
+        self.ways = dict(one.split("=") for one in how.split(",")) if "=" in how else {BAD: how}
         self.arrays = (ArraySpec("codes", "float32", (), "own"),)
 
     def __call__(self, waveforms, ids):
         values = [np.abs(waveform[::100]) for waveform in waveforms]
-        if BAD in ids:
-            at = ids.index(BAD)
-            if self.how == "raises":
-                raise RuntimeError("no such thing\nas this")
-            if self.how == "hangs":
-                time.sleep(1000)
-            if self.how == "dies":
-                os.kill(os.getpid(), signal.SIGKILL)
-            if self.how == "exits":
-                raise SystemExit
-            if self.how == "too few values":
-                return values[:-1]
+        ways = {self.ways[uid] for uid in ids if uid in self.ways}
+        if "raises" in ways:
+            raise RuntimeError("no such thing\nas this")
+        if "hangs" in ways:
+            time.sleep(1000)
+        if "dies" in ways:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "exits" in ways:
+            raise SystemExit
+        for at, way in ((ids.index(uid), way) for uid, way in self.ways.items() if uid in ids):
             wrong = {
                 "wrong dtype": values[at].astype(np.float64),
                 "not finite": np.where(values[at] > 0, np.nan, values[at]).astype(np.float32),
@@ -106,8 +104,8 @@ class Faulty:
                 "no value": None,
                 "text": "text",
             }
-            values[at] = wrong[self.how]
-        return values
+            values[at] = wrong.get(way, values[at])
+        return values[:-1] if "too few values" in ways else values
 
 
 class Unloadable:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("opencc")
-pytest.importorskip("pypinyin")
-pytest.importorskip("rjieba")
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.chinese.normalization import cardinal, normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa
 from tts_prep.preprocess.text.symbols import get_table
+
+# Not imported for that, which takes a second in every test worker.
+pytestmark = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("opencc", "pypinyin", "rjieba"))), reason="needs the libraries of Mandarin"
+)
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import signal
@@ -21,7 +22,8 @@ from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.workers.cluster import Backend
 
-pytest.importorskip("distributed")
+# Not imported for that, which takes a second in every test worker.
+pytestmark = pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="needs distributed")
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 
