@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.decay import decay_seconds
-from tts_prep.acoustics.mels import Mels, decibels_of_unit
+from tts_prep.acoustics.decay import decay_seconds, find_quantiles
+from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_powers
 from tts_prep.checks.catalogue import MEASURE
 from tts_prep.checks.distortions import NO_HUM, hum, saturation
 from tts_prep.preprocess import PRESETS, mel_spectrogram
@@ -81,7 +81,7 @@ def decay_of(*clips: np.ndarray) -> np.ndarray:
     mels = Mels.of([mel_spectrogram(clip.astype(np.float32), config) for clip in clips], config.n_mels)
     unit = decibels_of_unit({"compression": {"log": "ln", "scale": 1.0}, "power": 1})
     assert unit
-    return decay_seconds(mels, unit, config.hop_length / config.sample_rate)
+    return decay_seconds(mels, mel_powers(mels, unit), config.hop_length / config.sample_rate)
 
 
 def in_a_room(clip: np.ndarray, seconds: float) -> np.ndarray:
@@ -118,3 +118,41 @@ def test_the_decay_of_noise_bursts_is_of_the_size_of_the_reverberation_time(seco
 def test_the_decay_of_noise_and_of_nothing_is_not_measured(clip: np.ndarray) -> None:
     noise = np.random.default_rng(4).normal(0, 0.1, RATE)
     assert np.isnan(decay_of(noise, np.zeros(RATE), clip[: RATE // 10])).all()
+
+
+def test_a_time_of_decay_is_the_median_of_the_steepest_slopes_of_the_bands() -> None:
+    rng = np.random.default_rng(5)
+    # Bands of one mel bin each; a recording is too short, and one has no frames.
+    lengths, hop_seconds = (300, 10, 0, 41, 200), 0.02
+    mels = [rng.normal(0, 15, (n, 6)).astype(np.float32) for n in lengths]
+    together = Mels.of(mels, 6)
+    found = decay_seconds(together, mel_powers(together, 1.0), hop_seconds)
+    positions = np.arange(5) - 2
+    for time, mel in zip(found, mels, strict=True):
+        steepest = []
+        for levels in (mel - mel.max(initial=-999)).T if len(mel) > 12 else ():
+            levels = np.maximum(levels, -120)
+            floor, top = np.quantile(levels, 0.05), levels.max()
+            slopes = [np.polyfit(positions * hop_seconds, levels[k : k + 5], 1)[0] for k in range(len(levels) - 4)]
+            of = [
+                slope
+                for slope, start, end in zip(slopes, levels, levels[4:], strict=False)
+                if slope < 0 and end > floor + 5 and start > top - 30 and top > floor + 30
+            ]
+            if len(of) >= 8:
+                steepest.append(np.quantile(of, 0.05))
+        expected = -60 / np.median(steepest) if len(steepest) >= 2 else np.nan
+        np.testing.assert_allclose(time, expected, rtol=1e-4)
+    assert np.isfinite(found[[0, 4]]).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.73, 1.0])
+def test_quantiles_of_parts_equal_those_of_numpy(share: float) -> None:
+    rng = np.random.default_rng(6)
+    # Few different values, so that many are equal; ascending, descending and constant ones.
+    parts = [rng.integers(0, k, n) for k, n in ((3, 50), (10**6, 97), (1, 20), (5, 1), (5, 2))]
+    parts += [np.arange(30), np.arange(30)[::-1]]
+    lengths = np.array([len(part) for part in parts])
+    stops, found = np.cumsum(lengths), np.zeros(len(parts))
+    find_quantiles(np.concatenate(parts).astype(float), stops - lengths, stops, share, found)
+    np.testing.assert_allclose(found, [np.quantile(part, share) for part in parts], rtol=1e-12)

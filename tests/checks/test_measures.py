@@ -12,7 +12,7 @@ from tts_prep.acoustics.levels import (
     silences,
     sum_samples,
 )
-from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_levels
+from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_levels, mel_powers
 from tts_prep.acoustics.phones.symbols import PHONE, is_pause, is_phone, symbol_kinds
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
@@ -149,7 +149,8 @@ def test_a_unit_of_a_mel_is_known_in_decibels(settings: dict[str, object], expec
 def test_the_level_of_a_mel_is_the_sum_of_its_bins_power() -> None:
     power = np.array([[1.0, 3.0], [0.1, 0.1]])
     mel = (10 * np.log10(power)).astype(np.float32)
-    levels = mel_levels(Mels.of([mel, mel[:0], mel[1:]], 2), 1.0, np.full(2, -100, np.float32))
+    mels = Mels.of([mel, mel[:0], mel[1:]], 2)
+    levels = mel_levels(mels, mel_powers(mels, 1.0), np.full(2, -100, np.float32))
     assert levels[1] / levels[0] == pytest.approx(0.2 / 4)
     assert levels[2] == pytest.approx(2)
 
@@ -157,7 +158,8 @@ def test_the_level_of_a_mel_is_the_sum_of_its_bins_power() -> None:
 def test_a_frame_of_digital_silence_has_no_power() -> None:
     silence = np.array([-5, -6], np.float32)
     frames = np.array([[0, 0], [-5, -6], [-5, -5.9]], np.float32)
-    assert (mel_levels(Mels.of([frames], 2), 10.0, silence) > 0).tolist() == [True, False, True]
+    mels = Mels.of([frames], 2)
+    assert (mel_levels(mels, mel_powers(mels, 10.0), silence) > 0).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.threads import product
+from tts_prep.compiler import Compiled
 
 _BANDS: Final = 6
 """The number of bands of adjacent mel bins."""
@@ -34,7 +34,7 @@ _LEAST_DECAYS, _LEAST_BANDS = 8, 2
 Floats = npt.NDArray[np.float64]
 
 
-def decay_seconds(mels: Mels, decibels: float, hop_seconds: float) -> Floats:
+def decay_seconds(mels: Mels, powers: npt.NDArray[np.float32], hop_seconds: float) -> Floats:
     """Return the time in which each recording decays by 60 dB, [n]; NaN if there is too much noise, or no decay.
 
     Speech ends more quickly than the sound of a room. Of the slopes of the levels of a band, those that begin near
@@ -43,43 +43,95 @@ def decay_seconds(mels: Mels, decibels: float, hop_seconds: float) -> Floats:
     without reverberation is 0.15 to 0.25 s, because of the frames.
 
     Args:
-        decibels: decibels per unit of the mel.
+        powers: [n_frames, n_mels], from `mel_powers`.
         hop_seconds: the hop length.
     """
     length = max(3, round(_SECONDS / hop_seconds))
     positions = np.arange(length) - (length - 1) / 2
     slope = positions / np.square(positions).sum() / hop_seconds
-    levels = _band_levels(mels, decibels)
+    levels = _band_levels(powers)
+    # The places of each recording in each band, [_BANDS, n].
+    starts = mels.starts[:-1] + np.arange(_BANDS)[:, None] * levels.shape[1]
+    stops = starts + np.diff(mels.starts)
+    floors, slopes, n_slopes = np.empty(starts.shape), np.empty(levels.size), np.zeros(starts.shape, np.int64)
+    find_quantiles(levels.ravel().copy(), starts, stops, _FLOOR, floors)
+    _find_decays(levels.ravel(), starts, stops, slope, floors, slopes, n_slopes)
+    steepest = np.empty(starts.shape)
+    find_quantiles(slopes, starts, starts + np.where(n_slopes >= _LEAST_DECAYS, n_slopes, 0), _STEEPEST, steepest)
     times = np.full(len(mels.loudest), np.nan)
-    for number, (start, stop) in enumerate(zip(mels.starts[:-1], mels.starts[1:], strict=True)):
-        if stop - start >= length + _LEAST_DECAYS:
-            times[number] = _decay_seconds(levels[:, start:stop], slope)
+    enough = np.isfinite(steepest).sum(axis=0) >= _LEAST_BANDS
+    times[enough] = -60 / np.nanmedian(steepest[:, enough], axis=0)
     return times
 
 
-def _band_levels(mels: Mels, decibels: float) -> Floats:
+def _band_levels(powers: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return the levels of bands in dB, up to a constant per recording, [_BANDS, n_frames]."""
-    n_mels = mels.frames.shape[1]
+    n_mels = powers.shape[1]
     edges = np.arange(_BANDS) * n_mels // _BANDS
-    loudest = np.repeat(mels.loudest, np.diff(mels.starts))
-    powers = np.exp((mels.frames - loudest[:, None]) * np.float32(decibels / 10 * math.log(10)))
     members = np.zeros((n_mels, _BANDS), np.float32)
     members[np.arange(n_mels), np.searchsorted(edges, np.arange(n_mels), side="right") - 1] = 1
+    levels = product(powers, members)
     # 120 dB below the loudest value is less than any noise.
-    levels: Floats = 10 * np.log10(np.maximum(product(powers, members), 1e-12)).T
-    return levels
+    np.maximum(levels, 1e-12, out=levels)
+    np.log10(levels, out=levels)
+    return np.ascontiguousarray(10 * levels.T)
 
 
-def _decay_seconds(levels: npt.NDArray[Any], slope: Floats) -> float:
-    """Return the time of one recording from the levels of its bands, [_BANDS, n_frames]."""
-    slopes = np.lib.stride_tricks.sliding_window_view(levels, len(slope), axis=1) @ slope
-    top = levels.max(axis=1, keepdims=True)
-    floor = np.quantile(levels, _FLOOR, axis=1, keepdims=True)
-    ends, starts = levels[:, len(slope) - 1 :], levels[:, : levels.shape[1] - len(slope) + 1]
-    decays = (slopes < 0) & (ends > floor + _ABOVE_FLOOR) & (starts > top - _BELOW_TOP) & (top > floor + _RANGE)
-    steepest = [
-        np.quantile(of[there], _STEEPEST)
-        for of, there in zip(slopes, decays, strict=True)
-        if there.sum() >= _LEAST_DECAYS
-    ]
-    return float(-60 / np.median(steepest)) if len(steepest) >= _LEAST_BANDS else math.nan
+@Compiled
+def _find_decays(levels: Any, starts: Any, stops: Any, slope: Any, floors: Any, slopes: Any, n_slopes: Any) -> None:
+    """Put the slopes of the decays of each recording in each band one after another, from its start on.
+
+    Args:
+        levels: float32, in dB.
+        starts, stops: [n_bands, n] int64, the places of each recording in each band.
+        slope: [length], weights whose sum of products with levels is a slope in dB/s.
+        floors: [n_bands, n], the levels of noise.
+        slopes: as many as levels, filled.
+        n_slopes: [n_bands, n], zeros; filled with the number of decays.
+    """
+    length = len(slope)
+    for place in np.ndindex(starts.shape):
+        band = levels[starts[place] : stops[place]]
+        n, found, n_found = len(band) - length + 1, slopes[starts[place] : stops[place]], 0
+        top = band.max() if n >= _LEAST_DECAYS else -np.inf
+        if not top > floors[place] + _RANGE:
+            continue
+        found[:n] = 0
+        for j in range(length):
+            for k in range(n):
+                found[k] += band[k + j] * slope[j]
+        for k in range(n):
+            value = found[k]
+            is_decay = value < 0 and band[k + length - 1] > floors[place] + _ABOVE_FLOOR and band[k] > top - _BELOW_TOP
+            # The next slope replaces it if it is none.
+            found[n_found] = value
+            n_found += 1 if is_decay else 0
+        n_slopes[place] = n_found
+
+
+@Compiled
+def find_quantiles(values: Any, starts: Any, stops: Any, share: float, quantiles: Any) -> None:
+    """Fill in a quantile of the values from each start to each stop, which are put into another order; NaN for none.
+
+    Values are interpolated between the two nearest, which Hoare's quickselect finds.
+    """
+    for place in np.ndindex(starts.shape):
+        part = values[starts[place] : stops[place]]
+        exact = share * (len(part) - 1)
+        at, low, high = int(exact), 0, len(part) - 1
+        while low < high:
+            pivot, i, j = part[at], low, high
+            while i <= j:
+                while part[i] < pivot:
+                    i += 1
+                while pivot < part[j]:
+                    j -= 1
+                if i <= j:
+                    part[i], part[j] = part[j], part[i]
+                    i, j = i + 1, j - 1
+            # All values up to j are at most the pivot, and those from i on are at least the pivot.
+            low, high = (low, j) if at <= j else (i, high) if at >= i else (at, at)
+        quantiles[place] = np.nan
+        if len(part):
+            above = part[at + 1 :].min() if at + 1 < len(part) else part[at]
+            quantiles[place] = part[at] + (above - part[at]) * (exact - at)

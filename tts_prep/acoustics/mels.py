@@ -61,20 +61,32 @@ def _find_loudest(frames: Any, starts: Any, loudest: Any) -> None:
         loudest[number] = np.nan if not_finite.any() else highest.max()
 
 
-def mel_levels(mels: Mels, decibels: float, silence: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Return the power of every frame, up to a constant factor per recording, [n_frames].
+def mel_powers(mels: Mels, decibels: float) -> npt.NDArray[np.float32]:
+    """Return the powers of mels, relative to the largest of each recording, [n_frames, n_mels].
+
+    Only differences matter, so the maximum is scaled to 1 to avoid overflow.
 
     Args:
         decibels: decibels per unit of the mel, from `decibels_of_unit`.
+    """
+    powers = np.empty(mels.frames.shape, np.float32)
+    _scale_differences(mels.frames, mels.starts, mels.loudest, np.float32(decibels / 10 * math.log(10)), powers)
+    return np.exp(powers, out=powers)
+
+
+def mel_levels(
+    mels: Mels, powers: npt.NDArray[np.float32], silence: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64]:
+    """Return the power of every frame, up to a constant factor per recording, [n_frames].
+
+    Args:
+        powers: [n_frames, n_mels], from `mel_powers`.
         silence: [n_mels], the mel of digital silence, the minimum of the logarithm. A frame that exceeds it nowhere has
             the power 0.
     """
-    values, powers = np.empty(mels.frames.shape, np.float32), np.empty(len(mels.frames))
-    # Only differences matter, so the maximum is scaled to 1 to avoid overflow.
-    _scale_differences(mels.frames, mels.starts, mels.loudest, np.float32(decibels / 10 * math.log(10)), values)
-    np.exp(values, out=values)
-    _sum_frames(mels.frames, silence, values, powers)
-    return powers
+    levels = np.empty(len(mels.frames))
+    _sum_frames(mels.frames, silence, powers, levels)
+    return levels
 
 
 @Compiled

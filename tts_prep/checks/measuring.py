@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.decay import decay_seconds
-from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels
+from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels, mel_powers
 from tts_prep.acoustics.pitch import hertz
 from tts_prep.acoustics.threads import map_slices
 from tts_prep.checks.catalogue import MEASURES, Measure
@@ -24,6 +24,8 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
+
+Powers = npt.NDArray[np.float32]
 
 _AT_A_TIME = 20_000
 """The number of frames that a thread measures at a time, except of longer utterances; it limits the memory."""
@@ -108,29 +110,35 @@ class _Reader:
         part = self._dataset[positions]
         phonemes, mels = part.views("phonemes"), Mels.of(part.views("mel"), part.n_mels)
         phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
-        sounds = self._sounds(part, mels, positions)
+        powers = self._powers(mels)
+        sounds = self._sounds(part, mels, powers, positions)
         compared = self._checker.compare(mels, phonemes, part.seconds.tolist())
-        pitches, decays, voices = _mean_pitches(part), *self._rooms_and_voices(part, mels)
+        pitches, decays, voices = _mean_pitches(part), *self._rooms_and_voices(part, mels, powers)
         return Rows(sounds, pitches, decays, voices, fingerprints(mels), phones, pauses, compared)
 
-    def _rooms_and_voices(self, part: UtteranceDataset, mels: Mels) -> tuple[Floats, Floats]:
-        """Return the times of decays, [n], and descriptions of voices, [n, SIZE]; NaN if decibels are not known."""
-        if not self._unit:
-            return np.full(len(part), np.nan), np.full((len(part), SIZE), np.nan)
-        return decay_seconds(mels, self._unit, part.hop_length / part.sample_rate), describe(mels, self._unit)
+    def _powers(self, mels: Mels) -> Powers | None:
+        """Return the powers of mels, [n_frames, n_mels]; None if decibels are not known."""
+        return mel_powers(mels, self._unit) if self._unit else None
 
-    def _sounds(self, part: UtteranceDataset, mels: Mels, positions: slice) -> Floats:
+    def _rooms_and_voices(self, part: UtteranceDataset, mels: Mels, powers: Powers | None) -> tuple[Floats, Floats]:
+        """Return the times of decays, [n], and descriptions of voices, [n, SIZE]; NaN if decibels are not known."""
+        if powers is None or not self._unit:
+            return np.full(len(part), np.nan), np.full((len(part), SIZE), np.nan)
+        return decay_seconds(mels, powers, part.hop_length / part.sample_rate), describe(mels, self._unit)
+
+    def _sounds(self, part: UtteranceDataset, mels: Mels, powers: Powers | None, positions: slice) -> Floats:
         """Return the measures of waveforms or mels, of which some may be known."""
         if self._known is None:
-            return self._measure_sounds(part, mels)
+            return self._measure_sounds(part, mels, powers)
         sounds = self._known[positions].copy()
         new = np.flatnonzero(np.isnan(sounds).all(axis=1))
         if len(new):
             rows = part[new]
-            sounds[new] = self._measure_sounds(rows, Mels.of(rows.views("mel"), rows.n_mels))
+            mels = Mels.of(rows.views("mel"), rows.n_mels)
+            sounds[new] = self._measure_sounds(rows, mels, self._powers(mels))
         return sounds
 
-    def _measure_sounds(self, part: UtteranceDataset, mels: Mels) -> Floats:
+    def _measure_sounds(self, part: UtteranceDataset, mels: Mels, powers: Powers | None) -> Floats:
         """Return the measures of waveforms, or of mels if there are none, [n, len(_NAMES)]."""
         waveforms = part.views("waveform") if part.has_waveform else []
         # Only a damaged store has these; all measures would be silently wrong.
@@ -141,9 +149,9 @@ class _Reader:
         numbers = np.full((len(part), len(_NAMES)), np.nan)
         for row, waveform in enumerate(waveforms):
             numbers[row] = [*sound_measures(Waveform(waveform, part.sample_rate)).values()]
-        if self._unit and not part.has_waveform:
+        if powers is not None and not part.has_waveform:
             places = [_NAMES.index(measure.name) for measure in _OF_MELS]
-            levels = mel_levels(mels, self._unit, part.silence)
+            levels = mel_levels(mels, powers, part.silence)
             for row, (start, stop) in enumerate(zip(mels.starts[:-1], mels.starts[1:], strict=True)):
                 sound = MelSound(levels[start:stop], part.hop_length / part.sample_rate)
                 numbers[row, places] = [*sound_measures(sound).values()]

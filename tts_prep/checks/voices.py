@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.threads import product
+from tts_prep.compiler import Compiled
 
 N_CEPSTRA: Final = 20
 """The number of cepstral coefficients, without the first, which is the level."""
@@ -43,28 +45,44 @@ def describe(mels: Mels, decibels: float) -> Floats:
 
     They describe the long-term spectrum and how much it varies; NaN without two frames of speech.
     """
-    frames, n_mels = mels.frames * np.float32(decibels), mels.frames.shape[1]
+    n_mels = mels.frames.shape[1]
     n_cepstra = min(N_CEPSTRA, n_mels - 1)
     bins = np.pi * (np.arange(n_mels) + 0.5) / n_mels
-    cosines = np.cos(bins[:, None] * np.arange(1, n_cepstra + 1)) * math.sqrt(2 / n_mels)
-    highest = frames.max(axis=1, initial=-np.inf)
-    loudest = np.repeat(mels.loudest * np.float32(decibels), np.diff(mels.starts))
-    speech = highest > loudest - _SPEECH_DB
-    cepstra = product(frames, cosines.astype(np.float32)).astype(np.float64) * speech[:, None]
-    counts = _sums(speech.astype(np.float64)[:, None], mels)
+    cosines = np.cos(bins[:, None] * np.arange(1, n_cepstra + 1)) * math.sqrt(2 / n_mels) * decibels
+    cepstra = product(mels.frames, cosines.astype(np.float32))
+    sums, counts = np.zeros((len(mels.loudest), 2, n_cepstra)), np.zeros((len(mels.loudest), 1))
+    least = mels.loudest - np.float32(_SPEECH_DB / decibels)
+    _add_speech(mels.frames, cepstra, mels.starts, least, sums, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(counts > 1, _sums(cepstra, mels) / counts, np.nan)
-        deviations = np.sqrt(np.maximum(_sums(np.square(cepstra), mels) / counts - np.square(means), 0))
+        means, squares = np.where(counts[:, None] > 1, sums / counts[:, None], np.nan).swapaxes(0, 1)
     described = np.zeros((len(mels.loudest), SIZE))
-    described[:, :n_cepstra], described[:, N_CEPSTRA : N_CEPSTRA + n_cepstra] = means, deviations
+    described[:, :n_cepstra] = means
+    described[:, N_CEPSTRA : N_CEPSTRA + n_cepstra] = np.sqrt(np.maximum(squares - np.square(means), 0))
     return described
 
 
-def _sums(values: Floats, mels: Mels) -> Floats:
-    """Return the sums of the frames of each recording, [n, n_values]."""
-    totals = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
-    sums: Floats = totals[mels.starts[1:]] - totals[mels.starts[:-1]]
-    return sums
+@partial(Compiled, any_order=True)
+def _add_speech(frames: Any, cepstra: Any, starts: Any, least: Any, sums: Any, counts: Any) -> None:
+    """Add the cepstra of the frames of speech of each recording, their squares and their number.
+
+    Args:
+        least: [n] float32, the level above which a frame is speech.
+        sums: [n, 2, n_cepstra] float64.
+        counts: [n, 1] float64.
+    """
+    for recording in range(len(least)):
+        of_recording, of_squares = sums[recording]
+        for number in range(starts[recording], starts[recording + 1]):
+            frame, values = frames[number], cepstra[number]
+            highest = frame[0]
+            for i in range(len(frame)):
+                highest = max(highest, frame[i])
+            if highest > least[recording]:
+                counts[recording, 0] += 1
+                for i in range(len(values)):
+                    value = np.float64(values[i])
+                    of_recording[i] += value
+                    of_squares[i] += value * value
 
 
 def voice_distances(described: Floats, pitches: Floats, speakers: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
