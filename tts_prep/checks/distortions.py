@@ -79,8 +79,12 @@ def hum(samples: npt.NDArray[Any], sample_rate: int, full_scale: float, power: f
     # A copy, because products of views take ten times as long.
     frames = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(slow, length)[:: length // 2])
     parts = product(frames, _transform(length, sample_rate / step), _ROWS)
-    powers = np.square(parts).reshape(len(frames), len(_MAINS), 2 * _LINES + 1, 2).sum(axis=3)
-    loudest = max(_lines_of_pauses(powers[:, mains]) for mains in range(len(_MAINS)))
+    n_quiet = min(len(frames), max(_LEAST_QUIET, int(_QUIET * len(frames))))
+    powers = np.empty((len(_MAINS), len(frames), 2 * _LINES + 1), np.float32)
+    middles = np.empty((len(_MAINS), len(frames)), np.float32)
+    _add_parts(parts, powers, middles)
+    most = np.partition(middles, n_quiet - 1, axis=1)[:, n_quiet - 1]
+    loudest = max(map(_lines_of_pauses, powers, middles, most.tolist()))
     return max(NO_HUM, 10 * math.log10(loudest / power)) if loudest > 0 else NO_HUM
 
 
@@ -94,19 +98,45 @@ def _average(samples: Any, step: int, scale: float, means: Any) -> None:
         means[number] = total * scale
 
 
-def _lines_of_pauses(powers: Floats) -> float:
+@Compiled
+def _add_parts(parts: Any, powers: Any, middles: Any) -> None:
+    """Fill powers, [n_mains, n_frames, n_lines], from cosine and sine parts, and the sums of those of the middles."""
+    for mains in range(powers.shape[0]):
+        first = mains * powers.shape[2]
+        for frame in range(powers.shape[1]):
+            total = np.float32(0)
+            for i in range(powers.shape[2]):
+                one, two = parts[frame, 2 * (first + i)], parts[frame, 2 * (first + i) + 1]
+                powers[mains, frame, i] = one * one + two * two
+                if i >= _LINES:
+                    total += powers[mains, frame, i]
+            middles[mains, frame] = total
+
+
+@Compiled
+def _lines_of_pauses(powers: Any, middles: Any, most: float) -> float:
     """Return the power of the lines of hum; 0 if there are too few.
 
     Args:
         powers: [n_frames, 2 * _LINES + 1], those of the lines, then those of the middles before, between and behind.
+        middles: [n_frames], the sums of those of the middles.
+        most: the largest sum of a frame that is a pause.
     """
-    middles = powers[:, _LINES:].sum(axis=1)
-    n_quiet = min(len(powers), max(_LEAST_QUIET, int(_QUIET * len(powers))))
-    quiet = powers[np.argpartition(middles, n_quiet - 1)[:n_quiet]]
-    lines, between = quiet[:, :_LINES].min(axis=0), quiet[:, _LINES:].mean(axis=0)
-    beside = np.maximum(between[:-1], between[1:])
-    there = (lines > _PROMINENCE * beside) & (quiet[:, :_LINES].max(axis=0) < _VARIATION * lines)
-    return float((lines - beside)[there].sum()) if there.sum() >= _LEAST_LINES else 0.0
+    n_quiet, sums = 0, np.zeros(powers.shape[1])
+    lowest, highest = np.full(_LINES, np.inf), np.zeros(_LINES)
+    for frame in range(len(powers)):
+        if middles[frame] <= most:
+            n_quiet += 1
+            for i in range(len(sums)):
+                sums[i] += powers[frame, i]
+            for i in range(_LINES):
+                lowest[i], highest[i] = min(lowest[i], powers[frame, i]), max(highest[i], powers[frame, i])
+    total, n_lines = 0.0, 0
+    for i in range(_LINES):
+        beside = max(sums[_LINES + i], sums[_LINES + i + 1]) / n_quiet
+        if lowest[i] > _PROMINENCE * beside and highest[i] < _VARIATION * lowest[i]:
+            total, n_lines = total + (lowest[i] - beside), n_lines + 1
+    return total if n_lines >= _LEAST_LINES else 0.0
 
 
 @lru_cache(maxsize=8)
