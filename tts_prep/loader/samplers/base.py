@@ -184,7 +184,7 @@ class Sampler(ABC, Generic[T]):
         missing = -count % self.world_size
         if missing:
             self._warn(
-                f"{missing} of {count:,} elements of an epoch are repeated, because {self.world_size} ranks do not "
+                f"elements repeated in an epoch: {missing:,} of {count:,}, because {self.world_size} ranks do not "
                 "divide them; BatchSampler and LengthBucketBatchSampler divide utterances without repeating any"
             )
         count += missing

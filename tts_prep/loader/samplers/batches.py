@@ -116,8 +116,8 @@ class BatchSampler(Sampler[list[int]]):
         used, steps = self._progress(sampler, epoch, done)
         if missing := steps.missing:
             self._warn(
-                f"{missing} of {steps.count:,} utterances of an epoch are repeated: there are batches of one, and "
-                f"{self._n_ranks} ranks do not divide them"
+                f"utterances repeated in an epoch: {missing:,} of {steps.count:,}, because there are batches of one, "
+                f"and {self._n_ranks} ranks do not divide them"
             )
         positions = islice(sampler.order(epoch), used, None)
         ranks = (self.rank,) if self.world_size > 1 else range(self._n_ranks)

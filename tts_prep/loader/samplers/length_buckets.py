@@ -248,8 +248,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
                     self._counted = self._certain
             if last and plan.repeats:
                 self._warn(
-                    f"{plan.repeats} utterances of an epoch are repeated: {self._n_ranks} ranks do not divide its "
-                    "batches, and the last ones cannot be split, having one utterance each"
+                    f"utterances repeated in an epoch: {plan.repeats:,}, because {self._n_ranks} ranks do not divide "
+                    "its batches, and the last ones cannot be split, having one utterance each"
                 )
             yield from plan.batches(range(number, len(plan), self.world_size), epoch)
             number = (number - len(plan)) % self.world_size
