@@ -95,7 +95,10 @@ def speak(condition: Condition, texts: Sequence[str]) -> list[Spoken]:
         level = np.sqrt((waveform**2).mean()) * 10 ** (-condition.noise_db / 20) if condition.noise_db else 1e-3
         waveform = np.pad(waveform, (lead, tail))
         waveform = (waveform + rng.normal(0, level, len(waveform))).astype(np.float32)
-        spoken.append(Spoken(waveform, tuple(phone for _, phone in phones), starts + lead / sample_rate))
+        # "(en)" and the like are no phones, but changes of the language within a text.
+        is_said = np.array([not phone.startswith("(") for _, phone in phones])
+        said = tuple(phone for _, phone in phones if not phone.startswith("("))
+        spoken.append(Spoken(waveform, said, starts[is_said] + lead / sample_rate))
     return spoken
 
 

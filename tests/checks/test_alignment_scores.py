@@ -84,10 +84,10 @@ class Scored:
 
 
 def test_scores_are_compared_with_those_of_the_speaker() -> None:
-    one, two = [-1.0, -1.2, -0.8] * 4, [-3.0, -3.2, -2.8] * 4
+    one, two = [-1.0, -1.4, -0.6] * 4, [-3.0, -3.4, -2.6] * 4
     found = alignment_deviations(Scored([*one, *two, -3.0], [0] * 12 + [1] * 12 + [0]))  # type: ignore[arg-type]
-    # Both speakers' absolute deviations have the median 0.2, so that the scale is 0.2 · 1.4826.
-    assert found[-1] == pytest.approx(-2 / (0.2 * 1.4826), rel=1e-6)
+    # Both speakers' absolute deviations have the median 0.4, so that the scale is 0.4 · 1.4826.
+    assert found[-1] == pytest.approx(-2 / (0.4 * 1.4826), rel=1e-6)
     assert np.abs(found[:-1]).max() < 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from stores import N_MELS, SYMBOLS, make_rows, write_store
 
 from tts_prep.acoustics.mels import Mels, decibels_of_unit
-from tts_prep.acoustics.phones.viterbi import Transcript, _trace_best_path, align, frame_classes, frame_places
+from tts_prep.acoustics.phones.viterbi import Transcript, _trace_best_path, align, frame_places
 from tts_prep.checks import measure
 from tts_prep.checks import suspects as find_suspects
 from tts_prep.checks.transcripts import Comparisons, TranscriptChecker, text_fits
@@ -56,15 +56,15 @@ def test_the_best_alignment_is_the_best_of_all_paths(seed: int) -> None:
             ]
             best = every[int(np.argmax(totals))]
             assert found.totals[row] == pytest.approx(max(totals), abs=1e-5)
-            assert frame_classes(values, transcript).tolist() == transcript.classes[best].tolist()
+            assert transcript.classes[frame_places(values, transcript)].tolist() == transcript.classes[best].tolist()
 
 
 def test_an_alignment_without_a_compiler_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     transcript = Transcript(np.array([0, 1, 0, 2, 0]), np.array([True, False, True, False, True]))
     scores = np.random.default_rng(0).normal(size=(30, 3)).astype(np.float32)
-    compiled = frame_classes(scores, transcript)
+    compiled = frame_places(scores, transcript)
     monkeypatch.setattr(_trace_best_path, "_compiled", _trace_best_path.python)
-    assert frame_classes(scores, transcript).tolist() == compiled.tolist()
+    assert frame_places(scores, transcript).tolist() == compiled.tolist()
 
 
 @pytest.mark.parametrize("block", [1, 2, 7, 30, 31])

@@ -602,7 +602,7 @@ MEASURES: Final = (
         alignment_deviations,
         "How far the score of the aligner is from the median of the speaker; far below, the text does not fit.",
         "If the store has aligned itself: the column `alignment_score` minus its median over the utterances of the "
-        "speaker, in standard deviations (1.4826 times the median absolute deviation, at least 0.1). −∞ if an "
+        "speaker, in standard deviations (1.4826 times the median absolute deviation, at least 0.4). −∞ if an "
         "utterance has too many phones to be aligned.",
         label="Fit of the alignment",
         column="",

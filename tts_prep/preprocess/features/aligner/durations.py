@@ -17,7 +17,7 @@ from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.features.kind import TrainedKind, setting
 
-_VERSION: Final = "2"
+_VERSION: Final = "3"
 """The version of the algorithm: the same model of another version could give other durations."""
 
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.phones.classes import MAX_CLASSES, PhoneClasses
-from tts_prep.acoustics.phones.model import N_COEFFICIENTS, PhoneModel, features, fit
+from tts_prep.acoustics.phones.model import N_COEFFICIENTS, PhoneModel, features
+from tts_prep.acoustics.phones.states import MAX_STATES, fit_states, n_state_classes, phone_scores, state_transcript
 from tts_prep.acoustics.phones.symbols import PHONE, STRESS, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, frame_places
 from tts_prep.errors import ConfigurationError, FeatureError
@@ -65,18 +66,20 @@ class Recording:
 
 @dataclass(frozen=True)
 class AlignmentModel:
-    """One normal distribution for each phone, and one for silence, with a common covariance.
+    """Normal distributions for the states of each phone, and one for silence; see `tts_prep.acoustics.phones.states`.
 
     Attributes:
         vocabulary: the symbols of the store.
         decibels: decibels per unit of the mels.
         phones: the names of the phones with a class of their own; all others share the last class.
+        n_states: the number of states of each phone.
         weights, offsets: of the `PhoneModel`, little-endian float32 numbers as bytes.
     """
 
     vocabulary: Vocabulary
     decibels: float
     phones: tuple[str, ...]
+    n_states: int
     weights: bytes
     offsets: bytes
 
@@ -101,8 +104,8 @@ class AlignmentModel:
                 "symbols of the store, or pass --alignments"
             )
         frames, speech, transcripts = zip(*usable, strict=True)
-        model = fit(frames, speech, transcripts, classes.n_classes)
-        return cls(vocabulary, decibels, phones, _bytes(model.weights), _bytes(model.offsets))
+        model, n_states = fit_states(frames, speech, transcripts, classes.n_classes)
+        return cls(vocabulary, decibels, phones, n_states, _bytes(model.weights), _bytes(model.offsets))
 
     @cached_property
     def _classes(self) -> PhoneClasses:
@@ -129,7 +132,8 @@ class AlignmentModel:
         if not 0 < transcript.n_phones <= n_frames:
             return _equal_shares(n_frames, len(recording.phonemes)), float("nan")
         scores, _ = self._model.scores(_features(recording.mel, self.decibels)[0])
-        places = frame_places(scores, transcript)
+        states, places_of_states = state_transcript(transcript, self.n_states, n_frames)
+        places = places_of_states[frame_places(scores, states)]
         classes = transcript.classes[places]
         spoken = classes != SILENCE
         of_frames = symbols[places]
@@ -137,13 +141,13 @@ class AlignmentModel:
         last = len(recording.phonemes) - 1
         of_frames[of_frames < 0] = np.where(np.flatnonzero(of_frames < 0) < np.argmax(spoken), 0, last)
         durations = np.bincount(of_frames, minlength=last + 1)
-        return durations, float(scores[spoken, classes[spoken]].mean(dtype=np.float64))
+        return durations, float(phone_scores(scores[spoken], classes[spoken], self.n_states).mean(dtype=np.float64))
 
     def as_text(self) -> str:
         """Return the model as text, the same for equal models."""
         numbers = {name: base64.b64encode(getattr(self, name)).decode() for name in ("weights", "offsets")}
         vocabulary = {"symbols": self.vocabulary.symbols, "pad": self.vocabulary.pad_id}
-        record = {**vocabulary, "decibels": self.decibels, "phones": self.phones, **numbers}
+        record = {**vocabulary, "decibels": self.decibels, "phones": self.phones, "states": self.n_states, **numbers}
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -160,14 +164,17 @@ class AlignmentModel:
             weights, offsets = (base64.b64decode(record[name], validate=True) for name in ("weights", "offsets"))
             phones, decibels = tuple(map(str, record["phones"])), float(record["decibels"])
             vocabulary = Vocabulary(tuple(map(str, record["symbols"])), int(record["pad"]))
-            n_classes = len(phones) + 2
+            n_states = int(record["states"])
+            if not 0 < n_states <= MAX_STATES:
+                raise ValueError(f"{n_states} states")
+            n_classes = n_state_classes(len(phones) + 2, n_states)
             if len(offsets) != 4 * n_classes or len(weights) != 2 * N_COEFFICIENTS * len(offsets):
                 raise ValueError("numbers are missing")
             if not 0 <= vocabulary.pad_id < len(vocabulary.symbols):
                 raise ValueError("its symbols have no padding")
             if not all(np.isfinite(np.frombuffer(numbers, "<f4")).all() for numbers in (weights, offsets)):
                 raise ValueError("a number is not finite")
-            return cls(vocabulary, decibels, phones, weights, offsets)
+            return cls(vocabulary, decibels, phones, n_states, weights, offsets)
         except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
             raise ConfigurationError(f"durations: the model of the aligner is damaged ({error})") from error
 
