@@ -39,6 +39,43 @@ def test_a_command_on_a_url_prints_what_it_prints_on_the_folder(
         assert not [name for name in web.requests if "shards" in name]
 
 
+@pytest.mark.parametrize("command", ["info", "plan", "verify"])
+def test_a_command_keeps_the_cache_within_its_size(
+    command: str, web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"{web.url}/{store.name}"
+    files = {path: path.stat().st_size for path in store.rglob("*") if path.is_file()}
+    shards = sorted(size for path, size in files.items() if path.parent.name == "shards")
+    assert len(shards) > 2
+    # The two largest shards, and what is no shard.
+    size = sum(files.values()) - sum(shards[:-2])
+    status, out, err = run(capsys, command, url, "--cache", tmp_path, "--cache-size", f"{size / 1e6:.6f}MB")
+    assert (status, err) == (0, "")
+    assert out == run(capsys, command, store)[1].replace(str(store), url)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.h5")) <= size
+
+
+@pytest.mark.parametrize(
+    ("size", "n_bytes"), [("123", 123), ("2kB", 2000), ("1.5 GB", 1_500_000_000), ("1GiB", 1 << 30), ("2TiB", 2 << 40)]
+)
+def test_a_size_may_have_a_unit(size: str, n_bytes: int) -> None:
+    command = cli.get_command(click.Context(cli), "info")
+    context = command.make_context("info", ["s3://bucket/store", "--cache", "cache", "--cache-size", size])
+    assert context.params["cache_size"] == n_bytes
+
+
+@pytest.mark.parametrize("size", ["", "0", "-1", "many", "1e9", "5 apples", "0.1B", "9" * 40])
+def test_another_size_is_refused(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "info", "s3://bucket/store", "--cache", "cache", "--cache-size", size)
+    assert (status, out) == (2, "")
+    assert f"expected a number of bytes, or one with a unit such as 200GB, found '{size}'" in err
+
+
+def test_a_folder_needs_no_cache(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "info", store, "--cache", tmp_path)
+    assert (status, "a folder needs no cache" in err) == (2, True)
+
+
 def test_verify_of_a_url_names_a_file_that_the_server_has_broken(
     web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

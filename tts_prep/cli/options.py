@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -50,8 +52,30 @@ WRITTEN_STORE = _Path(
 OUTPUT_FOLDER = _Path("write to a folder, and upload it: aws s3 sync FOLDER {url}, or rclone copy FOLDER REMOTE:PATH")
 
 
+_UNITS: Final = {"": 1, "b": 1} | {f"{unit}b": 1000**power for power, unit in enumerate("kmgt", 1)}
+_UNITS_OF_TWO: Final = {f"{unit}ib": 1024**power for power, unit in enumerate("kmgt", 1)}
+
+
+def _size_in_bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return a number of bytes, which may have a unit such as MB, GB or GiB."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([a-z]*)", value.strip().lower())
+    unit = (_UNITS | _UNITS_OF_TWO).get(found[2]) if found else None
+    size = int(Decimal(found[1]) * unit) if found and unit else 0
+    if size < 1:
+        raise click.BadParameter(f"expected a number of bytes, or one with a unit such as 200GB, found '{value}'")
+    return size
+
+
 def store_or_url(function: F) -> F:
-    """Add the argument ``STORE``, a folder or a URL, and ``--cache``."""
+    """Add the argument ``STORE``, a folder or a URL, ``--cache`` and ``--cache-size``."""
+    size = click.option(
+        "--cache-size",
+        callback=_size_in_bytes,
+        metavar="SIZE",
+        help="With --cache: its maximum size, such as 200GB; the least recently used files are removed.",
+    )
     cache = click.option(
         "--cache",
         type=PATH,
@@ -59,7 +83,7 @@ def store_or_url(function: F) -> F:
         is_eager=True,
         help="With a URL as STORE: the folder for copies of its files.",
     )
-    return click.argument("store", type=_PathOrUrl(path_type=Path), callback=_check_cache)(cache(function))
+    return click.argument("store", type=_PathOrUrl(path_type=Path), callback=_check_cache)(cache(size(function)))
 
 
 def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> Path | str:
@@ -67,6 +91,8 @@ def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> P
         raise ConfigurationError(
             f"{without_secret(value)}: a URL; give a folder for copies of its files: --cache FOLDER"
         )
+    if isinstance(value, Path) and ctx.params.get("cache") is not None:
+        raise ConfigurationError(f"{value}: a folder needs no cache, which is for URLs; leave --cache out")
     return value
 
 

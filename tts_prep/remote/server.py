@@ -128,7 +128,6 @@ class Server:
 
     def manifest(self) -> bytes:
         """Return the bytes of the manifest, which is valid; errors as in `read`, or those of `parse_manifest`."""
-        self._forget_listings()
 
         def parse(data: bytes) -> bytes:
             where = f"{self.shown}/{MANIFEST}"
@@ -217,6 +216,9 @@ class Server:
     def _opened(self, name: str, size: int | None) -> Iterator[Any]:
         """Open a file of the folder for reading in order."""
         system, root = self._system()
+        if name == MANIFEST:
+            # The sizes that fsspec has kept are old ones once a store has been replaced.
+            system.invalidate_cache()
         path = f"{root}/{name}"
         if self._is_web:
             # One request, whose answer is read in pieces: a server that sends more than it should fills no memory.
@@ -250,11 +252,6 @@ class Server:
                 f"{self.scheme}:// needs {package}, which is not installed: pip install {package}"
             ) from error
         return system, str(root).rstrip("/")
-
-    def _forget_listings(self) -> None:
-        """Drop the sizes that fsspec has kept, which are old ones once a store has been replaced."""
-        system, _ = self._system()
-        system.invalidate_cache()
 
     def _options(self, configured: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the file system of an object store: one layer of retries below ours, and limits."""
@@ -308,10 +305,12 @@ class Server:
 
 def _is_refused(error: Exception) -> bool:
     """Return whether credentials are missing or wrong."""
-    if isinstance(error, PermissionError) or getattr(error, "status", None) in _REFUSED:
+    status = getattr(error, "status", getattr(error, "status_code", None))
+    if isinstance(error, PermissionError) or status in _REFUSED:
         return True
     # By name, because every cloud's library has its own: NoCredentialsError, DefaultCredentialsError and so on.
-    return any("Credential" in of.__name__ or "Authentication" in of.__name__ for of in type(error).__mro__)
+    names = " ".join(of.__name__ for of in type(error).__mro__)
+    return "Credential" in names or "Authentication" in names or "with credentials" in str(error)
 
 
 def _is_final(error: Exception) -> bool:

@@ -39,6 +39,7 @@ _EXAMPLES = 3
 def check(
     store: Path | str,
     cache: Path | None,
+    cache_size: int | None,
     csv_file: Path | None,
     ids_file: Path | None,
     json_output: bool,
@@ -67,7 +68,7 @@ def check(
 
     limits = _limits(thresholds)
     warn_without_compiler()
-    suspects = find_suspects(measure(UtteranceDataset(store, cache=cache)), limits)
+    suspects = find_suspects(measure(UtteranceDataset(store, cache=cache, cache_size=cache_size)), limits)
     if csv_file is not None:
         write_measures(suspects, csv_file)
     if ids_file is not None:

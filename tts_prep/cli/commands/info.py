@@ -24,7 +24,7 @@ _MEDIANS = {"phones_per_second": "phones/s", "loudness_lufs": "LUFS", "snr_db": 
 @store_or_url
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON, without its lists of files.")
 @quiet_option
-def info(store: Path | str, cache: Path | None, as_json: bool) -> None:
+def info(store: Path | str, cache: Path | None, cache_size: int | None, as_json: bool) -> None:
     r"""Show the contents and settings of STORE.
 
     \b
@@ -39,7 +39,7 @@ def info(store: Path | str, cache: Path | None, as_json: bool) -> None:
     from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import manifest_json, read_manifest
 
-    folder = _folder(store, cache)
+    folder = _folder(store, cache, cache_size)
     manifest = read_manifest(folder)
     size = sum(entry.size for entry in manifest.files)
     if as_json:
@@ -56,13 +56,13 @@ def info(store: Path | str, cache: Path | None, as_json: bool) -> None:
         say("\n".join(_folded(name, one_line(line, 10_000))))
 
 
-def _folder(store: Path | str, cache: Path | None) -> Path:
+def _folder(store: Path | str, cache: Path | None, cache_size: int | None) -> Path:
     """Return the folder of a store: of a URL, the one in the cache that has its manifest and index."""
     if cache is None:
         return Path(store)
     from tts_prep.loader import UtteranceDataset
 
-    return UtteranceDataset(store, cache=cache).path
+    return UtteranceDataset(store, cache=cache, cache_size=cache_size).path
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:

@@ -32,6 +32,7 @@ _COUNT = Integer(min=1)
 def plan(
     store: Path | str,
     cache: Path | None,
+    cache_size: int | None,
     max_frames: tuple[int, ...],
     batch_size: tuple[int, ...],
     world_size: int,
@@ -58,7 +59,7 @@ def plan(
     from tts_prep.loader import UtteranceDataset
     from tts_prep.report.policies import default_budget, make_policies, policy_cost
 
-    dataset = UtteranceDataset(store, cache=cache)
+    dataset = UtteranceDataset(store, cache=cache, cache_size=cache_size)
     if not max_frames and not batch_size:
         batch_size, max_frames = (32,), (default_budget(dataset, 32),)
     policies = make_policies(dataset, batch_size, max_frames, seed=seed)

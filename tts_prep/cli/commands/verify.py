@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 def verify(
     store: Path | str,
     cache: Path | None,
+    cache_size: int | None,
     corpus: Path | None,
     root: Path | None,
     splits: tuple[str, ...],
@@ -79,6 +80,7 @@ def verify(
     """
     from tts_prep.errors import one_line
     from tts_prep.format.files.paths import without_secret
+    from tts_prep.format.records.manifest import read_manifest
     from tts_prep.format.verification import verify_store
     from tts_prep.quantities import bytes_text
 
@@ -89,12 +91,15 @@ def verify(
         )
     _refuse_paths(root, splits, ood_texts, alignments, reader)
     sizes, faults = [], []
-    folder, bring = _at_hand(store, cache)
+    folder, bring = _at_hand(store, cache, cache_size)
     for entry, fault in verify_store(folder, fetch=bring):
         sizes.append(entry.size)
         if fault:
             faults.append(f"{entry.file}: {fault}")
             say(one_line(faults[-1]))
+    if bring is not None:
+        # A small cache may have removed it meanwhile.
+        bring(read_manifest(folder).index)
     if not faults and (fault := _unusable(folder)):
         faults.append(fault)
         say(one_line(fault))
@@ -120,16 +125,20 @@ def _unusable(store: Path) -> str | None:
     return None
 
 
-def _at_hand(store: Path | str, cache: Path | None) -> tuple[Path, Callable[[FileEntry], None] | None]:
+def _at_hand(
+    store: Path | str, cache: Path | None, cache_size: int | None
+) -> tuple[Path, Callable[[FileEntry], None] | None]:
     """Return the folder of a store, and what downloads a file of it that lies behind a URL."""
     if cache is None:
         return Path(store), None
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.remote.cache import CachedStore
 
-    cached = CachedStore(str(store), cache)
-    # Several at a time; what this cannot do is done, or named, file by file.
-    cached.fetch_all(read_manifest(cached.folder).files)
+    cached = CachedStore(str(store), cache, cache_size)
+    files = read_manifest(cached.folder).files
+    if cache_size is None or sum(entry.size for entry in files) <= cache_size:
+        # Several at a time; what this cannot do is done, or named, file by file.
+        cached.fetch_all(files)
     return cached.folder, cached.fetch
 
 
