@@ -189,14 +189,14 @@ def test_a_cut_of_lhotse_ends_with_its_mel(tmp_path: Path) -> None:
 def test_large_stores_become_several_archives_and_files_of_several_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("parquet._ROWS", 2), ("parquet._FILE_ROWS", 4), ("webdataset._ROWS", 3)):
+    for name, value in (("parquet._GROUP_BYTES", 1), ("parquet._FILE_GROUPS", 4), ("webdataset._ROWS", 3)):
         monkeypatch.setattr(f"tts_prep.export.{name}", value)
     rows = make_rows([3] * 7)
     store = write_store(tmp_path / "s", rows)
     files = sorted((export(store, "parquet", tmp_path / "hf") / "data").iterdir())
     tables = [pq.ParquetFile(file) for file in files]
     groups = [[table.metadata.row_group(i).num_rows for i in range(table.num_row_groups)] for table in tables]
-    assert groups == [[2, 2], [2, 1]]
+    assert groups == [[1] * 4, [1] * 3]
     assert [uid for table in tables for uid in table.read().column("id").to_pylist()] == [row.id for row in rows]
     found = []
     for file in sorted(export(store, "webdataset", tmp_path / "wds").iterdir()):

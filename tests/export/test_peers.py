@@ -119,6 +119,9 @@ def test_lhotse_reads_the_export_for_espnet_as_a_kaldi_folder(lhotse: Any, store
 def test_datasets_reads_the_export_to_parquet(datasets: Any, store: Path, rows: list[Row], tmp_path: Path) -> None:
     files = sorted(map(str, (export(store, "parquet") / "data").iterdir()))
     dataset = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path / "cache"))
+    # The folder too, as the Hub opens it, by the card.
+    of_card = datasets.load_dataset(str(Path(files[0]).parents[1]), split="train", cache_dir=str(tmp_path / "other"))
+    assert of_card.features == dataset.features
     # Without a cast; to decode needs another library.
     assert isinstance(dataset.features["audio"], datasets.Audio)
     assert dataset.features["audio"].sampling_rate == RATE

@@ -25,11 +25,13 @@ class ExportFolder:
         place: the folder as given. Paths inside of files start with it.
         path: the folder in which files are written.
         files: the files, relative to the folder.
+        licence: the licence that was named, an identifier or a text; empty if none was.
     """
 
     place: Path
     path: Path
     files: list[str] = field(default_factory=list)
+    licence: str = ""
     _folders: set[Path] = field(default_factory=set)
 
     def file(self, name: str) -> Path:

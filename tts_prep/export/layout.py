@@ -20,6 +20,7 @@ class Layout:
         opened_by: what opens it, in Markdown.
         needs: what it needs besides mels and phonemes, in Markdown.
         system: the system in messages.
+        takes_licence: whether it has a place for the licence of the data.
         other_names: what people type instead of the name.
     """
 
@@ -29,6 +30,7 @@ class Layout:
     opened_by: str
     needs: str = ""
     system: str = ""
+    takes_licence: bool = False
     other_names: tuple[str, ...] = ()
 
     @property

@@ -41,7 +41,7 @@ _LAYOUTS: Final = (
 LAYOUTS: Final[Mapping[str, Layout]] = {layout.name: layout for layout in _LAYOUTS}
 
 
-def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
+def export(store: str | Path, layout: str, folder: str | Path, *, licence: str = "") -> list[Path]:
     """Write a store in the layout of another system, and return the paths of the files.
 
     The folder appears when all of its files are complete.
@@ -50,17 +50,24 @@ def export(store: str | Path, layout: str, folder: str | Path) -> list[Path]:
         store: the store.
         layout: one of `LAYOUTS`, such as ``lhotse``.
         folder: a folder that is new or empty.
+        licence: the licence of recordings and texts, for layouts that have a place for it: an identifier of the Hub
+            such as ``cc-by-4.0``, or a text.
 
     Raises:
-        ConfigurationError: the layout is unknown or needs arrays that the store lacks, or the folder is not empty.
+        ConfigurationError: the layout is unknown, has no place for a licence, or needs arrays that the store lacks; or
+            the folder is not empty.
         StoreError: the store is missing or incomplete, or a file cannot be written.
     """
     found = _find(layout)
+    if licence and not found.takes_licence:
+        with_place = ", ".join(other.name for other in _LAYOUTS if other.takes_licence)
+        raise ConfigurationError(f"licence: {found.name} has no place for it; {with_place} has")
     dataset = UtteranceDataset(store)
     if not len(dataset):
         raise ConfigurationError(f"{store}: has no utterances; there is nothing to export")
     place = Path(folder)
     with exporting(place) as target:
+        target.licence = licence
         found.write(dataset, target)
     return [place / name for name in target.files]
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Any, Final
 
 from tts_prep.errors import MissingPackageError
+from tts_prep.export.dataset_card import Licence, dataset_card
 from tts_prep.export.folder import ExportFolder
 from tts_prep.export.layout import Layout
 from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
-_ROWS = 100
-"""The number of rows of a row group, the smallest unit that a reader can read."""
+_GROUP_BYTES = 200_000_000
+"""The size in memory of a row group, the smallest unit that a reader can read. The Hub recommends 100 to 300 MB, and
+its viewer refuses more."""
 
-_FILE_ROWS = 2000
+_FILE_GROUPS = 3
 _ARRAYS = ("phonemes", "mel", "audio")
 
 
 def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
-    """Write ``data/train-00000.parquet`` and so on.
+    """Write ``data/train-00000.parquet`` and so on, with row groups of about 200 MB.
+
+    ``README.md`` is the card of the dataset, and ``LICENSE`` its licence, unless the card names it.
 
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
     float32, one per frame), the additional columns of the corpus, ``language`` and, if the store has waveforms,
@@ -37,22 +42,46 @@ def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         raise MissingPackageError(
             "parquet files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
         ) from error
-    rows = export_rows(dataset, _ARRAYS)
-    group = list(islice(rows, _ROWS))
+    schema = _schema(pa, dataset)
+    languages: set[str] = set()
+    groups = _groups(dataset, languages)
     number = 0
-    while group:
+    while first := next(groups, None):
         path = folder.file(f"data/train-{number:05d}.parquet")
-        writer = None
-        written = 0
-        while group and written < _FILE_ROWS:
-            table = pa.Table.from_pylist([_values(row, dataset.sample_rate) for row in group], _schema(pa, dataset))
-            writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
-            writer.write_table(table)
-            written += len(group)
-            group = list(islice(rows, _ROWS))
-        if writer:
-            writer.close()
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for group in chain([first], islice(groups, _FILE_GROUPS - 1)):
+                writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=len(group))
         number += 1
+    licence = Licence(folder.licence)
+    folder.write("README.md", dataset_card(dataset, languages, licence))
+    if licence.file:
+        folder.write("LICENSE", licence.file)
+
+
+def _groups(dataset: UtteranceDataset, languages: set[str]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of row groups, and add the languages of their texts."""
+    group: list[dict[str, Any]] = []
+    size = 0
+    for row in export_rows(dataset, _ARRAYS):
+        values = _values(row, dataset.sample_rate)
+        of_row = _size(values)
+        if group and size + of_row > _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(values)
+        size += of_row
+        languages.add(row.language)
+    if group:
+        yield group
+
+
+def _size(values: Mapping[str, Any]) -> int:
+    """Return about the size of a row in memory, which is that of its arrays."""
+    arrays = (values["phonemes"], *values["mel"])
+    texts = sum(len(value.encode()) for value in values.values() if isinstance(value, str))
+    return (
+        sum(int(array.nbytes) for array in arrays) + texts + (len(values["audio"]["bytes"]) if "audio" in values else 0)
+    )
 
 
 def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
@@ -103,9 +132,10 @@ def _values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
 LAYOUT: Final = Layout(
     "parquet",
     export_parquet,
-    "`data/train-*.parquet`",
+    "`data/train-*.parquet`, `README.md`",
     '`datasets.load_dataset("parquet", …)`, with `audio` as `Audio`',
     needs="pyarrow (`[parquet]`)",
     system="Hugging Face's datasets",
+    takes_licence=True,
     other_names=("hf", "huggingface", "hugging-face", "datasets", "arrow"),
 )

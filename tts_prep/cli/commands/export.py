@@ -34,16 +34,24 @@ class _WithLayouts(click.Command):
 @click.option(
     "--to", "layout", metavar="LAYOUT", required=True, shell_complete=_complete_layout, help="The layout to write."
 )
+@click.option(
+    "--license",
+    "licence",
+    default="",
+    metavar="ID|TEXT",
+    help="With --to parquet: the licence of recordings and texts, such as cc-by-4.0.",
+)
 @quiet_option
-def export(store: Path, folder: Path, layout: str) -> None:
+def export(store: Path, folder: Path, layout: str, licence: str) -> None:
     r"""Write STORE to FOLDER in the layout of another system.
 
     \b
-    Example:
+    Examples:
       tts-prep export store cuts --to lhotse
+      tts-prep export store dataset --to parquet --license cc-by-4.0
     """
     from tts_prep.export import export as export_store
     from tts_prep.quantities import count_text
 
-    files = export_store(store, layout, folder)
+    files = export_store(store, layout, folder, licence=licence)
     say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")
