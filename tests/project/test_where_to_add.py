@@ -308,6 +308,34 @@ def a_panel(package: Path) -> str:
     )
 
 
+def an_argument_of_a_function(package: Path) -> str:
+    path = package / "preprocess" / "models" / "inputs.py"
+    changed(path, '"mels", "phonemes", *TEXTS', '"mels", "phonemes", "scratches", *TEXTS')
+    added(
+        path,
+        '        if name == "mels":',
+        '        if name == "scratches":\n            return [len(text) for text in self._stored.texts("text")]',
+    )
+    return (
+        "from pathlib import Path; from tts_prep.preprocess import Configuration; from tts_prep.loader import *\n"
+        "from tts_prep.preprocess.models.inputs import ShardInputs, Source\n"
+        "source = Source(Path('store'), Configuration(), None); assert 'scratches' in source.names\n"
+        "text = UtteranceDataset('store')[0].text\n"
+        "assert ShardInputs(source, 0, None).value('scratches', 0, None) == len(text)\n"
+    )
+
+
+def a_scheme(package: Path) -> str:
+    added(package / "remote" / "server.py", '    "s3": "s3fs",', '    "memory": "fsspec",')
+    return (
+        "import importlib.util, sys\n"
+        "if not importlib.util.find_spec('fsspec'): sys.exit()\n"
+        "import fsspec; from tts_prep.loader import UtteranceDataset\n"
+        "fsspec.filesystem('memory').put('store', '/voice', recursive=True)\n"
+        "assert len(UtteranceDataset('memory://voice', cache='cache')) == 2\n"
+    )
+
+
 def an_option_of_a_setting(package: Path) -> str:
     folder = package / "preprocess" / "configuration"
     option = '    Option("scratch", "A scratch setting.", int, metavar="N", group=STORE),'
@@ -352,6 +380,8 @@ ADDITIONS = {
     "a panel of an utterance's plot": a_panel,
     "an export layout": an_export_layout,
     "a command": a_command,
+    "an argument of a model's function": an_argument_of_a_function,
+    "a scheme of URLs": a_scheme,
     "an option of a setting": an_option_of_a_setting,
     "another option of all corpora": an_option_of_all_corpora,
 }
