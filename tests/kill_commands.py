@@ -530,6 +530,11 @@ def exports(folder: Path, store: Path, piper: Callable[[], Path]) -> Iterator[Op
         for name in ("pitch", "energy"):
             add_array(place / "store", name, lambda row: 1.0 + np.arange(len(row.mel), dtype="f4"))
         add_array(place / "store", "durations", durations_of, dtype="int32", axis="phoneme")
+        # Two kinds of arrays that CosyVoice's layout needs.
+        add_array(
+            place / "store", "speech_tokens", lambda row: np.arange(len(row.mel), dtype="i4"), dtype="int32", axis="own"
+        )
+        add_array(place / "store", "speaker_vector", lambda row: np.ones(3, "f4"), row_shape=(3,), axis="utterance")
         return place
 
     @cache

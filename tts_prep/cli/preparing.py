@@ -30,7 +30,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import configure, read_config_file
+from tts_prep.preprocess.configuration.settings import ConfigFile, configure, read_config_file
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
@@ -83,10 +83,11 @@ def _prepare_and_report(
     reader_options: Mapping[str, Any] | None,
 ) -> None:
     lists = split_lists(options["splits"])
-    file = read_config_file(options["config"]) if options["config"] else {}
+    file = read_config_file(options["config"]) if options["config"] else None
     first: list[str] = []
     text = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
-    config = configuration(reader, options, lists, reader_options, text)
+    config = configuration(reader, options, lists, reader_options, text, file)
+    in_file = file.tables if file else {}
     corrections = Corrections.read(options["corrections"], options["exclude"])
     read = partial(CorpusRows.read, config, corpus, root=root, splits=lists, corrections=corrections)
     rows = read(report=first.append)
@@ -99,9 +100,9 @@ def _prepare_and_report(
             "max_failures": options["max_failures"],
             "progress": with_first_lines(first, progress),
         }
-        of_settings = settings_text(corpus, config, preset_is_chosen=_preset_is_chosen(options, file))
+        of_settings = settings_text(corpus, config, preset_is_chosen=_preset_is_chosen(options, in_file))
         first[:0] = [of_settings, *notes(corpus, store, config)]
-        items = _watched(rows, config, first.append, language_is_given=_language_is_given(options, file, text))
+        items = _watched(rows, config, first.append, language_is_given=_language_is_given(options, in_file, text))
         if config.text.symbols == AUTO:
             config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = parse_features(options, config)
@@ -206,8 +207,9 @@ def configuration(
     splits: Mapping[str, Path],
     reader_options: Mapping[str, Any] | None = None,
     text: Mapping[str, Any] | None = None,
+    file: ConfigFile | None = None,
 ) -> Configuration:
-    """Return the configuration for the options of a command, which override the settings of the corpus."""
+    """Return the configuration for the options of a command, which override those of the file and of the corpus."""
     settings = {
         table: {option.name: options[option.name] for option in known if options[option.name] is not None}
         for table, known in SETTINGS.items()
@@ -217,7 +219,7 @@ def configuration(
         limit=options["limit"],
         preset=options["preset"],
         vocoder=options["vocoder_config"],
-        file=options["config"],
+        file=file,
         settings=settings,
         options=reader_options,
         splits=splits,

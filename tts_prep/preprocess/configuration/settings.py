@@ -38,14 +38,22 @@ _MAX_BYTES: Final = 1 << 20
 """The maximum length of a file of settings; those of vocoders have some thousand bytes."""
 
 
-def read_config_file(path: Path) -> dict[str, Any]:
-    """Read a TOML file: ``preset``, the tables ``audio`` (``audio.compression``), ``cleaning``, ``text`` and ``store``.
+@dataclass(frozen=True)
+class ConfigFile:
+    """A TOML file: ``preset``, the tables ``audio`` (``audio.compression``), ``cleaning``, ``text`` and ``store``."""
+
+    path: Path
+    tables: Mapping[str, Any]
+
+
+def read_config_file(path: Path) -> ConfigFile:
+    """Read a file of settings.
 
     Raises:
         ConfigurationError: the file cannot be read or is not TOML.
     """
     try:
-        return tomllib.loads(read_regular(path, _MAX_BYTES).decode("utf-8"))
+        return ConfigFile(path, tomllib.loads(read_regular(path, _MAX_BYTES).decode("utf-8")))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except RecursionError as error:
@@ -61,7 +69,7 @@ def configure(
     limit: int | None = None,
     preset: str | None = None,
     vocoder: Path | None = None,
-    file: Path | None = None,
+    file: Path | ConfigFile | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     options: Mapping[str, Any] | None = None,
     splits: Mapping[str, Path] | None = None,
@@ -89,7 +97,7 @@ def configure(
     """
     layers = [_Layer("", settings or {}, Path())]
     if file is not None:
-        layer, named = _read_layer(file, preset)
+        layer, named = _layer(file if isinstance(file, ConfigFile) else read_config_file(file), preset)
         preset = preset or (None if vocoder else named)
         layers.insert(0, layer)
     if preset is not None and vocoder is not None:
@@ -115,13 +123,13 @@ def _with_preset(config: Configuration, name: str) -> Configuration:
     return replace(config, mel=preset.config, reading=preset.reading, text=text, preset=preset.name)
 
 
-def _read_layer(file: Path, chosen: str | None) -> tuple[_Layer, str | None]:
+def _layer(config: ConfigFile, chosen: str | None) -> tuple[_Layer, str | None]:
     """Return the settings of a file, and the preset that it names.
 
     Raises:
         ConfigurationError: it names another preset than the one that was chosen.
     """
-    tables = read_config_file(file)
+    file, tables = config.path, dict(config.tables)
     preset = tables.pop("preset", None)
     if preset is not None and not isinstance(preset, str):
         raise ConfigurationError(f"{file}: preset: expected the name of a preset, found {preset!r}")
