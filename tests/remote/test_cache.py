@@ -21,7 +21,7 @@ from web_server import Answer, WebServer, serving
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError, WriteError
 from tts_prep.format.files.paths import without_secret
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.loader import ChainDataset, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.remote.cache import CachedStore
 from tts_prep.remote.server import Patience
 
@@ -113,6 +113,32 @@ def test_files_are_downloaded_ahead_of_the_loop(web: WebServer, tmp_path: Path) 
         subprocess.run(["sleep", "0.05"], check=True)
     assert len(shard_files(tmp_path)) == SHARDS
     batches.close()
+
+
+def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+    # Two stores, one of them a second time in a part of the chain, and one on this machine.
+    write_store(tmp_path / "here", make_rows([30, 40]), n_shards=1, waveform=True)
+    there = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "a")
+    other = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "b")
+    chain = ChainDataset(there, ChainDataset(UtteranceDataset(tmp_path / "here"), other))
+    # The first two batches are of the first store; the files of both come meanwhile.
+    order = [0, 1, len(rows) + 2, len(chain) - 1, 5, 0]
+    batches = iter(DataLoader(chain, sampler=order, batch_size=2, prefetch=0))
+    mels = [next(batches).mel]
+    deadline = 200
+    expected = ["a/00000.h5", "a/00001.h5", "b/00000.h5", "b/00011.h5"]
+    while deadline:
+        found = [f"{path.relative_to(tmp_path).parts[0]}/{path.name}" for path in shard_files(tmp_path)]
+        found = sorted(name for name in found if not name.startswith("here"))
+        if found == expected:
+            break
+        deadline -= 1
+        subprocess.run(["sleep", "0.05"], check=True)
+    assert found == expected
+    mels += [batch.mel for batch in batches]
+    wanted = [rows[0], rows[1], rows[0], rows[-1], rows[5], rows[0]]
+    for place, row in enumerate(wanted):
+        assert np.array_equal(mels[place // 2][place % 2, : len(row.mel)], row.mel)
 
 
 def test_a_complete_copy_is_opened_without_a_connection(folder: Path, rows: list[Row], tmp_path: Path) -> None:

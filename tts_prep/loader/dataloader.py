@@ -18,6 +18,7 @@ from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.segments import SegmentCollator, TorchSegmentBatch
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
 from tts_prep.loader.batching.unpadded import NO_WAVEFORMS
+from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch.making_ahead import made_ahead
@@ -379,7 +380,7 @@ class DataLoader(Generic[BatchT]):
 
     def _batches(self) -> Iterator[Any]:
         drawn: Iterable[Any] = iterate_epoch(self.batch_sampler)
-        if isinstance(self.dataset, UtteranceDataset):
+        if isinstance(self.dataset, UtteranceDataset | ChainDataset):
             drawn = self.dataset.fetched_ahead(drawn)
         batches = self._with_epoch_set(iter(drawn))
         if not self._prefetch:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -132,6 +133,20 @@ class ChainDataset(DatasetMixin[T_co]):
         for place, (dataset, row) in found.items():
             examples[place] = dataset.with_rows(range(row, row + 1))[0]
         return with_info_of(positions, examples)
+
+    def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:
+        """Yield batches of positions, and download the files of later ones; see `UtteranceDataset.fetched_ahead`."""
+
+        def within_dataset(number: int, batch: Any) -> Positions:
+            wanted = np.asarray(select_rows(range(len(self)), within(batch) if within else batch), np.int64)
+            start, end = self._starts[number : number + 2]
+            return wanted[(start <= wanted) & (wanted < end)] - start
+
+        for number, dataset in enumerate(self.datasets):
+            # Every store has its own look ahead, of the batches that those before it have seen.
+            if isinstance(dataset, UtteranceDataset | ChainDataset):
+                batches = dataset.fetched_ahead(batches, partial(within_dataset, number))
+        return batches
 
     def _find_leaves(self) -> None:
         """Find the datasets whose rows are looked up without those between: all, or none if one is of another class."""

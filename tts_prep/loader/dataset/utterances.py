@@ -544,9 +544,17 @@ class UtteranceDataset(FixedColumns):
             for view in chosen._maps(name):
                 ask_for(view)
 
-    def fetched_ahead(self, batches: Iterable[Any]) -> Iterable[Any]:
-        """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL."""
-        return self._store.fetched_ahead(batches, lambda of: self._selected(select_rows(self._rows, of))._shards())
+    def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:
+        """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL.
+
+        Args:
+            within: returns the positions of a batch in this dataset; None if all are.
+        """
+
+        def shards(batch: Any) -> list[int]:
+            return self._selected(select_rows(self._rows, within(batch) if within else batch))._shards()
+
+        return self._store.fetched_ahead(batches, shards)
 
     def _shards(self) -> list[int]:
         """Return the shards of the selected utterances, each once, in the order of their first use."""
