@@ -1,13 +1,17 @@
 """Run the benchmarks of docs/benchmarks.md one after the other, and write the page.
 
-    python benchmarks/run.py [--peer-python PYTHON ...] [--only NAME ...] [--list]
+    python benchmarks/run.py [--peer-python PYTHON ...] [--before PYTHON] [--only NAME ... | --tables] [--list]
 
-``--list`` prints the commands. Each writes ``benchmarks/results/NAME.json``; nothing else may run meanwhile. Without
+``--list`` prints the commands. Each writes ``benchmarks/results/NAME.json``, or a file below another folder with
+``--results``; nothing else may run meanwhile. ``--tables`` are the comparisons of the whole command with other systems,
+with ``--hours``, ``--long`` and ``--formats`` hours of audio and ``--runs`` rounds. With ``--before``, the interpreter
+of an environment with an earlier version, phases and the first run are those of both. Without
 ``--peer-python``, only tts-prep and librosa are measured. The first interpreter has torch, lhotse, datasets,
 webdataset, grain, array_record, librosa, soundfile, soxr, joblib, phonemizer and espeakng-loader. Others are for the
-loader's table alone. mosaicml-streaming needs its own, because it imports torchvision, whose builds need torch with
-CUDA; 0.15.2 can be imported beside another torch, without its compiled operators: ``pip install --no-deps
-mosaicml-streaming torchvision==0.15.2`` beside torch and the other packages that mosaicml-streaming names.
+loader's table, and for another lhotse in the tables of the command. mosaicml-streaming needs its own, because it
+imports torchvision, whose builds need torch with CUDA; 0.15.2 can be imported beside another torch, without its
+compiled operators: ``pip install --no-deps mosaicml-streaming torchvision==0.15.2`` beside torch and the other packages
+that mosaicml-streaming names.
 """
 
 from __future__ import annotations
@@ -19,53 +23,73 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CORPUS = HERE / "output" / "corpus-5h"
+FORMATS = ("44100", "flac", "mp3", "opus")
+TABLES = ("command", "command-phonemes", "command-hours-24", *(f"recordings-{name}" for name in FORMATS))
 N_FFT = "400 480 512 960 1024 1094 1102 1200 1920 2048"
 
 
-def commands(peers: list[str]) -> dict[str, str]:
+def commands(options: argparse.Namespace) -> dict[str, str]:
     """Return name of a result → the script with its arguments."""
-    also = f" --peer-python {shlex.quote(peers[0])}" if peers else ""
-    all_peers = f" --peer-python {shlex.join(peers)}" if peers else ""
-    phonemes = "librosa-phonemes torch-phonemes lhotse-phonemes datasets-phonemes"
+    peers = f" --peer-python {shlex.join(options.peer_python)}" if options.peer_python else ""
+    before = f" --before {shlex.quote(options.before)}" if options.before else ""
+    hours, long, runs = f"--hours {options.hours:g}", f"--hours {options.long:g}", f"--runs {options.runs}"
+    # Of the two tables of the same corpus, the second has what the first lacks.
+    phonemes = "librosa-phonemes torch-phonemes lhotse-phonemes lhotse1-phonemes datasets-phonemes"
     made = {
         "kernel": "kernel.py --runs 15",
         "kernel-lengths": f"kernel.py --runs 7 --n-fft {N_FFT}",
-        "command": f"command.py --hours 5 --runs 3{also}",
-        "phases": f"phases.py {shlex.quote(str(CORPUS))} --runs 3",
+        "command": f"command.py {hours} {runs}{peers}",
+        "phases": f"phases.py {shlex.quote(str(corpus(options.hours)))} {runs}{before}",
+        "first-run": f"first_run.py {runs}{before}",
         # On the store and the files that 'command' leaves.
-        "loader": f"loader.py --runs 5{all_peers}",
-        "readers": f"readers.py {shlex.quote(str(CORPUS))} --runs 5",
-        "command-phonemes": f"command.py --hours 5 --runs 3 --phonemes --only {phonemes}{also}",
-        "command-hours-1": "command.py --hours 1 --runs 3 --only librosa",
-        "command-hours-5": "command.py --hours 5 --runs 3 --only librosa",
-        "command-hours-24": f"command.py --hours 24 --runs 3{also}",
-        "command-jobs-1": "command.py --hours 5 --runs 3 --jobs 1 --only",
-        "command-jobs-2": "command.py --hours 5 --runs 3 --jobs 2 --only",
+        "loader": f"loader.py --runs 5{peers}",
+        "readers": f"readers.py {shlex.quote(str(corpus(options.hours)))} --runs 5",
+        "command-phonemes": f"command.py {hours} {runs} --phonemes --only {phonemes}{peers}",
+        "command-hours-1": f"command.py --hours 1 {runs} --only librosa",
+        "command-hours-5": f"command.py --hours 5 {runs} --only librosa",
+        "command-hours-24": f"command.py {long} {runs}{peers}",
+        "phases-24": f"phases.py {shlex.quote(str(corpus(options.long)))} {runs}{before}",
+        "command-jobs-1": f"command.py --hours 5 {runs} --jobs 1 --only",
+        "command-jobs-2": f"command.py --hours 5 {runs} --jobs 2 --only",
     }
-    for recordings in ("44100", "flac", "mp3", "opus"):
-        made[f"recordings-{recordings}"] = f"command.py --hours 1 --runs 3 --recordings {recordings}{also}"
+    for recordings in FORMATS:
+        size = f"--hours {options.formats:g}"
+        made[f"recordings-{recordings}"] = f"command.py {size} {runs} --recordings {recordings}{peers}"
     return made
+
+
+def corpus(hours: float) -> Path:
+    """Return the corpus that command.py makes."""
+    return HERE / "output" / f"corpus-{hours:g}h"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the benchmarks, and write docs/benchmarks.md.")
     parser.add_argument("--peer-python", nargs="+", default=[], metavar="PYTHON", help="environments with the peers")
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=commands([]))
+    parser.add_argument("--before", metavar="PYTHON", help="an environment with an earlier version")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="results, instead of all")
+    parser.add_argument("--tables", action="store_true", help="only what compares the command with other systems")
+    parser.add_argument("--hours", type=float, default=5.0, help="hours of audio of most tables")
+    parser.add_argument("--long", type=float, default=24.0, help="hours of audio of the long tables")
+    parser.add_argument("--formats", type=float, default=1.0, help="hours of audio in other formats")
+    parser.add_argument("--runs", type=int, default=3, help="rounds in turn")
+    parser.add_argument("--results", type=Path, help="another folder of results; docs/benchmarks.md stays as it is")
     parser.add_argument("--list", action="store_true", help="print the commands")
     options = parser.parse_args()
-    chosen = commands(options.peer_python)
-    if options.only:
-        chosen = {name: chosen[name] for name in options.only}
+    chosen = commands(options)
+    names = options.only or (TABLES if options.tables else chosen)
+    if unknown := [name for name in names if name not in chosen]:
+        parser.error(f"--only {unknown[0]}: expected some of {', '.join(chosen)}")
     failed: list[str] = []
-    for name, script in chosen.items():
-        file, *arguments = shlex.split(script)
-        print(f"python benchmarks/{script} --result {name}", flush=True)
+    for name in names:
+        file, *arguments = shlex.split(chosen[name])
+        result = str(options.results.resolve() / name) if options.results else name
+        print(f"python benchmarks/{chosen[name]} --result {result}", flush=True)
         if not options.list:
-            done = subprocess.run([sys.executable, str(HERE / file), *arguments, "--result", name])
+            done = subprocess.run([sys.executable, str(HERE / file), *arguments, "--result", result])
             # One that fails costs its own table only.
             failed += [name] if done.returncode else []
-    if not options.list:
+    if not options.list and not options.results:
         subprocess.run([sys.executable, str(HERE.parent / "docs" / "make_benchmarks.py")], check=True)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
