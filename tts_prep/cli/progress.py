@@ -30,7 +30,7 @@ def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
     """Yield a callback that shows the progress of a run on a stream."""
     started = time.monotonic()
     with _counter(stream, "utterances") as count:
-        yield lambda progress: count(progress.done, progress.total, _text(progress, started))
+        yield lambda now: count(now.done + now.under_way, now.total, _text(now, started))
 
 
 @contextmanager
@@ -110,9 +110,12 @@ def _redrawn(bar: tqdm[NoReturn]) -> Iterator[None]:
 def _text(progress: Progress, started: float) -> str:
     if progress.step:
         return progress.step
-    if not progress.done:
+    if not progress.done + progress.under_way:
         return "starting"
-    speed = progress.made_seconds / max(1e-9, time.monotonic() - started - progress.compiling)
+    seconds = progress.seconds + progress.under_way_seconds
+    speed = (progress.made_seconds + progress.under_way_seconds) / max(
+        1e-9, time.monotonic() - started - progress.compiling
+    )
     # First, because a narrow terminal cuts the end of the line.
     failed = f"{progress.failures:,} failed, " if progress.failures else ""
-    return f"{failed}{duration_text(progress.seconds)} of audio, {speed:,.0f} × real time"
+    return f"{failed}{duration_text(seconds)} of audio, {speed:,.0f} × real time"

@@ -265,7 +265,25 @@ def test_progress_counts_every_row_and_ends_at_the_total(corpus: Path, tmp_path:
     seen: list[Progress] = []
     manifest = run(corpus, tmp_path / "store", progress=seen.append).manifest
     done = np.cumsum([0, *(entry.rows for entry in manifest.shards)])
-    assert [(p.done, p.total, p.failures) for p in seen] == [(n, 7, 0) for n in done]
+    assert [(p.done, p.total, p.failures) for p in seen if not p.under_way] == [(n, 7, 0) for n in done]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_counts_the_rows_of_shards_that_are_not_finished(
+    corpus: Path, tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Workers import the module anew, and wait for a quarter of a second.
+    monkeypatch.setattr("tts_prep.preprocess.workers.worker._SECONDS_BETWEEN", 0.0)
+    seen: list[Progress] = []
+    manifest = run(corpus, tmp_path / "store", progress=seen.append, jobs=jobs).manifest
+    together = [p.done + p.under_way for p in seen]
+    assert (together[0], together[-1], seen[-1].under_way) == (0, 7, 0)
+    assert sorted(together) == together
+    if jobs == 1:
+        assert together == [*range(8)]
+        seconds = [p.seconds + p.under_way_seconds for p in seen]
+        assert sorted(seconds) == seconds
+        assert seconds[-1] == manifest.totals["seconds"] > seconds[2] > seconds[1] > seconds[0] == 0
 
 
 def test_a_limit_takes_the_first_rows(corpus: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ LOG.addHandler(logging.NullHandler())
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run, passed to the callback before the first shard, after every shard, and at other steps.
+    """The progress of a run, passed to the callback before and after every shard, and while shards are made.
 
     Attributes:
         done, total: the numbers of finished and of all rows of the corpus, including failed ones.
@@ -34,6 +34,8 @@ class Progress:
         failures: the number of failed rows so far.
         made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
         compiling: the seconds spent compiling the mel kernel before the first shard; 0 unless this run compiled it.
+        under_way: the number of rows that unfinished shards have so far.
+        under_way_seconds: the duration of their audio.
         step: what the run does at the moment, if that is not making shards, such as compiling the mel kernel.
     """
 
@@ -43,6 +45,8 @@ class Progress:
     failures: int = 0
     made_seconds: float = 0.0
     compiling: float = 0.0
+    under_way: int = 0
+    under_way_seconds: float = 0.0
     step: str = ""
 
     def after(self, shard: MadeShard, compiling: Iterable[float]) -> Progress:
@@ -74,6 +78,7 @@ class ShardRun:
     ) -> None:
         self._folder, self._recipe, self._allowed, self._progress = folder, planned.recipe, allowed, progress
         self.now = Progress(0, 0)
+        self._under_way: dict[int, tuple[int, float]] = {}
 
     def make(
         self,
@@ -92,11 +97,12 @@ class ShardRun:
         self._progress(self.now)
         names = partial(_shard_text, self._folder)
         made: list[MadeShard] = []
-        with contextlib.closing(pool.run(make, plans, names, _without_row, self._note)) as results:
+        with contextlib.closing(pool.run(make, plans, names, _without_row, self._note, self._advance)) as results:
             for result in results:
                 made.append(replace(result, stored=result.stored.sharing_settings(self._recipe.settings)))
                 _log(result)
-                self.now = self.now.after(result, filter(None, pool.ready_values))
+                self._under_way.pop(result.stored.number, None)
+                self.now = self._with_rows_under_way().after(result, filter(None, pool.ready_values))
                 self._progress(self.now)
                 if self.now.failures > self._allowed.of(self.now.total):
                     self.give_up(made)
@@ -106,6 +112,18 @@ class ShardRun:
         """Write the failures, and raise a `TooManyFailuresError`."""
         headers = [shard.stored.header for shard in sorted(made, key=_number)]
         give_up(self._folder, headers, self.now.total, self._allowed, self._recipe.root)
+
+    def _advance(self, plan: ShardPlan, made: tuple[int, float]) -> None:
+        """Show the rows that an unfinished shard has, and the seconds of its audio."""
+        self._under_way[plan.number] = made
+        self.now = self._with_rows_under_way()
+        self._progress(self.now)
+
+    def _with_rows_under_way(self) -> Progress:
+        made = self._under_way.values()
+        return replace(
+            self.now, under_way=sum(rows for rows, _ in made), under_way_seconds=sum(seconds for _, seconds in made)
+        )
 
     def _note(self, step: str) -> None:
         self._progress(replace(self.now, step=step))

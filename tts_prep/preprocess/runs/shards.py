@@ -84,6 +84,7 @@ def make_shard(
     report: Callable[[int], None] = lambda _: None,
     beside_others: bool = False,
     note: Note = lambda _: None,
+    advance: Callable[[tuple[int, float]], None] = lambda _: None,
 ) -> MadeShard:
     """Make one shard, unless it exists with the same key.
 
@@ -91,6 +92,7 @@ def make_shard(
         report: called with the number of every row before it is processed.
         beside_others: other shards are made at the same time.
         note: called when the mel kernel is compiled; see `compile_kernels`.
+        advance: called with the number of rows that are done, and the seconds of their audio.
 
     Raises:
         MemoryError: a row needs too much memory while other shards are made. Without others, the row fails instead.
@@ -109,7 +111,7 @@ def make_shard(
     with writing(path):
         path.parent.mkdir(exist_ok=True)
     compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
-    header, examples = _make_examples(plan, recipe, report, beside_others)
+    header, examples = _make_examples(plan, recipe, report, beside_others, advance)
     columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
     with replacing(path) as partial_path:
         _write(columns, header, examples, partial_path)
@@ -167,7 +169,11 @@ def get_ready(config: Configuration, scratch: Path, note: Note, *, energy: bool 
 
 
 def _make_examples(
-    plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None], beside_others: bool
+    plan: ShardPlan,
+    recipe: ShardRecipe,
+    report: Callable[[int], None],
+    beside_others: bool,
+    advance: Callable[[tuple[int, float]], None],
 ) -> tuple[ShardHeader, list[Example]]:
     examples: list[Example] = []
     failures: list[Failure] = []
@@ -175,11 +181,13 @@ def _make_examples(
     row_remarks: dict[str, Any] = {}
     kept = KeptRows(plan.old_rows, recipe) if plan.old_rows else None
     statistics: dict[str, MelStatistics] = {}
-    rows = plan.rows
+    rows, seconds = plan.rows, 0.0
     for number, row in enumerate(rows):
         if number % _TEXTS_AT_ONCE == 0 and not recipe.alignments:
             _read_texts(rows, range(number, min(number + _TEXTS_AT_ONCE, len(rows))), kept, recipe, report)
         report(number)
+        if number:
+            advance((number, seconds))
         remarks = Remarks()
         made = row if isinstance(row, Failure) else _make_example(number, row, kept, recipe, remarks, beside_others)
         of_rows.append(remarks)
@@ -187,12 +195,26 @@ def _make_examples(
             failures.append(made)
             continue
         speaker = made.row["speaker"]
+        seconds += made.row["seconds"]
         earlier = statistics.get(speaker)
         statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
         if counts := remarks.counts():
             row_remarks[str(len(examples))] = counts
         examples.append(made)
-    header = ShardHeader(
+    remarks_of_rows = {} if plan.is_numbered else row_remarks
+    return _header(plan, recipe, examples, failures, statistics, of_rows, remarks_of_rows), examples
+
+
+def _header(
+    plan: ShardPlan,
+    recipe: ShardRecipe,
+    examples: Sequence[Example],
+    failures: Sequence[Failure],
+    statistics: Mapping[str, MelStatistics],
+    of_rows: Sequence[Remarks],
+    row_remarks: Mapping[str, Any],
+) -> ShardHeader:
+    return ShardHeader(
         number=plan.number if plan.is_numbered else None,
         version=version_text(LAST_NUMBERED if plan.is_numbered else VERSION),
         key=recipe.key(plan),
@@ -201,10 +223,9 @@ def _make_examples(
         mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
         failures=tuple(asdict(failure) for failure in failures),
         remarks=Remarks.merged(remarks.as_dict() for remarks in of_rows).as_dict(),
-        row_remarks={} if plan.is_numbered else row_remarks,
+        row_remarks=row_remarks,
         **recipe.settings,
     )
-    return header, examples
 
 
 _TEXTS_AT_ONCE: Final = 128

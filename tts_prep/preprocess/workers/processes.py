@@ -25,7 +25,16 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import WorkerError
 from tts_prep.preprocess.workers.cluster import SAFE_PATH, Backend, environment, run_on_cluster
-from tts_prep.preprocess.workers.worker import COMPILING, DONE, NOTE, READY, STEP, work
+from tts_prep.preprocess.workers.worker import (
+    ADVANCE,
+    COMPILING,
+    DONE,
+    NOTE,
+    READY,
+    STEP,
+    now_and_then,
+    work,
+)
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -78,9 +87,9 @@ class Worker:
         self.ready_value: object = None
         self._compiling = ""
 
-    def give(self, make: Callable[..., Any], job: object, *, reports: bool = False) -> None:
-        """Send a job; with ``reports``, ``make`` is called with a function ``report`` that takes a number."""
-        message = pickle.dumps((make, job, reports))
+    def give(self, make: Callable[..., Any], job: object, called: Sequence[str] = ()) -> None:
+        """Send a job; ``make`` gets functions to call with a value as the arguments ``report`` and ``advance``."""
+        message = pickle.dumps((make, job, called))
         # If the worker is dead, `receive` raises.
         with contextlib.suppress(OSError):
             self.connection.send_bytes(message)
@@ -100,7 +109,7 @@ class Worker:
             self.is_ready, self.ready_value = True, value
         elif kind == COMPILING:
             self._compiling = value
-        elif kind not in (NOTE, STEP, DONE):
+        elif kind not in (NOTE, STEP, ADVANCE, DONE):
             error, text = value
             raise error from RuntimeError(f"in a worker process:\n{text}")
         return kind, value
@@ -184,6 +193,7 @@ class WorkerPool(Generic[Job, Done]):
         names: Callable[[Job], str],
         without: Callable[[Job, int], Job] | None = None,
         note: Note = _nothing,
+        advanced: Callable[[Job, Any], None] | None = None,
     ) -> Generator[Done, None, None]:
         """Yield the result of every job, in any order.
 
@@ -199,6 +209,8 @@ class WorkerPool(Generic[Job, Done]):
             without: returns a job without the step of a number, if steps can be skipped.
             note: called with the notes of ``get_ready``, and with a text when a signal has stopped workers; with
                 ``without`` and one job at a time, it is the keyword argument ``note`` of ``make``.
+            advanced: called a few times a second with a job under way, and with what ``make`` last called its keyword
+                argument ``advance`` with; not on a cluster, and not for a job that is retried.
 
         Raises:
             WorkerError: the worker of a job was killed again, and no step can be skipped.
@@ -211,10 +223,14 @@ class WorkerPool(Generic[Job, Done]):
             for job in again:
                 yield from run_on_cluster(make, [job], 1, self._backend)
         elif self._jobs == 1:
-            yield from map(partial(make, note=note) if without else make, todo)
+            for job in todo:
+                alone = partial(make, note=note) if without else make
+                if advanced:
+                    alone = partial(alone, advance=now_and_then(partial(advanced, job)))
+                yield alone(job)
         else:
             try:
-                yield from self._side_by_side(beside_others, todo, again, note)
+                yield from self._side_by_side(beside_others, todo, again, note, advanced)
                 if again:
                     self.stop()
                 for job in again:
@@ -225,15 +241,21 @@ class WorkerPool(Generic[Job, Done]):
                 raise
 
     def _side_by_side(
-        self, make: Callable[[Job], Done], todo: Sequence[Job], again: list[Job], note: Note
+        self,
+        make: Callable[[Job], Done],
+        todo: Sequence[Job],
+        again: list[Job],
+        note: Note,
+        advanced: Callable[[Job, Any], None] | None,
     ) -> Generator[Done, None, None]:
         """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
         waiting, under_way = deque(todo), dict[Worker, Job]()
+        called = ("advance",) if advanced else ()
         while waiting or under_way:
             for worker in self._workers:
                 if worker not in under_way and waiting:
                     under_way[worker] = waiting.popleft()
-                    worker.give(make, under_way[worker])
+                    worker.give(make, under_way[worker], called)
             for worker in _answering(self._workers, note):
                 try:
                     kind, value = worker.receive()
@@ -247,12 +269,14 @@ class WorkerPool(Generic[Job, Done]):
                     continue
                 if kind == NOTE:
                     note(value)
+                elif kind == ADVANCE and advanced:
+                    advanced(under_way[worker], value)
                 elif kind == DONE:
                     del under_way[worker]
                     if waiting:
                         # Before yielding the result, so that the worker does not wait for the consumer.
                         under_way[worker] = waiting.popleft()
-                        worker.give(make, under_way[worker])
+                        worker.give(make, under_way[worker], called)
                     yield value
 
     def _replace(self, worker: Worker, under_way: dict[Worker, Job]) -> Job | None:
@@ -284,7 +308,7 @@ class WorkerPool(Generic[Job, Done]):
             step: int | None = None
             worker = Worker(_nothing)
             try:
-                worker.give(make, job, reports=without is not None)
+                worker.give(make, job, ("report",) if without else ())
                 while True:
                     _answering([worker], note)
                     kind, value = worker.receive()

@@ -10,7 +10,9 @@ import multiprocessing
 import os
 import pickle
 import threading
+import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 NOTE = "note"
 READY = "ready"
 STEP = "step"
+ADVANCE = "advance"
 COMPILING = "compiling"
 DONE = "done"
 FAILED = "failed"
@@ -26,9 +29,10 @@ FAILED = "failed"
 def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None) -> None:
     """Run jobs until the pipe is closed.
 
-    A job is a pickled (function, argument, whether the function reports its steps). Answers are pairs of a kind
+    A job is a pickled (function, argument, which of ``report`` and ``advance`` it calls). Answers are pairs of a kind
     and a value: any number of (``NOTE``, a text of ``get_ready``), (``READY``, what ``get_ready`` returns) once; for
-    each job any number of (``STEP``, n), then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
+    each job any number of (``STEP``, what ``report`` was called with) and, a few times a second, (``ADVANCE``, what
+    ``advance`` was called with), then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
     (``COMPILING``, name) precedes the compilation of a function, and (``COMPILING``, "") follows it.
 
     Args:
@@ -60,9 +64,11 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
 
 def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
     try:
-        function, argument, reports = pickle.loads(message)
-        if reports:
+        function, argument, called = pickle.loads(message)
+        if "report" in called:
             function = partial(function, report=lambda step: connection.send((STEP, step)))
+        if "advance" in called:
+            function = partial(function, advance=now_and_then(lambda value: connection.send((ADVANCE, value))))
         return pickle.dumps((DONE, function(argument)))
     except Exception as error:
         text = traceback.format_exc()
@@ -70,6 +76,23 @@ def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
             return pickle.dumps((FAILED, (error, text)))
         except Exception:
             return pickle.dumps((FAILED, (RuntimeError(repr(error)), text)))
+
+
+_SECONDS_BETWEEN = 0.25
+
+
+def now_and_then(call: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Return a function that calls another one at most four times a second, and ignores what is between."""
+    last = time.monotonic()
+
+    def maybe(value: Any) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS_BETWEEN:
+            last = now
+            call(value)
+
+    return maybe
 
 
 def _end_with_parent() -> None:
