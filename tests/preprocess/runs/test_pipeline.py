@@ -272,13 +272,14 @@ def test_progress_counts_every_row_and_ends_at_the_total(corpus: Path, tmp_path:
 def test_progress_counts_the_rows_of_shards_that_are_not_finished(
     corpus: Path, tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Workers import the module anew, and wait for a quarter of a second.
-    monkeypatch.setattr("tts_prep.preprocess.workers.worker._SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("tts_prep.preprocess.workers.processes._ADVANCE_SECONDS", 0.0)
+    monkeypatch.setattr("tts_prep.preprocess.workers.processes._ADVANCES", 1e9)
     seen: list[Progress] = []
     manifest = run(corpus, tmp_path / "store", progress=seen.append, jobs=jobs).manifest
     together = [p.done + p.under_way for p in seen]
     assert (together[0], together[-1], seen[-1].under_way) == (0, 7, 0)
     assert sorted(together) == together
+    assert len(seen) > len(manifest.shards) + 1
     if jobs == 1:
         assert together == [*range(8)]
         seconds = [p.seconds + p.under_way_seconds for p in seen]

@@ -17,10 +17,11 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tts_prep.errors import WorkerError
@@ -47,6 +48,10 @@ _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUME
 _ENVIRONMENT: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} | SAFE_PATH
 """The environment of a worker: one thread each, because there is one worker per processor, and a safe search path."""
 
+
+_ADVANCE_SECONDS: Final = 0.25
+_ADVANCES: Final = 100
+"""The least seconds between two answers of a worker on how far its job is, and the most such answers in a second."""
 
 _WATCH_SECONDS = 10.0
 """Seconds without any answer after which stopped worker processes are looked for."""
@@ -87,9 +92,13 @@ class Worker:
         self.ready_value: object = None
         self._compiling = ""
 
-    def give(self, make: Callable[..., Any], job: object, called: Sequence[str] = ()) -> None:
-        """Send a job; ``make`` gets functions to call with a value as the arguments ``report`` and ``advance``."""
-        message = pickle.dumps((make, job, called))
+    def give(self, make: Callable[..., Any], job: object, called: Mapping[str, float] = MappingProxyType({})) -> None:
+        """Send a job; ``make`` gets functions to call with a value by name, ``report`` and ``advance``.
+
+        Args:
+            called: for each of these names, the least seconds between two answers.
+        """
+        message = pickle.dumps((make, job, dict(called)))
         # If the worker is dead, `receive` raises.
         with contextlib.suppress(OSError):
             self.connection.send_bytes(message)
@@ -226,7 +235,7 @@ class WorkerPool(Generic[Job, Done]):
             for job in todo:
                 alone = partial(make, note=note) if without else make
                 if advanced:
-                    alone = partial(alone, advance=now_and_then(partial(advanced, job)))
+                    alone = partial(alone, advance=now_and_then(partial(advanced, job), _ADVANCE_SECONDS))
                 yield alone(job)
         else:
             try:
@@ -250,7 +259,7 @@ class WorkerPool(Generic[Job, Done]):
     ) -> Generator[Done, None, None]:
         """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
         waiting, under_way = deque(todo), dict[Worker, Job]()
-        called = ("advance",) if advanced else ()
+        called = {"advance": max(_ADVANCE_SECONDS, self._jobs / _ADVANCES)} if advanced else {}
         while waiting or under_way:
             for worker in self._workers:
                 if worker not in under_way and waiting:
@@ -308,7 +317,7 @@ class WorkerPool(Generic[Job, Done]):
             step: int | None = None
             worker = Worker(_nothing)
             try:
-                worker.give(make, job, ("report",) if without else ())
+                worker.give(make, job, {"report": 0.0} if without else {})
                 while True:
                     _answering([worker], note)
                     kind, value = worker.receive()

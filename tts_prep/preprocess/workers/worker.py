@@ -29,10 +29,10 @@ FAILED = "failed"
 def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None) -> None:
     """Run jobs until the pipe is closed.
 
-    A job is a pickled (function, argument, which of ``report`` and ``advance`` it calls). Answers are pairs of a kind
+    A job is a pickled (function, argument, seconds between calls by name of a function). Answers are pairs of a kind
     and a value: any number of (``NOTE``, a text of ``get_ready``), (``READY``, what ``get_ready`` returns) once; for
-    each job any number of (``STEP``, what ``report`` was called with) and, a few times a second, (``ADVANCE``, what
-    ``advance`` was called with), then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
+    each job any number of (``STEP``, what ``report`` was called with) and (``ADVANCE``, what ``advance`` was called
+    with), at most every so many seconds, then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
     (``COMPILING``, name) precedes the compilation of a function, and (``COMPILING``, "") follows it.
 
     Args:
@@ -65,10 +65,9 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
 def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
     try:
         function, argument, called = pickle.loads(message)
-        if "report" in called:
-            function = partial(function, report=lambda step: connection.send((STEP, step)))
-        if "advance" in called:
-            function = partial(function, advance=now_and_then(lambda value: connection.send((ADVANCE, value))))
+        for name, seconds in called.items():
+            send = partial(_send, connection, {"report": STEP, "advance": ADVANCE}[name])
+            function = partial(function, **{name: now_and_then(send, seconds)})
         return pickle.dumps((DONE, function(argument)))
     except Exception as error:
         text = traceback.format_exc()
@@ -78,17 +77,18 @@ def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
             return pickle.dumps((FAILED, (RuntimeError(repr(error)), text)))
 
 
-_SECONDS_BETWEEN = 0.25
+def _send(connection: Connection[Any, Any], kind: str, value: object) -> None:
+    connection.send((kind, value))
 
 
-def now_and_then(call: Callable[[Any], object]) -> Callable[[Any], None]:
-    """Return a function that calls another one at most four times a second, and ignores what is between."""
+def now_and_then(call: Callable[[Any], object], seconds: float) -> Callable[[Any], None]:
+    """Return a function that calls another one at most every so many seconds, and ignores what is between."""
     last = time.monotonic()
 
     def maybe(value: Any) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN:
+        if now - last >= seconds:
             last = now
             call(value)
 
