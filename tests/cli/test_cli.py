@@ -316,7 +316,7 @@ def test_a_terminal_gets_a_bar_with_the_total_from_the_first_moment() -> None:
         assert "0/1310" in stream.getvalue()
         show(Progress(0, 1_310, 0.0, 0, 0.0, under_way=20, under_way_seconds=121.0))
         assert "20/1310" in stream.getvalue()
-        assert "2 min of audio" in stream.getvalue()
+        assert "2 min 1 s of audio" in stream.getvalue()
         show(Progress(655, 1_310, 4_300.0, 2, 4_300.0))
         assert "655/1310" in stream.getvalue()
         assert "1 h 11 min of audio" in stream.getvalue()
