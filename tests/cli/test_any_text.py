@@ -59,7 +59,7 @@ SAME_READING = ("mandarin-pinyin", "mandarin-ipa")
     database=None,
     derandomize="EXAMPLES" not in os.environ,
 )
-@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=40, max_size=40))
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=20, max_size=20))
 @example(HOSTILE)
 def test_no_text_of_any_characters_ends_a_run(
     capsys: pytest.CaptureFixture[str], folder: Path, frontend: str, texts: list[str]

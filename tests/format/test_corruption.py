@@ -27,7 +27,7 @@ from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.runs.repair import repair_store
 from tts_prep.preprocess.runs.shard_run import Progress
 
-ROUNDS = int(os.environ.get("CORRUPTIONS", "12"))
+ROUNDS = int(os.environ.get("CORRUPTIONS", "8"))
 WAYS = ("flip a bit", "change a byte", "truncate", "extend", "zero a page", "delete")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import ndimage, stats
+import scipy
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import average_by_duration, beta_binomial_prior, expand_by_duration, interpolated_prior
@@ -59,7 +59,7 @@ def test_refuses_durations_and_sizes_that_do_not_fit(call, message: str) -> None
 )
 def test_the_prior_is_scipys_beta_binomial_distribution(n_phonemes: int, n_frames: int, scaling: float) -> None:
     rows = [
-        stats.betabinom(n_phonemes, scaling * t, scaling * (n_frames + 1 - t)).pmf(np.arange(n_phonemes))
+        scipy.stats.betabinom(n_phonemes, scaling * t, scaling * (n_frames + 1 - t)).pmf(np.arange(n_phonemes))
         for t in range(1, n_frames + 1)
     ]
     np.testing.assert_allclose(beta_binomial_prior(n_phonemes, n_frames, scaling), rows, atol=1e-12)
@@ -70,7 +70,7 @@ def test_the_interpolated_prior_is_scipys_zoom_of_the_rounded_one() -> None:
         n_frames, n_phonemes = int(RANDOM.integers(1, 900)), int(RANDOM.integers(1, 150))
         frames, phonemes = (max(1, int(np.round((n + 1) / s))) * s for n, s in ((n_frames, 100), (n_phonemes, 20)))
         kept = beta_binomial_prior(frames, phonemes).T
-        expected = ndimage.zoom(kept, zoom=(n_frames / frames, n_phonemes / phonemes), order=1)
+        expected = scipy.ndimage.zoom(kept, zoom=(n_frames / frames, n_phonemes / phonemes), order=1)
         np.testing.assert_allclose(interpolated_prior(n_phonemes, n_frames), expected, atol=1e-12)
     with pytest.raises(ConfigurationError, match="at least 1 phoneme, 1 frame and steps of 1, found 0, 5, 20 and 100"):
         interpolated_prior(0, 5)

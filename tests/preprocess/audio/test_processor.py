@@ -28,7 +28,9 @@ def test_the_mel_of_a_file_is_the_references(tmp_path: Path) -> None:
     np.testing.assert_allclose(mel, reference_mel("hifigan", samples), rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["parakeet", "vocos", "speechain-conventional-tts"])
+@pytest.mark.parametrize(
+    "name", ["parakeet", pytest.param("vocos", marks=pytest.mark.soak), "speechain-conventional-tts"]
+)
 def test_a_waveform_made_of_a_mel_has_that_mel(name: str) -> None:
     config = PRESETS[name]
     processor = AudioProcessor(config)
@@ -55,11 +57,11 @@ NORMS = tuple(-1 - m / 20 for m in range(80))
     ("config", "bound"),
     [
         (PRESETS["hifigan"], 0.25),
-        (PRESETS["coqui"], 0.25),
+        pytest.param(PRESETS["coqui"], 0.25, marks=pytest.mark.soak),
         (PRESETS["matcha"], 0.2),
-        (PRESETS["gpt-sovits-v3"], 0.1),
+        pytest.param(PRESETS["gpt-sovits-v3"], 0.1, marks=pytest.mark.soak),
         (PRESETS["whisper-80"], 0.1),
-        (PRESETS["parakeet-wavenet"], 0.4),
+        pytest.param(PRESETS["parakeet-wavenet"], 0.4, marks=pytest.mark.soak),
         (PRESETS["speechain-conventional-tts"], 0.3),
         (MelConfig(power=2, mel_scale="htk", compression=Compression(bin_norms=NORMS)), 0.15),
         (MelConfig(n_fft=512, win_length=400, hop_length=160, framing="snip", preemphasis=0.5), 0.2),

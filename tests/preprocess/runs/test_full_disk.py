@@ -42,7 +42,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("code", "stays", "step"), [(errno.ENOSPC, True, 23), (errno.EIO, False, 29)], ids=["full", "broken"]
+    ("code", "stays", "step"), [(errno.ENOSPC, True, 43), (errno.EIO, False, 47)], ids=["full", "broken"]
 )
 def test_whichever_write_fails_the_error_names_the_file_and_the_store_can_be_finished(
     faults: Path, corpus: Path, tmp_path: Path, code: int, stays: bool, step: int
