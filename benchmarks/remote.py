@@ -1,0 +1,304 @@
+"""Time epochs from an object store on this machine: a store behind a URL with a cache, beside streaming libraries.
+
+    python benchmarks/remote.py [STORE] --node-modules FOLDER --peer-python PYTHON [PYTHON ...] [--result remote]
+
+STORE is one of 5 hours, which command.py leaves in benchmarks/output/. The server is s3rver, in a process of its own:
+``npm install --prefix FOLDER s3rver``; the interpreters have what ``benchmarks/peers.txt`` and ``peers-mds.txt`` name.
+Every contender has its own format of the same mels and symbol ids on the server. In each round, all contenders run
+once, one after the other, in a new process with an empty cache; `streams.py` has how each is used. Times begin when the
+dataset is opened, after imports. Bytes are counted by the server, and divided by the size of the contender's own files.
+The first row downloads the files of the store with boto3, eight at a time, without checksums, and makes no batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from results import Result, describe_machine
+from streams import write_utterances
+
+from tts_prep.loader import UtteranceDataset
+
+HERE = Path(__file__).resolve().parent
+KEYS = {
+    "AWS_ACCESS_KEY_ID": "S3RVER",
+    "AWS_SECRET_ACCESS_KEY": "S3RVER",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_REGION": "us-east-1",
+}
+
+
+@dataclass
+class Contender:
+    """What is measured, and what was found.
+
+    Attributes:
+        name: as in the table.
+        python: the interpreter.
+        package: what streams.py calls it.
+        folder: its files, on the server too.
+        setting: workers, or the shards of a window.
+    """
+
+    name: str
+    python: str
+    package: str
+    folder: str
+    setting: int
+    first_batch: list[float] = field(default_factory=list)
+    first_epoch: list[float] = field(default_factory=list)
+    later_epoch: list[float] = field(default_factory=list)
+    local_epoch: list[float] = field(default_factory=list)
+    first_bytes: list[float] = field(default_factory=list)
+    later_bytes: list[float] = field(default_factory=list)
+    failed: str = ""
+
+
+class ObjectStore:
+    """The server, and the number of bytes it has sent."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        assert process.stdout is not None
+        self.endpoint = f"http://127.0.0.1:{int(process.stdout.readline())}"
+
+    def sent(self) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@contextmanager
+def serving(folder: Path, node_modules: Path) -> Iterator[ObjectStore]:
+    environment = {**os.environ, "NODE_PATH": str(node_modules.resolve())}
+    process = subprocess.Popen(
+        ["node", str(HERE / "object_store.js"), str(folder)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield ObjectStore(process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def upload(store: ObjectStore, folder: Path) -> None:
+    import boto3
+
+    client = boto3.client("s3", endpoint_url=store.endpoint)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            client.put_object(Bucket="bench", Key=f"{folder.name}/{path.relative_to(folder)}", Body=path.read_bytes())
+
+
+def write_formats(work: Path, dataset: UtteranceDataset, pythons: dict[str, str]) -> None:
+    """Write the files of every library, unless they are there."""
+    source = work / "utterances"
+    if not (source / "lengths.npy").exists():
+        utterances = list(dataset)
+        write_utterances(source, [each.mel for each in utterances], [each.phonemes for each in utterances])
+    for package, python in pythons.items():
+        folder = work / package
+        if not (work / f"{package}.done").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            command = [python, str(HERE / "streams.py"), "write", package, str(source), str(folder)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            (work / f"{package}.done").touch()
+
+
+def find_pythons(interpreters: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return package → the first interpreter that has it, and package → its version."""
+    pythons: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    for python in interpreters:
+        done = subprocess.run(
+            [python, str(HERE / "streams.py"), "versions"], stdout=subprocess.PIPE, text=True, check=True
+        )
+        for package, text in json.loads(done.stdout).items():
+            pythons.setdefault(package, python)
+            versions.setdefault(package, text)
+    return pythons, versions
+
+
+def run_once(contender: Contender, location: str, store: ObjectStore, epochs: int, limit: float) -> list[Any]:
+    """Return the lines of one process, and the bytes sent until the end of its first epoch and of all."""
+    with tempfile.TemporaryDirectory(prefix="tts-prep-remote-") as cache:
+        command = [contender.python, str(HERE / "streams.py"), "read", contender.package, location, f"{cache}/cache"]
+        command += ["--setting", str(contender.setting), "--epochs", str(epochs)]
+        environment = {**os.environ, **KEYS, "AWS_ENDPOINT_URL": store.endpoint, "TMPDIR": cache}
+        before = store.sent()
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(
+                ["timeout", str(limit), *command],
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            lines: list[dict[str, float]] = []
+            sent: list[int] = []
+            for line in process.stdout:
+                if not line.startswith("{"):
+                    continue
+                lines.append(json.loads(line))
+                if "epoch" in lines[-1] and not sent:
+                    sent.append(store.sent() - before)
+                    process.stdin.write("\n")
+                    process.stdin.flush()
+            if process.wait():
+                errors.seek(0)
+                raise ValueError(f"{contender.name}: {errors.read()[-500:]}")
+        sent.append(store.sent() - before - sum(sent))
+    return [lines, sent]
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.resolve().rglob("*") if path.is_file())
+
+
+def measure(contender: Contender, *arguments: Any) -> None:
+    """Run a contender once, from the server and from its folder; one that fails costs its own row only."""
+    try:
+        _measure(contender, *arguments)
+    except ValueError as error:
+        contender.failed = str(error)
+
+
+def _measure(contender: Contender, work: Path, store: ObjectStore, epochs: int, limit: float, wanted: int) -> None:
+    size = size_of(work / contender.folder)
+    lines, (first, later) = run_once(contender, f"s3://bench/{contender.folder}", store, epochs, limit)
+    times = [line for line in lines if "epoch" in line]
+    if contender.package != "download":
+        counts = [int(line["utterances"]) for line in times]
+        if min(counts) < wanted:
+            raise ValueError(f"{contender.name}: epochs of {counts} utterances of {wanted}")
+        contender.first_batch.append(lines[0]["first batch"])
+        contender.later_epoch.append(statistics.median(line["epoch"] for line in times[1:]))
+        contender.later_bytes.append(later / size / (len(times) - 1))
+    contender.first_epoch.append(times[0]["epoch"])
+    contender.first_bytes.append(first / size)
+    if contender.package != "download":
+        found, _ = run_once(contender, str(work / contender.folder), store, epochs, limit)
+        contender.local_epoch.append(statistics.median(line["epoch"] for line in found if "epoch" in line))
+
+
+def make_contenders(pythons: dict[str, str], folder: str, windows: list[int], workers: list[int]) -> list[Contender]:
+    ours = sys.executable
+    found = [Contender("plain download of the store", ours, "download", folder, 8)]
+    for window in windows:
+        order = f"windows of {window} shards" if window else "all shards at once"
+        found.append(Contender(f"tts-prep, {order}", ours, "tts-prep", folder, window))
+    titles = {"litdata": "LitData", "streaming": "mosaicml-streaming (MDS)", "lhotse": "lhotse (Shar)"}
+    for package, python in pythons.items():
+        for number in workers:
+            name = f"{titles.get(package, package)}, {number} worker{'s' if number != 1 else ''}"
+            found.append(Contender(name, python, package, package, number))
+    return found
+
+
+def cell(values: list[float], digits: int = 2) -> str:
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time epochs from an object store on this machine.")
+    parser.add_argument("store", type=Path, nargs="?", default=HERE / "output" / "store")
+    parser.add_argument("--node-modules", type=Path, required=True, help="the folder that npm made, with s3rver")
+    parser.add_argument("--peer-python", nargs="+", default=[], metavar="PYTHON")
+    parser.add_argument("--work", type=Path, default=HERE / "output" / "remote", help="for the files of all formats")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=6, help="of a process, the first with an empty cache")
+    parser.add_argument("--windows", type=int, nargs="+", default=[0, 4], help="shards of a window; 0: all")
+    parser.add_argument("--workers", type=int, nargs="+", default=[0, 2], help="of the others")
+    parser.add_argument("--limit", type=float, default=300, help="seconds for a process")
+    parser.add_argument("--only", nargs="+", metavar="PACKAGE")
+    parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
+    options = parser.parse_args()
+
+    os.environ.update(KEYS)
+    options.work.mkdir(parents=True, exist_ok=True)
+    dataset = UtteranceDataset(options.store)
+    pythons, versions = find_pythons(options.peer_python)
+    if options.only:
+        pythons = {package: pythons[package] for package in options.only if package in pythons}
+    write_formats(options.work, dataset, pythons)
+    if not (options.work / "store").exists():
+        (options.work / "store").symlink_to(options.store.resolve())
+    contenders = make_contenders(pythons, "store", options.windows, options.workers)
+    bucket = options.work / "bucket"
+    shutil.rmtree(bucket, ignore_errors=True)
+    bucket.mkdir()
+    try:
+        with serving(bucket, options.node_modules) as store:
+            for folder in {contender.folder for contender in contenders}:
+                upload(store, options.work / folder)
+            for _ in range(options.rounds):
+                for contender in contenders:
+                    if not contender.failed:
+                        measure(contender, options.work, store, options.epochs, options.limit, len(dataset))
+    finally:
+        shutil.rmtree(bucket)
+    rows = [
+        [
+            contender.name,
+            cell(contender.first_batch),
+            cell(contender.first_epoch),
+            cell([1e3 * seconds for seconds in contender.later_epoch], 0),
+            cell([1e3 * seconds for seconds in contender.local_epoch], 0),
+            cell(contender.first_bytes[:1], 3),
+            cell(contender.later_bytes[:1], 3),
+        ]
+        for contender in contenders
+        if not contender.failed
+    ]
+    size = size_of(options.work / "store")
+    packages = ["numpy", "h5py", "fsspec", "s3fs", "boto3"]
+    Result(
+        [
+            "",
+            "seconds to the first batch: median (min to max)",
+            "first epoch, seconds",
+            "later epochs, milliseconds",
+            "from a folder, milliseconds",
+            "bytes sent to bytes stored, first epoch",
+            "each later epoch",
+        ],
+        rows,
+        {contender.name: statistics.median(contender.first_epoch) for contender in contenders if not contender.failed},
+        f"{len(dataset):,} utterances, {size / 1e9:.2f} GB in {len(set(dataset.shard))} shards, batches of 32, "
+        f"{options.rounds} rounds in turn, {options.epochs} epochs of a process.",
+        describe_machine(),
+        [f"{package} {version(package)}" for package in packages] + [versions[package] for package in pythons],
+    ).show(options.result)
+    for contender in contenders:
+        if contender.failed:
+            print(f"failed: {contender.failed}")
+
+
+if __name__ == "__main__":
+    main()
