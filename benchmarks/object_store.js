@@ -1,11 +1,12 @@
 // An S3 server over a folder, for remote.py: s3rver (npm), on a free port of this machine, with the bucket "bench".
 //
-//     NODE_PATH=FOLDER/node_modules node benchmarks/object_store.js FOLDER
+//     NODE_PATH=FOLDER/node_modules node benchmarks/object_store.js FOLDER KEY.pem CERTIFICATE.pem
 //
-// Prints its port. For every line on stdin, prints the number of bytes that it has sent since it began, headers
-// included. Ends with stdin.
+// Speaks TLS. Prints its port. For every line on stdin, prints the number of bytes that it has sent since it began,
+// with headers, certificates and so on. Ends with stdin.
 'use strict';
 
+const fs = require('fs');
 const readline = require('readline');
 const S3rver = require('s3rver');
 
@@ -13,6 +14,8 @@ const server = new S3rver({
   address: '127.0.0.1',
   port: 0,
   directory: process.argv[2],
+  key: fs.readFileSync(process.argv[3]),
+  cert: fs.readFileSync(process.argv[4]),
   silent: true,
   vhostBuckets: false,
   configureBuckets: [{ name: 'bench' }],

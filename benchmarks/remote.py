@@ -73,7 +73,7 @@ class ObjectStore:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         assert process.stdout is not None
-        self.endpoint = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        self.endpoint = f"https://127.0.0.1:{int(process.stdout.readline())}"
 
     def sent(self) -> int:
         assert self._process.stdin is not None
@@ -83,11 +83,24 @@ class ObjectStore:
         return int(self._process.stdout.readline())
 
 
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a key and a certificate of this machine, and have all libraries trust it: LitData refuses plain HTTP."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-days", "9", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "basicConstraints=critical,CA:FALSE"]
+    command += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    os.environ.update({name: str(certificate) for name in ("AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")})
+    return key, certificate
+
+
 @contextmanager
 def serving(folder: Path, node_modules: Path) -> Iterator[ObjectStore]:
     environment = {**os.environ, "NODE_PATH": str(node_modules.resolve())}
+    key, certificate = make_certificate(folder.parent)
     process = subprocess.Popen(
-        ["node", str(HERE / "object_store.js"), str(folder)],
+        ["node", str(HERE / "object_store.js"), str(folder), str(key), str(certificate)],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -27,6 +27,7 @@ pytest.importorskip("moto.server")
 
 QUICK = Patience(attempts=3, wait=0.001, stall=2)
 SECRET = "very-secret-key"
+SHARDS = [f"shards/{number:05d}.h5" for number in range(4)]
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +170,15 @@ def test_a_store_is_read_from_an_object_store(web: WebServer, folder: Path, rows
     dataset = UtteranceDataset("s3://bucket/voice", cache=tmp_path)
     assert all(np.array_equal(mel, row.mel) for mel, row in zip(dataset.views("mel"), rows, strict=True))
     check_cache(tmp_path, folder / "voice")
+
+
+def test_a_file_takes_one_request(web: WebServer, tmp_path: Path) -> None:
+    before = web.requests.copy()
+    dataset = UtteranceDataset("s3://bucket/voice", cache=tmp_path)
+    assert len(list(dataset.views("mel"))) == len(dataset)
+    made = web.requests - before
+    assert set(made) == {f"bucket/voice/{name}" for name in ("manifest.json", "index.h5", *SHARDS)}
+    assert set(made.values()) == {1}
 
 
 def test_a_file_that_is_missing_is_named(web: WebServer, server: str, folder: Path, tmp_path: Path) -> None:
