@@ -38,6 +38,8 @@ KEYS = {
     "AWS_SECRET_ACCESS_KEY": "S3RVER",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_REGION": "us-east-1",
+    # s3rver would store the checksums that boto3 appends to what it uploads.
+    "AWS_REQUEST_CHECKSUM_CALCULATION": "when_required",
 }
 
 

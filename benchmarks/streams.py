@@ -119,7 +119,13 @@ def read_litdata(location, cache, workers):
         options["storage_options"] = {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]}
     dataset = litdata.StreamingDataset(location, shuffle=True, seed=SEED, **options)
     loader = litdata.StreamingDataLoader(
-        dataset, batch_size=BATCH, num_workers=workers, collate_fn=pad_samples, persistent_workers=workers > 0
+        dataset,
+        batch_size=BATCH,
+        num_workers=workers,
+        collate_fn=pad_samples,
+        persistent_workers=workers > 0,
+        # Its clients of object stores can hang in forked workers.
+        multiprocessing_context="spawn" if workers and options else None,
     )
     return lambda _: loader
 
