@@ -81,10 +81,17 @@ class MixedUtterances(Sequence[Utterance]):
 
     def values(self) -> tuple[list[StoreMetadata], list[str], list[int]]:
         """Return the metadata of the store, the id and the speaker code of each utterance, [B] each."""
-        found = [dataset.by_row for dataset in self.datasets]
-        ids = [values.id(row) for values, row in zip(found, self.rows, strict=True)]
-        codes = [values.code(row) for values, row in zip(found, self.rows, strict=True)]
-        return [values.store for values in found], ids, codes
+        stores: list[StoreMetadata] = []
+        ids: list[str] = []
+        codes: list[int] = []
+        last = None
+        for dataset, row in zip(self.datasets, self.rows, strict=True):
+            if dataset is not last:
+                last, (store, id_of, code_of) = dataset, dataset.by_row
+            stores.append(store)
+            ids.append(id_of(row))
+            codes.append(code_of(row))
+        return stores, ids, codes
 
     def views(self, name: str) -> list[Array]:
         """Return an array of each utterance as it is stored, [B]; see `UtteranceDataset.stored_views`.
@@ -94,14 +101,17 @@ class MixedUtterances(Sequence[Utterance]):
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
         views: list[Array] = []
-        last = places = None
+        last = None
         for dataset, row in zip(self.datasets, self.rows, strict=True):
             if dataset is not last:
-                last, places = dataset, dataset.places_of(name)
-            array = None if places is None else places.arrays.get(places.shard(row))
-            if places is None or array is None:
+                places = dataset.places_of(name)
+                if places is None:
+                    break
+                last, (shard_of, start_of, length_of, arrays) = dataset, places
+            array = arrays.get(shard_of(row))
+            if array is None:
                 break
-            start, length = places.start(row), places.length(row)
+            start, length = start_of(row), length_of(row)
             view = array[start : start + length]
             if start < 0 or len(view) != length:
                 break
