@@ -271,11 +271,17 @@ def incomplete_text(store: Path, array: IncompleteArray) -> str:
     from tts_prep.checks.index_columns import ARRAY as MEASURES
 
     spec, rows = array.spec, count_text(array.rows, "row")
+    if spec.failures and array.is_kept:
+        return (
+            f"{spec.name}: no values for {rows}, new or changed; the same 'tts-prep add {store} …' computes them alone"
+        )
     if array.is_kept:
         return f"{', '.join((*spec.index_columns, *spec.text_columns))}: no values for {rows}, new or changed"
     options = {MEASURES: "--measures", "durations": "--alignments PATH"}
     option = options.get(spec.name, f"--array {spec.name}@{spec.axis}=PATH")
-    option = "--feature durations" if OF_MODEL in spec.settings else option
+    if OF_MODEL in spec.settings:
+        of_model = spec.settings[OF_MODEL]
+        option = f"--feature {of_model['function']}" if "function" in of_model else "--feature durations"
     why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"
     return f"{spec.name}: left out, {why}; 'tts-prep add {store} {option}' adds it again"
 

@@ -72,6 +72,30 @@ class Codes:
         return np.stack([(first * 1000) % self.levels, (frames[:, 0] * 100) % self.levels], axis=1).astype(np.int16)
 
 
+class Logged:
+    """Tokens, a number and a text of each utterance, computed of it alone; one utterance has none.
+
+    Args:
+        log: a file to which the ids of each batch are appended.
+    """
+
+    def __init__(self, log: str) -> None:
+        self.log = Path(log)
+        self.arrays = (ArraySpec("tokens", "int16", (), "own"), ArraySpec("first", "float32", (2,), "utterance"))
+        self.columns = {"level": float, "note": str}
+
+    def __call__(self, waveforms, ids):
+        with self.log.open("a") as file:
+            file.write(f"{' '.join(ids)}\n")
+        tokens = [(of[::50] * 99).astype(np.int16) for of in waveforms]
+        return {
+            "tokens": [None if uid == BAD else of for uid, of in zip(ids, tokens, strict=True)],
+            "first": [of[100:102].astype(np.float32) for of in waveforms],
+            "level": [float(np.abs(of).max()) for of in waveforms],
+            "note": [f"of {uid}" for uid in ids],
+        }
+
+
 class Faulty:
     """Codes that fail for some utterances, in ways that a setting names.
 

@@ -44,15 +44,13 @@ class ShardWork:
 
     Attributes:
         plan: its plan, if recordings are read.
-        batches: the positions of its utterances, in batches.
-        n_rows: the number of its utterances.
+        batches: the positions of the utterances that have no values yet, in batches.
         columns: the arguments that are columns of the index: name → a value for each utterance.
     """
 
     number: int
     plan: ShardPlan | None
     batches: Sequence[Sequence[int]]
-    n_rows: int
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
@@ -170,8 +168,8 @@ class _Process:
 
     @property
     def is_done(self) -> bool:
-        """Whether every utterance of the shard has its outcome."""
-        return self.work is not None and len(self._found) == self.work.n_rows
+        """Whether every utterance of the batches has its outcome."""
+        return self.work is not None and len(self._found) == sum(map(len, self.work.batches))
 
     def begin_shard(self, work: ShardWork) -> None:
         """Begin a shard."""
@@ -179,11 +177,11 @@ class _Process:
         self._waiting = deque(tuple(batch) for batch in work.batches)
         self._next()
 
-    def finished(self) -> tuple[ShardWork, list[Outcome]]:
-        """Return the shard that is done, and the outcome of each utterance."""
+    def finished(self) -> tuple[ShardWork, Mapping[int, Outcome]]:
+        """Return the shard that is done, and the outcome of each utterance of its batches by position."""
         assert self.work is not None
         work, self.work = self.work, None
-        return work, [self._found[position] for position in range(work.n_rows)]
+        return work, self._found
 
     def _next(self) -> None:
         """Give the next batch to the process."""
@@ -293,8 +291,8 @@ class ModelProcesses:
             self._wait()
         return process.description
 
-    def run(self, todo: Iterator[ShardWork]) -> Generator[tuple[ShardWork, list[Outcome]], None, None]:
-        """Yield every shard with the outcome of each of its utterances, in any order."""
+    def run(self, todo: Iterator[ShardWork]) -> Generator[tuple[ShardWork, Mapping[int, Outcome]], None, None]:
+        """Yield every shard with the outcome of each utterance of its batches by position; shards in any order."""
         work = next(todo, None)
         while work is not None or any(process.work for process in self._processes):
             while work is not None and (process := self._idle()):

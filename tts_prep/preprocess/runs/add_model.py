@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.errors import ConfigurationError, TooManyFailuresError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store
 from tts_prep.format.contents.array_file import array_key
-from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.contents.index import index_locations
 from tts_prep.format.contents.shard import CheckedShard
 from tts_prep.format.hdf5.columns import column_datasets
-from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.layout import OWN, UTTERANCE, shard_name
+from tts_prep.format.layout import shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.configuration.records import Configuration
@@ -32,7 +30,8 @@ from tts_prep.preprocess.runs.add_arrays import intact_shard, is_intact, planned
 from tts_prep.preprocess.runs.add_columns import check_column_names, index_values
 from tts_prep.preprocess.runs.array_files import check_same
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
-from tts_prep.preprocess.runs.feature_inputs import ShardRows, StoredRows, stored_values
+from tts_prep.preprocess.runs.feature_inputs import StoredRows
+from tts_prep.preprocess.runs.model_outputs import PENDING, Outputs
 from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore
 from tts_prep.preprocess.runs.resuming import finished_array_file
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
@@ -81,108 +80,6 @@ class AddedOutputs:
     arrays: tuple[ArraySpec, ...]
     columns: tuple[str, ...]
     missing: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """The arrays in which the outputs of a function are stored.
-
-    Attributes:
-        arrays: those of its arrays.
-        numbers: that of its numbers, or None.
-        texts: that of its texts; the first of them is why an utterance has no value.
-    """
-
-    arrays: tuple[ArraySpec, ...]
-    numbers: ArraySpec | None
-    texts: ArraySpec
-
-    @classmethod
-    def of(cls, name: str, description: Description) -> Outputs:
-        """Return the arrays of a function's outputs.
-
-        Args:
-            name: the name of the outputs together.
-        """
-        failure = f"{name}_failure"
-        settings, software = description.settings, description.software
-        numbers = tuple(sorted(name for name, kind in description.columns.items() if kind is float))
-        texts = (failure, *sorted(name for name, kind in description.columns.items() if kind is str))
-        of_numbers = ArraySpec(
-            f"{name}_numbers",
-            "float64",
-            (len(numbers),),
-            UTTERANCE,
-            settings=settings,
-            software=software,
-            index_columns=numbers,
-        )
-        of_texts = ArraySpec(
-            f"{name}_texts", "uint8", (), OWN, settings=settings, software=software, text_columns=texts
-        )
-        arrays = tuple(replace(spec, failures=failure) for spec in description.arrays)
-        return cls(
-            tuple(spec.checked() for spec in arrays), of_numbers.checked() if numbers else None, of_texts.checked()
-        )
-
-    @property
-    def specs(self) -> dict[str, ArraySpec]:
-        """All arrays by name."""
-        found = (*self.arrays, *([self.numbers] if self.numbers else []), self.texts)
-        specs = {spec.name: spec for spec in found}
-        if len(specs) < len(found):
-            raise ConfigurationError(f"two outputs have the same name: {', '.join(spec.name for spec in found)}")
-        return specs
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the index."""
-        return (*(self.numbers.index_columns if self.numbers else ()), *self.texts.text_columns)
-
-    def values(self, spec: ArraySpec, outcome: Outcome, lengths: Mapping[str, int]) -> Array:
-        """Return the value of an array for an utterance; without one, zeros, or no rows with the axis ``own``."""
-        if spec is self.texts:
-            reason, values = (outcome.reason, {}) if isinstance(outcome, Missing) else ("", outcome)
-            texts = (reason, *(values.get(name, "") for name in spec.text_columns[1:]))
-            return np.frombuffer("".join(f"{text}\0" for text in texts).encode(), np.uint8)
-        if spec is self.numbers:
-            numbers = {} if isinstance(outcome, Missing) else outcome
-            return np.array([numbers.get(name, np.nan) for name in spec.index_columns], np.float64)
-        if isinstance(outcome, Missing):
-            rows = () if spec.axis == UTTERANCE else (0 if spec.axis == OWN else lengths[spec.axis],)
-            return np.zeros((*rows, *spec.row_shape), spec.dtype)
-        value: Array = outcome[spec.name]
-        return value
-
-    def write(self, folder: Path, rows: ShardRows, outcomes: Sequence[Outcome]) -> dict[str, FileEntry]:
-        """Write the files of a shard."""
-        lengths = [{axis: of_axis[row] for axis, of_axis in rows.lengths.items()} for row in range(len(outcomes))]
-        entries = {}
-        for spec in self.specs.values():
-            values = [self.values(spec, outcome, of_row) for outcome, of_row in zip(outcomes, lengths, strict=True)]
-            counted = [
-                np.full(1 if spec.axis == UTTERANCE else len(value), not isinstance(outcome, Missing))
-                for value, outcome in zip(values, outcomes, strict=True)
-            ]
-            entries[spec.name] = write_array_file(
-                folder,
-                spec,
-                rows.number,
-                rows.key,
-                array_key(spec, rows.key),
-                values,
-                speakers=rows.speakers,
-                lengths=rows.expected_lengths(spec.axis),
-                counted=counted,
-                is_numbered=rows.is_numbered,
-            )
-        return entries
-
-    def missing(self, store: Path, stored: StoredRows) -> dict[str, str]:
-        """Return the ids of the utterances of a finished shard without values, and the reasons."""
-        texts = stored_values(store, self.texts, stored.rows.number, stored)
-        reasons = (values.tobytes().decode("utf-8").split("\0")[0] for values in texts)
-        return {uid: reason for uid, reason in zip(stored.rows.ids, reasons, strict=True) if reason}
 
 
 def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> AddedOutputs:
@@ -248,6 +145,7 @@ class _Making:
     def __post_init__(self) -> None:
         self.missing: dict[str, str] = {}
         self._entries: dict[int, dict[str, FileEntry]] = {}
+        self._known: dict[int, dict[int, Outcome]] = {}
         self._starts = np.cumsum([0, *(entry.rows for entry in self.manifest.shards)]).tolist()
 
     def make(self, processes: ModelProcesses, progress: _Progress) -> dict[str, tuple[FileEntry, ...]]:
@@ -257,11 +155,13 @@ class _Making:
             TooManyFailuresError: more utterances than allowed have no value.
         """
         with contextlib.closing(processes.run(self._todo(progress))) as results:
-            for work, outcomes in results:
+            for work, found in results:
                 rows = self._stored(work.number).rows
+                found = {**self._known.pop(work.number), **found}
+                outcomes = [found[position] for position in range(len(rows.ids))]
                 self._entries[work.number] = self.outputs.write(self.folder, rows, outcomes)
-                found = zip(rows.ids, outcomes, strict=True)
-                self._count({uid: outcome.reason for uid, outcome in found if isinstance(outcome, Missing)})
+                of_ids = zip(rows.ids, outcomes, strict=True)
+                self._count({uid: outcome.reason for uid, outcome in of_ids if isinstance(outcome, Missing)})
                 progress.done = len(self._entries)
                 progress()
         numbers = range(len(self.manifest.shards))
@@ -272,29 +172,41 @@ class _Making:
         for number, start in enumerate(self._starts[:-1]):
             shard = intact_shard(self.store, number)
             stored = StoredRows(self.store / shard_name(number), shard)
-            if entries := self._finished(shard):
+            if entries := self._finished(shard, stored):
                 self._entries[number] = entries
                 self._count(self.outputs.missing(self.folder, stored))
                 progress.done = len(self._entries)
                 continue
-            seconds = stored.numbers("seconds").tolist()
+            known, seconds = self._outcomes(stored), stored.numbers("seconds")
+            new = [position for position in range(len(seconds)) if position not in known]
+            self._known[number] = known
+            batches = batches_of(seconds[new].tolist(), self.description.batch_seconds)
             yield ShardWork(
                 number,
                 self.planned.shards[number] if self.planned else None,
-                batches_of(seconds, self.description.batch_seconds),
-                len(seconds),
+                [tuple(new[position] for position in batch) for batch in batches],
                 {name: values[start : start + len(seconds)] for name, values in self.columns.items()},
             )
 
-    def _finished(self, shard: CheckedShard) -> dict[str, FileEntry] | None:
-        """Return the files of a shard if all of them are finished."""
+    def _outcomes(self, stored: StoredRows) -> dict[int, Outcome]:
+        """Return what the store has of a shard by position, if its files are intact: an update leaves new rows out."""
+        if not self.outputs.specs.keys() <= self.manifest.specs.keys():
+            return {}
+        with contextlib.suppress(CorruptStoreError):
+            outcomes = self.outputs.outcomes(self.store, stored)
+            return {position: outcome for position, outcome in enumerate(outcomes) if outcome != PENDING}
+        return {}
+
+    def _finished(self, shard: CheckedShard, stored: StoredRows) -> dict[str, FileEntry] | None:
+        """Return the files of a shard if all of them are finished; the texts, written last, have no open rows then."""
         entries = {}
         for name, spec in self.outputs.specs.items():
             entry = finished_array_file(self.folder, name, partial(array_key, spec, shard.header.key), shard)
             if entry is None:
                 return None
             entries[name] = entry
-        return entries
+        is_open = PENDING.reason in self.outputs.missing(self.folder, stored).values()
+        return None if is_open else entries
 
     def _stored(self, number: int) -> StoredRows:
         return StoredRows(self.store / shard_name(number), intact_shard(self.store, number))
@@ -305,7 +217,7 @@ class _Making:
         if len(self.missing) > allowed.of(total):
             uid, reason = next(iter(self.missing.items()))
             raise TooManyFailuresError(
-                f"{len(self.missing):,} of {total:,} utterances have no '{self.outputs.texts.name[:-6]}' so far, more "
+                f"{len(self.missing):,} of {total:,} utterances have no '{self.outputs.name}' so far, more "
                 f"than --max-failures {allowed.text} allows; the first is {uid}: {reason}; nothing was changed, and "
                 "finished shards are kept: correct the function, or allow more by --max-failures"
             )
@@ -316,16 +228,17 @@ def _own_arrays(manifest: Manifest) -> dict[str, ArraySpec]:
 
 
 def _is_missing(store: Path, manifest: Manifest, outputs: Outputs) -> bool:
-    """Return whether an array of the outputs is not in a store, or has a broken file."""
+    """Return whether an array of the outputs is not in a store, has a broken file, or lacks rows since an update."""
     specs = outputs.specs
     for name in sorted(specs.keys() & manifest.specs.keys()):
         check_same(store, manifest.specs[name], specs[name])
-    return not all(name in manifest.specs and is_intact(store, manifest, name) for name in specs)
+    if not all(name in manifest.specs and is_intact(store, manifest, name) for name in specs):
+        return True
+    return PENDING.reason in index_values(store, manifest, outputs.failure)
 
 
 def _all_missing(store: Path, manifest: Manifest, outputs: Outputs) -> dict[str, str]:
-    name = outputs.texts.text_columns[0]
-    ids, reasons = (index_values(store, manifest, column) for column in ("id", name))
+    ids, reasons = (index_values(store, manifest, column) for column in ("id", outputs.failure))
     return {uid: reason for uid, reason in zip(ids, reasons, strict=True) if reason}
 
 

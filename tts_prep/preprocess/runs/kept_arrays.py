@@ -3,7 +3,7 @@
 An array that is computed from the corpus is made again with its recorded settings, so that its files of unchanged
 shards are taken over by their keys. The values of any other array are kept for unchanged rows: rows with the same
 texts, phonemes and mel. If rows have no values, columns of the index get NaN or empty texts there, and other arrays
-are left out.
+are left out; those of a function of batches are kept, as it says of each utterance whether it has a value.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import FEATURES, make_feature, recorded_feature
+from tts_prep.preprocess.models.processes import Outcome
 from tts_prep.preprocess.runs.add_columns import index_array_file
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
+from tts_prep.preprocess.runs.model_outputs import PENDING, Outputs
 
 OF_PLAN: Final = "plan"
 """The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
@@ -49,7 +51,8 @@ class IncompleteArray:
 
     Attributes:
         rows: the number of rows without values.
-        is_kept: the array is in the new store, with NaN or empty texts in these rows; otherwise it was left out.
+        is_kept: the array is in the new store, with NaN, empty texts or no values in these rows; otherwise it was left
+            out.
     """
 
     spec: ArraySpec
@@ -107,13 +110,19 @@ def keep_arrays(
         folder, shards: the new store and its shards.
         made: the names of the arrays that the new store has already.
     """
-    specs = [spec for name, spec in manifest.specs.items() if spec.added and name not in made]
+    specs = {name: spec for name, spec in manifest.specs.items() if spec.added and name not in made}
     if not specs:
         return KeptArrays()
     rows = _OldRows(source, folder, manifest, shards)
     files: dict[str, Sequence[FileEntry]] = {}
     incomplete: list[IncompleteArray] = []
-    for spec in specs:
+    for outputs in Outputs.recorded(manifest):
+        if outputs.specs.keys() <= specs.keys():
+            kept_outputs = _KeptOutputs(source, folder, manifest, outputs, rows).keep(shards)
+            files |= kept_outputs.files
+            incomplete += kept_outputs.incomplete
+            specs = {name: spec for name, spec in specs.items() if name not in outputs.specs}
+    for spec in specs.values():
         values = _KeptArray(source, folder, manifest, spec, rows)
         n_missing = sum(map(values.count_missing, shards))
         # Scores of a model belong to the durations of the same model.
@@ -193,6 +202,63 @@ class _OldRows:
     def stored(self, number: int) -> StoredRows:
         """Return the rows of an old shard."""
         return self._old(number).stored
+
+
+class _KeptOutputs:
+    """The arrays of a function of batches, which says of each utterance whether it has a value."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, outputs: Outputs, rows: _OldRows) -> None:
+        self._source, self._folder, self._outputs, self._rows = source, folder, outputs, rows
+        self._entries = manifest.array_files
+        self._outcomes = lru_cache(maxsize=4)(self._read_outcomes)
+
+    def keep(self, shards: Sequence[StoredShard]) -> KeptArrays:
+        """Take over or write the files of the new shards; new and changed rows wait for the function."""
+        names = self._outputs.specs
+        n_pending, n_rows = sum(map(self._count_pending, shards)), sum(shard.header.rows for shard in shards)
+        is_kept = n_pending < n_rows
+        entries = [self._files(shard) for shard in shards] if is_kept else []
+        files = {name: [of_shard[name] for of_shard in entries] for name in names} if is_kept else {}
+        arrays = self._outputs.arrays or (self._outputs.texts,)
+        incomplete = tuple(IncompleteArray(spec, n_pending, is_kept) for spec in arrays if n_pending)
+        return KeptArrays(files, incomplete)
+
+    def _count_pending(self, shard: StoredShard) -> int:
+        return sum(outcome == PENDING for outcome in self._of(shard))
+
+    def _files(self, shard: StoredShard) -> dict[str, FileEntry]:
+        old = self._rows.old_numbers.get(shard.number)
+        if old is not None and self._outcomes(old) is not None:
+            return {name: self._taken_over(name, old, shard.number) for name in self._outputs.specs}
+        rows = _Rows.read(self._folder, shard.number).stored.rows
+        return self._outputs.write(self._folder, rows, self._of(shard))
+
+    def _taken_over(self, name: str, old: int, number: int) -> FileEntry:
+        entry, file = self._entries[name][old], array_file_name(name, number)
+        take_over_file(self._source, self._folder, entry.file, file)
+        return replace(entry, file=file)
+
+    def _of(self, shard: StoredShard) -> Sequence[Outcome]:
+        """Return the outcome of each row of a new shard."""
+        old = self._rows.old_numbers.get(shard.number)
+        if old is not None:
+            return self._outcomes(old) or [PENDING] * shard.header.rows
+        found: list[Outcome] = []
+        for place in self._rows.places(shard.number):
+            outcomes = self._outcomes(place.shard) if place else None
+            found.append(outcomes[place.position] if place and outcomes else PENDING)
+        return found
+
+    def _read_outcomes(self, number: int) -> Sequence[Outcome] | None:
+        """Return the outcomes of an old shard; None if a file is broken."""
+        entries = [self._entries[name][number] for name in self._outputs.specs]
+        paths = [self._source / entry.file for entry in entries]
+        are_intact = all(
+            path.is_file() and file_sha256(path) == entry.sha256 for path, entry in zip(paths, entries, strict=True)
+        )
+        with contextlib.suppress(CorruptStoreError):
+            return self._outputs.outcomes(self._source, self._rows.stored(number)) if are_intact else None
+        return None
 
 
 class _KeptArray:
