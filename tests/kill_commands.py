@@ -78,7 +78,9 @@ class Operation:
         after: what is in it after an undisturbed run.
         calls: the number of calls of that run which change a file.
         seconds: its duration.
-        kind: ``replace``, a complete store by another; ``in place``, what makes or completes a store; ``export``.
+        kind: ``replace``, a complete store by another; ``in place``, what makes or completes a store; ``two steps``,
+            what makes a store in place, and then replaces it; ``export``.
+        between: the folder after the first of two steps, or a function that makes it.
         then: a second command that ends the operation: a part cannot remove what another part may be writing.
         refuses: whether the command refuses to be run again when it is done.
         has_jobs: whether it has the option ``--jobs``.
@@ -91,6 +93,7 @@ class Operation:
     then: tuple[object, ...] = ()
     refuses: bool = False
     has_jobs: bool = True
+    between: Path | Callable[[], Path] | None = None
     after: Tree = field(default_factory=dict)
     calls: int = 0
     seconds: float = 0.0
@@ -108,7 +111,8 @@ class Expected:
 
     def __init__(self, operation: Operation, first: Tree, start: Tree) -> None:
         self.operation, self.first, self.start, self.after = operation, first, start, operation.after
-        pools = [below(folder, whole) for folder in ("store", "out") for whole in (first, self.after)]
+        self.replaced = tree(operation.between) if isinstance(operation.between, Path) else start
+        pools = [below(folder, whole) for folder in ("store", "out") for whole in (first, self.replaced, self.after)]
         # The bytes that each file of a store or an export can have.
         self.finals: dict[str, set[bytes | None]] = {}
         for pool in pools:
@@ -119,6 +123,8 @@ class Expected:
         """Return which state the folder is in; raise AssertionError for anything that may not be there."""
         tops = {name.partition("/")[0] for name in now}
         kind = self.operation.kind
+        if kind == "two steps":
+            kind = "replace" if "store/manifest.json" in now else "in place"
         allowed = {"replace": {"store", NEW, OLD}, "in place": {"store"}, "export": {"store", "out", BESIDE}}[kind]
         assert tops <= allowed, f"unexpected: {tops - allowed}"
         partials = {name for name in now if PARTIAL.fullmatch(name)} - self.start.keys()
@@ -163,7 +169,7 @@ class Expected:
             lock = store.pop(".lock")
             assert not in_order or self.start.get("store/.lock") == lock, "a complete store is locked by no process"
             self._check_lock(lock)
-        old, after = (dict(below("store", whole)) for whole in (self.start, self.after))
+        old, after = (dict(below("store", whole)) for whole in (self.replaced, self.after))
         old.pop(".lock", None)
         assert store in (old, after), "neither the old store nor the new one"
         is_new = store == after and store != old
@@ -276,6 +282,7 @@ class Harness:
 
     def measured(self, operation: Operation) -> Operation:
         """Run an operation undisturbed; return it with what it makes."""
+        between = operation.between() if callable(operation.between) else operation.between
         self.set_up(operation)
         started = time.monotonic()
         self.finish(operation.command())
@@ -284,7 +291,7 @@ class Harness:
             values["calls"] = int((self.folder / "calls").read_text())
         if operation.then:
             self.finish(operation.then)
-        return Operation(**{**vars(operation), **values, "after": tree(self.work)})
+        return Operation(**{**vars(operation), **values, "between": between, "after": tree(self.work)})
 
     def round(self, operation: Operation, tries: int = 3) -> None:
         """Kill an operation some times, and let it finish."""
@@ -463,6 +470,8 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     yield Operation("part", (*prepare, "--part", "1/2"), part, "in place", then=("finish", store))
     yield Operation("finish", ("finish", store), parts, "in place", has_jobs=False)
     yield Operation("reindex", ("reindex", store), whole, "in place", has_jobs=False)
+    aligning = (*again, "--feature", "durations")
+    yield Operation("prepare with durations", aligning, empty, "two steps", between=made("between", (*again, *one)))
     yield Operation("overwrite", (*again, "--overwrite"), whole)
     yield Operation("overwrite with arrays", (*again, *features, "--overwrite"), whole)
     yield Operation("update", (*again, "--update"), whole)
