@@ -2,10 +2,10 @@
 
     python conformance/speechain.py SPEECHAIN
 
-SPEECHAIN is a clone of heli-qi/SpeeChain; it needs torch, torchaudio, g2p_en, pyworld, librosa and GPUtil. For every
-file in ``recipes/*/data_cfg``, and the data of every ``recipes/*/exp_cfg``, the files that it names are written: 23
-utterances of noise with texts, durations and embeddings, as WAV files and .npy files for SpeeChain, and as a store for
-us. Batches of all groups are compared, field by field, on one rank and on each of two.
+SPEECHAIN is a clone of heli-qi/SpeeChain; it needs torch, torchaudio, g2p_en, pyworld, librosa, GPUtil and NumPy before
+2.4. For every file in ``recipes/*/data_cfg``, and the data of every ``recipes/*/exp_cfg``, the files that it names are
+written: 23 utterances of noise with texts, durations and embeddings, as WAV files and .npy files for SpeeChain, and as
+a store for us. Batches of all groups are compared, field by field, on one rank and on each of two.
 """
 
 from __future__ import annotations
