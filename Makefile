@@ -86,7 +86,8 @@ $(TRAINING)/.installed: pyproject.toml $(INSTALLED)
 		> "$$($(TRAINING)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/parent.pth"
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --group training
-	$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	# What Matcha-TTS brings in C was made for an older NumPy.
+	CYTHON_FORCE_REGEN=1 $(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		bigvgan f5-tts matcha-tts piper-tts vocos
 	touch $@
 
