@@ -10,14 +10,13 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader import average_by_duration, beta_binomial_prior, expand_by_duration, interpolated_prior
 from tts_prep.recipes.fastspeech2 import without_outliers
 
-RANDOM = np.random.default_rng(5)
-
 
 def test_averages_are_those_of_a_loop_over_phonemes() -> None:
+    random = np.random.default_rng(5)
     for _ in range(50):
-        durations = RANDOM.integers(0, 6, RANDOM.integers(1, 30))
-        values = RANDOM.normal(200, 30, durations.sum() + RANDOM.integers(0, 3)) * (RANDOM.random() > 0.3)
-        values[RANDOM.random(len(values)) < 0.3] = 0
+        durations = random.integers(0, 6, random.integers(1, 30))
+        values = random.normal(200, 30, durations.sum() + random.integers(0, 3)) * (random.random() > 0.3)
+        values[random.random(len(values)) < 0.3] = 0
         every, nonzero, place = [], [], 0
         for duration in durations:
             frames = values[place : place + duration]
@@ -66,8 +65,9 @@ def test_the_prior_is_scipys_beta_binomial_distribution(n_phonemes: int, n_frame
 
 
 def test_the_interpolated_prior_is_scipys_zoom_of_the_rounded_one() -> None:
+    random = np.random.default_rng(5)
     for _ in range(30):
-        n_frames, n_phonemes = int(RANDOM.integers(1, 900)), int(RANDOM.integers(1, 150))
+        n_frames, n_phonemes = int(random.integers(1, 900)), int(random.integers(1, 150))
         frames, phonemes = (max(1, int(np.round((n + 1) / s))) * s for n, s in ((n_frames, 100), (n_phonemes, 20)))
         kept = beta_binomial_prior(frames, phonemes).T
         expected = scipy.ndimage.zoom(kept, zoom=(n_frames / frames, n_phonemes / phonemes), order=1)
