@@ -104,7 +104,7 @@ def test_the_count_of_one_process_is_that_of_another(cache: Path) -> None:
     assert shards(cache) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("left", [b"", b"-1", b"many", b"9" * 30, b"100000"])
+@pytest.mark.parametrize("left", [b"", b"-1", b"many", b"9" * 30, b"%020d" % 100_000])
 def test_a_wrong_count_removes_nothing_that_need_not_be(cache: Path, left: bytes) -> None:
     (cache / ".lock").write_bytes(left)
     reserve(Room(cache, 500), cache, 100)
@@ -112,7 +112,7 @@ def test_a_wrong_count_removes_nothing_that_need_not_be(cache: Path, left: bytes
 
 
 def test_opening_a_store_mends_a_count_that_is_too_small(cache: Path) -> None:
-    (cache / ".lock").write_bytes(b"0")
+    (cache / ".lock").write_bytes(b"0" * 20)
     room = Room(cache, 450)
     room.remove_remains()
     reserve(room, cache, 100)

@@ -35,7 +35,7 @@ _PAUSE = 0.1
 _VERSIONS = re.compile(r"[\w.-]+-[0-9a-f]{16}", re.ASCII)
 _VERSION = re.compile(r"[0-9a-f]{32}")
 _REMAINS = re.compile(r"[0-9a-f]{64}")
-_COUNT = re.compile(rb"[0-9]{1,18}")
+_COUNT = re.compile(rb"[0-9]{20}")
 
 
 class CacheFullError(StoreError):
@@ -242,9 +242,8 @@ def _noted(lock: int) -> int | None:
 
 
 def _note(lock: int, taken: int) -> None:
-    # A process that is killed in between leaves no number.
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, b"%d" % taken, 0)
+    # Of one width, so that it needs no second call.
+    os.pwrite(lock, b"%020d" % taken, 0)
 
 
 def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
