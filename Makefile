@@ -55,7 +55,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/run.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON))
+	$(BIN)/python benchmarks/run.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON)) $(if $(NODE_MODULES),--node-modules $(NODE_MODULES))
 
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build

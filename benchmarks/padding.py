@@ -1,6 +1,9 @@
 """Print how much of an epoch is padding, for several ways to make batches of LJ-Speech-like lengths.
 
-python benchmarks/padding.py [--max-frames 20000]
+python benchmarks/padding.py [--max-frames 20000] [--windows]
+
+``--windows`` prints what windows of shards cost instead, for docs/remote.md: padding, and how many pairs of utterances
+of a batch are from one shard.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from tts_prep.loader import (
 )
 
 EPOCHS = 5
+SHARD_ROWS = 128
+BATCH_SIZE = 32
 
 
 def ljspeech_like(n: int = 13_100) -> np.ndarray:
@@ -42,11 +47,44 @@ def cut(order: Iterable[int], lengths: np.ndarray, budget: int) -> Iterable[list
     yield batch
 
 
+def pairs_of_a_shard(batches: Iterable[list[int]], shards: np.ndarray) -> float:
+    """Return the share of pairs of utterances of a batch, of all such pairs, that are from one shard."""
+    same = every = 0
+    for batch in batches:
+        counts = np.bincount(shards[batch])
+        same += int((counts * (counts - 1)).sum())
+        every += len(batch) * (len(batch) - 1)
+    return same / every
+
+
+def print_windows(lengths: np.ndarray, budget: int) -> None:
+    shards = np.arange(len(lengths)) // SHARD_ROWS
+    print(f"| window | padding, {budget:,} frames | {BATCH_SIZE} per batch | pairs from one shard | batches |")
+    print("| --- | --- | --- | --- | --- |")
+    for window in (None, 64, 32, 16, 8, 4):
+        windows = {} if window is None else {"shards": shards, "shard_window": window}
+        by_frames = LengthBucketBatchSampler(lengths, max_frames=budget, **windows)
+        by_number = LengthBucketBatchSampler(lengths, batch_size=BATCH_SIZE, **windows)
+        epochs = [list(by_frames.draw(epoch)) for epoch in range(EPOCHS)]
+        found = [padding(lengths, batches) for batches in epochs]
+        numbered = [padding(lengths, by_number.draw(epoch))[0] for epoch in range(EPOCHS)]
+        pairs = [pairs_of_a_shard(batches, shards) for batches in epochs]
+        print(
+            f"| {window or 'all shards'} | {np.mean([share for share, _ in found]):.1%} | {np.mean(numbered):.1%} | "
+            f"{np.mean(pairs):.3f} | {np.mean([count for _, count in found]):.0f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--max-frames", type=int, default=20_000)
-    budget = parser.parse_args().max_frames
+    parser.add_argument("--windows", action="store_true", help="print what windows of shards cost")
+    options = parser.parse_args()
+    budget = options.max_frames
     lengths = ljspeech_like()
+    if options.windows:
+        print_windows(lengths, budget)
+        return
     size = int(budget // lengths.mean())
     similar = PartiallyRandomizedSimilarTimeLengthSampler(lengths, size)
     rows = {
