@@ -89,6 +89,16 @@ def test_what_cannot_be_aligned_is_divided_evenly_and_has_no_score(
     assert np.isnan(score)
 
 
+@pytest.mark.parametrize("n_frames", [3, 4, 5, 6, 8, 9])
+def test_speech_too_fast_for_three_frames_of_each_phone_is_aligned(model: AlignmentModel, n_frames: int) -> None:
+    assert model.n_states == 3
+    shares = np.diff(np.arange(4) * n_frames // 3).tolist()
+    durations, score = model.align(synthetic("bas", shares, seed=2))
+    assert durations.sum() == n_frames
+    assert (durations > 0).all()
+    assert np.isfinite(score)
+
+
 def test_a_phone_that_training_never_saw_is_aligned(model: AlignmentModel) -> None:
     recording = synthetic("ab", [9, 9], 3)
     durations, score = model.align(replace(recording, phonemes=np.array([IDS["AH0"], IDS["b"]], np.int32)))
@@ -171,6 +181,9 @@ def test_a_model_is_the_same_after_its_text(model: AlignmentModel) -> None:
         lambda text: "[" * 100_000,
         lambda text: text + " " * (1 << 20),
         lambda text: text.replace('"decibels":', '"other":'),
+        lambda text: text.replace('"states":3', '"states":2'),
+        lambda text: text.replace('"states":3', '"states":0'),
+        lambda text: text.replace('"states":3', '"states":1000000000'),
     ],
 )
 def test_a_damaged_model_is_an_error(model: AlignmentModel, damage) -> None:
