@@ -149,3 +149,15 @@ def test_settings_of_windows_and_preemphasis_are_checked(name: str, value: objec
 def test_the_recorded_settings_have_later_ones_only_where_they_are_not_default() -> None:
     assert not {"window", "preemphasis", "round_frames"} & set(MelConfig().as_dict())
     assert MelConfig(**{**MelConfig(window="povey").as_dict(), "compression": Compression()}).window == "povey"
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("n_samples", [2500, 40_000, 150_001])
+def test_sixteen_bit_samples_have_the_bits_of_their_mel_as_floats(name: str, n_samples: int) -> None:
+    samples = np.random.default_rng(n_samples).normal(0, 3000, n_samples).round().clip(-32768, 32767).astype(np.int16)
+    samples[1234] = -32768  # whose absolute value no int16 holds
+    floats = samples.astype(np.float32) / np.float32(32768)
+    extractor = MelExtractor(PRESETS[name])
+    np.testing.assert_array_equal(extractor(samples), extractor(floats))
+    for found, expected in zip(extractor.with_energy(samples), extractor.with_energy(floats), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import soundfile
 from corpora import speech_like
 
 from tts_prep.errors import AudioError
+from tts_prep.preprocess.audio import reading
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 
 
@@ -159,3 +161,33 @@ def test_a_decoder_that_exceeds_full_scale_is_not_remarked(tmp_path: Path) -> No
     remarks: list[str] = []
     assert np.abs(read_waveform(path, 22050, remarks=remarks)).max() > 1
     assert not remarks
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("channel", ["mean", 0, 1])
+@pytest.mark.parametrize("rate", [22_050, 24_000])
+@pytest.mark.parametrize("container", ["WAV", "AIFF", "FLAC", "FLOAT"])
+def test_sixteen_bit_samples_stay_where_nothing_changes_them(
+    tmp_path: Path,
+    container: str,
+    rate: int,
+    channel: Literal["mean"] | int,
+    channels: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "_BLOCK", 1000)
+    if channel == 1 and channels == 1:
+        return
+    path, subtype = tmp_path / "a", "FLOAT" if container == "FLOAT" else "PCM_16"
+    values = np.random.default_rng(0).integers(-32768, 32768, (4321, channels)).astype(np.int16)
+    written = values / np.float32(32768) if subtype == "FLOAT" else values
+    soundfile.write(path, written, rate, subtype, format=container if subtype == "PCM_16" else "WAV")
+    config = ReadingConfig(channel=channel)
+    samples = reading.read_samples(path, 22_050, config)
+    floats = reading.read_waveform(path, 22_050, config)
+    stay = subtype == "PCM_16" and rate == 22_050 and (channels == 1 or channel != "mean")
+    assert samples.dtype == (np.int16 if stay else np.float32)
+    assert floats.dtype == np.float32
+    np.testing.assert_array_equal(samples / np.float32(32768) if stay else samples, floats)
+    if stay:
+        np.testing.assert_array_equal(samples, values[:, 0 if channel == "mean" else channel])

@@ -12,8 +12,8 @@ import numpy as np
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.config import ReadingConfig
-from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.reading import read_excerpt, read_waveform
+from tts_prep.preprocess.audio.framing import Samples, Waveform
+from tts_prep.preprocess.audio.reading import read_excerpt, read_samples, read_waveform
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 _MAX_ENTRIES = 200_000
@@ -21,8 +21,14 @@ _MAX_ENTRIES = 200_000
 
 
 def read_utterance(
-    root: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig, remarks: list[str] | None = None
-) -> Waveform:
+    root: Path,
+    utterance: SourceUtterance,
+    sample_rate: int,
+    config: ReadingConfig,
+    remarks: list[str] | None = None,
+    *,
+    keeps_16_bits: bool = False,
+) -> Samples:
     """Read the recording of an utterance, or its excerpt.
 
     Start and end are rounded to the nearest samples. If an excerpt cannot be read separately (see `read_excerpt`), it
@@ -31,9 +37,10 @@ def read_utterance(
 
     Args:
         remarks: a list to which remarks on the recording are added.
+        keeps_16_bits: see `read_samples`; for whole recordings only.
 
     Returns:
-        [n_samples] float32.
+        [n_samples] float32, or int16.
 
     Raises:
         AudioError: the recording is unusable, ends before the utterance, or is silent there.
@@ -45,7 +52,9 @@ def read_utterance(
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
     if utterance.start == 0 and utterance.end is None:
-        return read_waveform(path, sample_rate, config, inside=utterance.inside, remarks=remarks)
+        return read_samples(
+            path, sample_rate, config, inside=utterance.inside, remarks=remarks, keeps_16_bits=keeps_16_bits
+        )
     start = round(utterance.start * sample_rate)
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
     result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside, remarks=remarks)

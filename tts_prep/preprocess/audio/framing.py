@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,20 @@ from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.config import MelConfig
 
 Waveform = npt.NDArray[np.float32]
+
+Samples: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.int16]
+"""A waveform, or the 16-bit samples of a recording, which the kernel of the mel reads as they are."""
+
+FULL_SCALE = 2.0**-15
+"""What an int16 sample is multiplied by. A power of two, so that no bit is lost."""
+
+
+def as_float(samples: Samples) -> Waveform:
+    """Return samples as float32 with full scale ±1."""
+    if samples.dtype == np.int16:
+        return samples * np.float32(FULL_SCALE)
+    return np.asarray(samples, np.float32)
+
 
 _LONG = 256
 """The minimum number of frames for which two more calls of the kernel, for the ends, are faster than a copy."""
@@ -80,11 +95,13 @@ def aligned_waveform(waveform: Waveform, config: MelConfig) -> Waveform:
     """
     if config.framing == "ceil":
         skip = (config.n_fft - config.hop_length) // 2
-        return pad_waveform(waveform, config)[skip : skip + n_frames(len(waveform), config) * config.hop_length]
+        return as_float(pad_waveform(waveform, config))[
+            skip : skip + n_frames(len(waveform), config) * config.hop_length
+        ]
     return np.pad(waveform, config.edge_zeros) if config.edge_zeros else waveform
 
 
-def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Waveform:
+def pad_waveform(waveform: Samples, config: MelConfig, tail: int = 0) -> Samples:
     """Return the waveform with the padding of its framing.
 
     Args:
@@ -96,7 +113,7 @@ def pad_waveform(waveform: Waveform, config: MelConfig, tail: int = 0) -> Wavefo
     """
     left, right = frame_padding(len(waveform), config)
     inner = len(waveform) + 2 * config.edge_zeros
-    padded = np.empty(left + inner + right + tail, np.float32)
+    padded = np.empty(left + inner + right + tail, waveform.dtype)
     first, stop = left + config.edge_zeros, left + inner
     padded[:first] = 0
     padded[first : first + len(waveform)] = waveform
@@ -118,17 +135,17 @@ class FrameRun:
 
     first: int
     stop: int
-    samples: Waveform
+    samples: Samples
 
 
-def frame_runs(waveform: Waveform, config: MelConfig, lanes: int) -> list[FrameRun]:
+def frame_runs(waveform: Samples, config: MelConfig, lanes: int) -> list[FrameRun]:
     """Split the frames of a waveform into runs: the waveform itself, and padded copies of its ends.
 
     The samples equal those of `pad_waveform`; a short waveform is a single run. This avoids copying long waveforms,
     which takes time, and 300 MB for an hour of audio.
 
     Args:
-        waveform: [n_samples] float32.
+        waveform: [n_samples] float32 or int16.
         lanes: the number of frames that the kernel processes at a time. Runs are multiples of it, and the last one has
             ``lanes`` hops of zeros appended.
     """
@@ -144,7 +161,7 @@ def frame_runs(waveform: Waveform, config: MelConfig, lanes: int) -> list[FrameR
     reflected = _reflects(config)
     runs = [FrameRun(first, stop, waveform[first * hop - begin :])]
     if first:
-        head = np.empty((first - 1) * hop + n_fft, np.float32)
+        head = np.empty((first - 1) * hop + n_fft, waveform.dtype)
         head[:begin] = 0
         head[begin:] = waveform[: len(head) - begin]
         if reflected:
@@ -153,7 +170,7 @@ def frame_runs(waveform: Waveform, config: MelConfig, lanes: int) -> list[FrameR
     if stop < n_all:
         rest = waveform[stop * hop - begin :]
         end = len(rest) + edge
-        last = np.zeros(end + right + tail, np.float32)
+        last = np.zeros(end + right + tail, waveform.dtype)
         last[: len(rest)] = rest
         if reflected and right:
             last[end : end + right] = last[end - 2 : end - 2 - right if end - 2 >= right else None : -1]

@@ -14,12 +14,22 @@ import numpy.typing as npt
 from tts_prep.preprocess.audio import plain_kernel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
-from tts_prep.preprocess.audio.framing import FrameRun, Waveform, frame_runs, n_frames, pad_waveform
+from tts_prep.preprocess.audio.framing import (
+    FULL_SCALE,
+    FrameRun,
+    Samples,
+    Waveform,
+    as_float,
+    frame_runs,
+    n_frames,
+    pad_waveform,
+)
 
 COMPILING = "compiling the mel kernel, once per installation"
 """The text by which a run reports that its first process compiles the kernel."""
 
 Mel = npt.NDArray[np.float32]
+_NO_SINGLES, _NO_SHORTS = np.empty(0, np.float32), np.empty(0, np.int16)
 Energy = npt.NDArray[np.float32]
 
 
@@ -33,11 +43,11 @@ class MelExtractor:
         self.config = config
         self.filter_bank: FilterBank = bank or filter_bank(config)
 
-    def __call__(self, waveform: Waveform) -> Mel:
+    def __call__(self, waveform: Samples) -> Mel:
         """Return the log-mel spectrogram of a waveform.
 
         Args:
-            waveform: [n_samples] float32 at the sample rate of the settings, full scale ±1.
+            waveform: [n_samples] at the sample rate of the settings, float32 with full scale ±1, or int16.
 
         Returns:
             [n_frames, n_mels] float32.
@@ -47,7 +57,7 @@ class MelExtractor:
         """
         return self.config.compression.transform_in_place(self.magnitudes(waveform))
 
-    def with_energy(self, waveform: Waveform) -> tuple[Mel, Energy]:
+    def with_energy(self, waveform: Samples) -> tuple[Mel, Energy]:
         """Return the log-mel spectrogram, [n_frames, n_mels], and the norm of each frame's magnitudes, [n_frames].
 
         The norm is over all FFT bins, before power offset and floor.
@@ -58,7 +68,7 @@ class MelExtractor:
         energy = np.empty(n_frames(len(waveform), self.config), np.float32)
         return self.config.compression.transform_in_place(self.magnitudes(waveform, energy)), energy
 
-    def magnitudes(self, waveform: Waveform, energy: Energy | None = None) -> Mel:
+    def magnitudes(self, waveform: Samples, energy: Energy | None = None) -> Mel:
         """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32.
 
         Args:
@@ -68,13 +78,16 @@ class MelExtractor:
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * peak_scale(waveform, config)
-        if config.preemphasis and not config.frame_preemphasis:
-            waveform = preemphasized(waveform, config.preemphasis)
         simd = None if config.processes_frames else compiled_kernel()
+        if config.preemphasis and not config.frame_preemphasis:
+            waveform = preemphasized(as_float(waveform), config.preemphasis)
         if simd is None:
-            plain_kernel.mel_frames(pad_waveform(waveform, config), window, config, self.filter_bank, out, energy)
+            plain_kernel.mel_frames(
+                as_float(pad_waveform(waveform, config)), window, config, self.filter_bank, out, energy
+            )
             return out
-        lanes = simd.LANES
+        lanes, is_16 = simd.LANES, waveform.dtype == np.int16
+        window = window * FULL_SCALE if is_16 else window
         # The kernel is compiled for writable arrays.
         samples = waveform if waveform.flags.writeable else waveform.copy()
         if config.n_fft % lanes:
@@ -85,7 +98,7 @@ class MelExtractor:
             runs = frame_runs(samples, config, lanes)
         for run in runs:
             simd.mel_frames(
-                run.samples,
+                *((_NO_SINGLES, run.samples) if is_16 else (run.samples, _NO_SHORTS)),
                 window,
                 config.hop_length,
                 *self._filter_arguments,
@@ -176,11 +189,14 @@ def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
     return moments[0], moments[1]
 
 
-def peak_scale(waveform: Waveform, config: MelConfig) -> float:
+def peak_scale(waveform: Samples, config: MelConfig) -> float:
     """Return the factor that scales a waveform to the configured peak; 1 for silence or if no peak is configured."""
     if config.peak is None:
         return 1.0
-    peak = float(max(waveform.max(initial=0), -waveform.min(initial=0)))
+    # An int16 has no 32,768.
+    peak = max(float(waveform.max(initial=0)), -float(waveform.min(initial=0)))
+    if waveform.dtype == np.int16:
+        peak *= FULL_SCALE
     return config.peak / peak if peak > 0 else 1.0
 
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO, FileIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -19,7 +20,7 @@ from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.pcm import PcmFile
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
-from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.framing import FULL_SCALE, Samples, Waveform, as_float
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.recording_locations import open_recording
 
@@ -56,6 +57,7 @@ def read_waveform(
     are divided by their full scale; 16 and 24 bits remain exact.
 
     Args:
+        path: the file.
         sample_rate: Hz; a recording with another rate is resampled.
         inside: the location of the recording in the file, see `tts_prep.preprocess.recording_locations`.
         remarks: a list to which remarks on the recording are added.
@@ -68,14 +70,31 @@ def read_waveform(
             several recordings, NaN, infinity or samples far beyond full scale.
         MemoryError: the samples do not fit into memory.
     """
+    return as_float(read_samples(path, sample_rate, config, inside=inside, remarks=remarks, keeps_16_bits=False))
+
+
+def read_samples(
+    path: Path,
+    sample_rate: int,
+    config: ReadingConfig = ReadingConfig(),
+    *,
+    inside: str = "",
+    remarks: list[str] | None = None,
+    keeps_16_bits: bool = True,
+) -> Samples:
+    """Read a recording as `read_waveform`, whose samples stay int16 if they are so at this rate."""
     with _reading(path), _opened(path, inside, inspect) as recording:
-        waveform, silent = _decoded(recording, 0, recording.n_samples, config, remarks)
+        keeps = keeps_16_bits and recording.file.samplerate == sample_rate
+        waveform, silent = _decoded(recording, 0, recording.n_samples, config, remarks, keeps_16_bits=keeps)
         if len(waveform) == 0:
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        waveform = resample(waveform, recording.file.samplerate, sample_rate, config.resampler)
-        return np.ascontiguousarray(waveform)
+        if recording.file.samplerate == sample_rate:
+            return waveform
+        return np.ascontiguousarray(
+            resample(as_float(waveform), recording.file.samplerate, sample_rate, config.resampler)
+        )
 
 
 def read_excerpt(
@@ -105,7 +124,7 @@ def read_excerpt(
             return None
         length = recording.n_samples
         start, stop = min(start, length), length if stop is None else min(stop, length)
-        return _decoded(recording, start, stop - start, config, remarks)[0], length
+        return as_float(_decoded(recording, start, stop - start, config, remarks)[0]), length
 
 
 @dataclass(frozen=True)
@@ -189,9 +208,19 @@ def _is_plain(file: soundfile.SoundFile | PcmFile) -> bool:
 
 
 def _decoded(
-    recording: _Recording, start: int, count: int, config: ReadingConfig, remarks: list[str] | None
-) -> tuple[Waveform, bool]:
-    """Decode ``count`` samples from ``start`` as one channel, [count] float32; return also whether all are 0."""
+    recording: _Recording,
+    start: int,
+    count: int,
+    config: ReadingConfig,
+    remarks: list[str] | None,
+    *,
+    keeps_16_bits: bool = False,
+) -> tuple[Samples, bool]:
+    """Decode ``count`` samples from ``start`` as one channel, [count]; return also whether all are 0.
+
+    Args:
+        keeps_16_bits: return int16 if the recording has 16 bits, unless channels are averaged; otherwise float32.
+    """
     file = recording.file
     channel = config.channel if isinstance(config.channel, int) else 0
     if not 0 <= channel < file.channels:
@@ -202,11 +231,15 @@ def _decoded(
     # 16-bit samples are read unconverted, because numpy converts faster than libsndfile.
     name, dtype = ("int16", np.int16) if file.subtype == "PCM_16" else ("float32", np.float32)
     # Other formats are read in one call: every read starts with a seek, which changes samples of MP3 and Opus.
-    block = np.empty((_BLOCK if count > _BLOCK and _is_plain(file) else count, file.channels), dtype)
-    waveform = np.empty(count, np.float32)
+    size = _BLOCK if count > _BLOCK and _is_plain(file) else count
+    keeps = keeps_16_bits and dtype == np.int16 and not averages
+    waveform: Samples = np.empty(count, np.int16) if keeps else np.empty(count, np.float32)
+    is_read_in_place = keeps and file.channels == 1
+    block = np.empty((0 if is_read_in_place else size, file.channels), dtype)
     low = high = 0.0
-    for first in range(0, count, max(1, len(block))):
-        samples = block[: count - first]
+    for first in range(0, count, max(1, size)):
+        target = waveform[first : first + size]
+        samples: Any = target.reshape(-1, 1) if is_read_in_place else block[: len(target)]
         # `read` would derive the type of the samples from the array in every call, which takes as long as a short read.
         n_read = file.buffer_read_into(samples, name)
         if n_read != len(samples):
@@ -219,10 +252,11 @@ def _decoded(
         if not (math.isfinite(lowest) and math.isfinite(highest)):
             raise BrokenRecordingError("holds NaN or infinite samples")
         low, high = min(low, lowest), max(high, highest)
-        # Scaling by a power of two is exact, so the mean may be taken before it.
-        np.multiply(
-            chosen, np.float32(2.0**-15 if dtype == np.int16 else 1), out=waveform[first : first + len(samples)]
-        )
+        if not keeps:
+            # Scaling by a power of two is exact, so the mean may be taken before it.
+            np.multiply(chosen, np.float32(FULL_SCALE if dtype == np.int16 else 1), out=target)
+        elif not is_read_in_place:
+            target[:] = chosen
     if recording.is_lossy:
         remarks = None
     if dtype == np.float32 and max(high, -low) > MAX_PEAK:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform
+from tts_prep.preprocess.audio.framing import Samples, Waveform, aligned_waveform, as_float
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
@@ -62,19 +62,20 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     # Read first where the alignment may give the phonemes: trimming decides which.
     recording = read_recording(utterance, recipe) if recipe.alignments else None
     phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remarks)
-    recording = recording or read_recording(utterance, recipe)
+    recording = recording or read_recording(utterance, recipe, keeps_16_bits=True)
     for remark in recording.remarks:
         remarks.add("cleaning", remark, utterance.id)
-    waveform = recording.waveform
-    mel, known = _mel_and_energy(waveform, recipe)
+    samples = recording.waveform
+    waveform = cache(partial(as_float, samples))
+    mel, known = _mel_and_energy(samples, recipe)
     if recording.aligned:
         mel = mel[: recording.aligned.n_frames(config.mel.sample_rate, config.mel.hop_length, len(mel))]
     statistics = _statistics(mel, utterance.audio)
     arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
-        arrays["waveform"] = _stored_waveform(waveform, config.mel, recipe.arrays["waveform"]["dtype"])
+        arrays["waveform"] = _stored_waveform(waveform(), config.mel, recipe.arrays["waveform"]["dtype"])
     text = {"id": utterance.id, "text": utterance.text, "phoneme_text": phoneme_text, "speaker": utterance.speaker}
-    row = {**text, "seconds": len(waveform) / config.mel.sample_rate, **utterance.meta, **recording.columns}
+    row = {**text, "seconds": len(samples) / config.mel.sample_rate, **utterance.meta, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
         speaker=utterance.speaker,
@@ -83,7 +84,7 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         phonemes=phonemes,
         n_frames=len(mel),
         extractor=recipe.extractor,
-        read=lambda: waveform,
+        read=waveform,
         known={"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
         cut=recording.cut,
         read_again=partial(read_as, recipe, utterance),
@@ -117,7 +118,7 @@ def needs_energy(features: Iterable[Feature]) -> bool:
     return any(isinstance(feature, EnergyFeature) for feature in features)
 
 
-def _mel_and_energy(waveform: Waveform, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
+def _mel_and_energy(waveform: Samples, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
     """Return the mel, and the energy if a feature needs it, computed in the same pass."""
     if not needs_energy(recipe.features):
         return recipe.extractor(waveform), {}

@@ -21,7 +21,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
-from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.framing import Waveform, as_float
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
@@ -208,7 +208,7 @@ def feature_inputs(
 
 def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
-    waveform = read_recording(utterance, recipe).waveform
+    waveform = as_float(read_recording(utterance, recipe).waveform)
     found = frame_count(len(waveform), recipe.config.mel)
     if found < n_frames:
         raise CorpusChangedError(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, margin_samples, trimming_cut
-from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
+from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START, CleaningConfig
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
-from tts_prep.preprocess.audio.framing import Waveform
+from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import AlignedUtterance
 from tts_prep.preprocess.runs.recipe import ShardRecipe
@@ -22,22 +22,25 @@ class CleanedRecording:
     """A cleaned recording, from which the mel is computed.
 
     Attributes:
-        waveform: [n_samples] float32.
+        waveform: [n_samples] float32, or int16.
         cut: the trimming, or None if the recording is not trimmed.
         aligned: the alignment, shifted by the cut, or None.
         columns: column of the index → value.
         remarks: remarks that a run counts.
     """
 
-    waveform: Waveform
+    waveform: Samples
     cut: Cut | None
     aligned: AlignedUtterance | None
     columns: Mapping[str, float]
     remarks: tuple[str, ...]
 
 
-def read_recording(utterance: SourceUtterance, recipe: ShardRecipe) -> CleanedRecording:
+def read_recording(utterance: SourceUtterance, recipe: ShardRecipe, *, keeps_16_bits: bool = False) -> CleanedRecording:
     """Read the recording of an utterance and clean it; cut it by its alignment if alignments change shards.
+
+    Args:
+        keeps_16_bits: leave 16-bit samples as int16 if the settings change none of them.
 
     Raises:
         AudioError: the recording is invalid, or nothing remains of it.
@@ -47,7 +50,11 @@ def read_recording(utterance: SourceUtterance, recipe: ShardRecipe) -> CleanedRe
     cleaning = recipe.config.cleaning
     rate, hop_length = recipe.config.mel.sample_rate, recipe.config.mel.hop_length
     remarks: list[str] = []
-    waveform = read_utterance(recipe.root, utterance, rate, recipe.config.reading, remarks)
+    keeps = keeps_16_bits and not aligned and cleaning == CleaningConfig()
+    samples = read_utterance(recipe.root, utterance, rate, recipe.config.reading, remarks, keeps_16_bits=keeps)
+    if keeps:
+        return CleanedRecording(samples, None, None, {}, tuple(remarks))
+    waveform = as_float(samples)
     cut: Cut | None = None
     columns: dict[str, float] = {}
     try:
@@ -76,7 +83,7 @@ def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, rea
         ConfigurationError: the settings contradict those of cleaning.
     """
     other = replace(recipe, config=replace(recipe.config, mel=mel, reading=reading))
-    return read_recording(utterance, other).waveform
+    return as_float(read_recording(utterance, other).waveform)
 
 
 def stored_cut(trimmed_start: float, trimmed_end: float, seconds: float, sample_rate: int) -> Cut:

@@ -103,6 +103,7 @@ def _spectrum_norm(re: Array, im: Array, half: int, squares: Array, norms: Array
 @jit
 def mel_frames(
     x: Array,
+    x_16: Array,
     window: Array,
     hop: int,
     starts: Array,
@@ -128,6 +129,7 @@ def mel_frames(
     Args:
         x: [n] float32, the samples of the frames. Full blocks of ``LANES`` frames are read, and of each frame as many
             samples as the window has.
+        x_16: [n] int16, such samples instead; empty if they are float32. The window has their scale.
         window: [n_fft, rounded up to a multiple of LANES] float64, with zeros at its end.
         starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
         exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
@@ -151,8 +153,12 @@ def mel_frames(
     if energy is not None:
         squares, norms = empty_aligned(LANES), empty_aligned(LANES // 2).view(np.float32)
     for first in range(0, len(out), LANES):
-        for k in range(0, n_read, LANES):
-            load_windowed_frames(x, first * hop, hop, window, k, re, im)
+        if len(x_16):
+            for k in range(0, n_read, LANES):
+                load_windowed_frames(x_16, first * hop, hop, window, k, re, im)
+        else:
+            for k in range(0, n_read, LANES):
+                load_windowed_frames(x, first * hop, hop, window, k, re, im)
         if energy is not None:
             _sum_of_squares(re, im, squares)
         if chirp is not None:

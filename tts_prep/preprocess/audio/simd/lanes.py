@@ -217,9 +217,9 @@ def load_windowed_frames(
 ) -> Any:
     """Transpose samples k to k + LANES of LANES frames from frame-major to sample-major, and window them.
 
-    Frame f starts at ``x[start + f · hop]``. Even samples are stored in ``re``, odd ones in ``im``, both from vector
-    k / 2. The transposition is a network of perfect shuffles in registers: reading across frames would need one load
-    per sample.
+    Frame f starts at ``x[start + f · hop]``; samples are float32 or int16. Even samples are stored in ``re``, odd ones
+    in ``im``, both from vector k / 2. The transposition is a network of perfect shuffles in registers: reading across
+    frames would need one load per sample.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -232,11 +232,13 @@ def load_windowed_frames(
             picks = [offset + i // 2 + (LANES if i % 2 else 0) for i in range(LANES)]
             return ir.Constant(ir.VectorType(ir.IntType(32), LANES), picks)
 
+        is_16 = isinstance(signature.args[0].dtype, types.Integer)
+        vector = ir.VectorType(ir.IntType(16), LANES) if is_16 else SINGLES.vector
         rows = []
         for frame in range(LANES):
             index = builder.add(builder.add(first, position), builder.mul(step, constant(frame)))
             pointer = _element(context, builder, signature.args[0], samples, index)
-            rows.append(builder.load(builder.bitcast(pointer, SINGLES.vector.as_pointer()), align=4))
+            rows.append(builder.load(builder.bitcast(pointer, vector.as_pointer()), align=2 if is_16 else 4))
         low, high = shuffle(0), shuffle(LANES // 2)
         for _ in range(LANES.bit_length() - 1):
             pairs = list(zip(rows[: LANES // 2], rows[LANES // 2 :], strict=True))
@@ -244,7 +246,8 @@ def load_windowed_frames(
         for i, row in enumerate(rows):
             sample = builder.add(position, constant(i))
             weight = builder.load(_element(context, builder, signature.args[3], weights, sample))
-            values = builder.fmul(builder.fpext(row, DOUBLES.vector), _splat(builder, weight), flags=_FLAGS)
+            wide = builder.sitofp(row, DOUBLES.vector) if is_16 else builder.fpext(row, DOUBLES.vector)
+            values = builder.fmul(wide, _splat(builder, weight), flags=_FLAGS)
             index = builder.mul(builder.lshr(sample, constant(1)), constant(LANES))
             pointer = _element(context, builder, signature.args[5 + i % 2], targets[i % 2], index)
             builder.store(values, builder.bitcast(pointer, DOUBLES.vector.as_pointer()), align=8)
