@@ -50,10 +50,10 @@ def test_a_recording_that_needs_more_memory_than_there_is_costs_one_row(
     root = write_ljspeech(tmp_path / "lj", ("Yes.", "No.", "Yes."))
     read_utterance = recordings.read_utterance
 
-    def lack_memory(root: Path, utterance: Any, *rest: Any) -> Any:
+    def lack_memory(root: Path, utterance: Any, *rest: Any, **options: Any) -> Any:
         if utterance.id == "S-0002":
             raise MemoryError
-        return read_utterance(root, utterance, *rest)
+        return read_utterance(root, utterance, *rest, **options)
 
     monkeypatch.setattr(recordings, "read_utterance", lack_memory)
     status, _, err = run(capsys, "ljspeech", root, tmp_path / "s", *PLAIN, "--max-failures", 1)
