@@ -179,7 +179,7 @@ def test_a_recording_that_grows_while_it_is_read_ends_the_run(
         soundfile.write(path, speech_like(2, 1), 22050)
         return waveform
 
-    read = tts_prep.preprocess.audio.excerpt.read_waveform
-    monkeypatch.setattr(tts_prep.preprocess.audio.excerpt, "read_waveform", read_and_grow)
+    read = tts_prep.preprocess.audio.excerpt.read_samples
+    monkeypatch.setattr(tts_prep.preprocess.audio.excerpt, "read_samples", read_and_grow)
     with pytest.raises(CorpusChangedError, match="S-0000.wav"):
         run(own_corpus, tmp_path / "store")
