@@ -2,9 +2,9 @@
 
     PYTHON benchmarks/peers.py NPY_FOLDER BATCHES.json --runs 5 [--without PACKAGE ...]
 
-Run by ``loader.py`` with an interpreter that has some of torch, lhotse, datasets, webdataset, mosaicml-streaming and
-grain; others are left out. The mels are put into the format of each library first, once, below the folder of
-BATCHES.json. Prints JSON: package → its version, name → seconds of each epoch, and errors. webdataset makes
+Run by ``loader.py`` with an interpreter that has some of torch, lhotse, datasets, webdataset, mosaicml-streaming,
+LitData and grain; others are left out. The mels are put into the format of each library first, once, below the folder
+of BATCHES.json. Prints JSON: package → its version, name → seconds of each epoch, and errors. webdataset makes
 batches of its own, as large as the largest of them.
 """
 
@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import sys
 import time
 import warnings
+from contextlib import redirect_stdout
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -155,6 +157,25 @@ def streaming_epochs(paths, batches, work):
     yield "mosaicml-streaming (MDS), 0 workers", Batches(batches, lambda position: dataset[position]["mel"])
 
 
+def litdata_sample(path):
+    return {"mel": np.load(path)}
+
+
+def litdata_epochs(paths, batches, work):
+    import litdata
+
+    folder = work / "litdata"
+    if not (folder / "index.json").exists():
+        with redirect_stdout(sys.stderr):
+            litdata.optimize(
+                litdata_sample, [str(path) for path in paths], str(folder), chunk_bytes="64MB", num_workers=1
+            )
+    # Without batch_decode=0, every item of another place decodes 256 items around it.
+    dataset = litdata.StreamingDataset(str(folder), shuffle=False, batch_decode=0)
+    # Not by its own loader, which has an order of its own: remote.py measures that.
+    yield "LitData, 0 workers", Batches(batches, lambda position: dataset[position]["mel"])
+
+
 def grain_epochs(paths, batches, work):
     import grain
     from array_record.python.array_record_module import ArrayRecordWriter
@@ -196,6 +217,7 @@ def main():
         "datasets": lambda: datasets_epochs(paths, batches, work),
         "webdataset": lambda: webdataset_epochs(paths, batches, work),
         "streaming": lambda: streaming_epochs(paths, batches, work),
+        "litdata": lambda: litdata_epochs(paths, batches, work),
         "grain": lambda: grain_epochs(paths, batches, work),
     }
     for package, make in makers.items():
