@@ -198,6 +198,8 @@ def measure(contender: Contender, *arguments: Any) -> None:
         _measure(contender, *arguments)
     except ValueError as error:
         contender.failed = str(error)
+    # A run takes many minutes, and may be ended before its table.
+    print(contender, file=sys.stderr, flush=True)
 
 
 def _measure(contender: Contender, work: Path, store: ObjectStore, epochs: int, limit: float, wanted: int) -> None:
