@@ -139,6 +139,13 @@ class Unloadable:
         raise FileNotFoundError("weights.pt")
 
 
+class NeverLoaded(Codes):
+    """A class whose creation does not end."""
+
+    def __init__(self) -> None:
+        time.sleep(1000)
+
+
 class Undeclared:
     """A class that says of no output what it is."""
 

@@ -273,3 +273,12 @@ def test_a_process_that_is_killed_while_it_loads_the_model_is_started_once_more(
     with pytest.raises(WorkerError, match=r"ended twice while it loaded the function \(signal 9\)"):
         add_array(own, "model", functions.DiesAtFirst, settings={"folder": str(second), "times": 2})
     assert files(own) == before
+
+
+def test_a_function_that_is_not_loaded_in_time_ends_the_run_and_the_store_is_unchanged(own: Path) -> None:
+    before = files(own)
+    with pytest.raises(WorkerError, match=r"of cpu did not load the function within 1 s; .* greater --load-timeout"):
+        add_array(own, "x", functions.NeverLoaded, load_timeout=1)
+    with pytest.raises(ConfigurationError, match="load_timeout: expected seconds greater than 0, found nan"):
+        add_array(own, "x", functions.NeverLoaded, load_timeout=float("nan"))
+    assert files(own) == before

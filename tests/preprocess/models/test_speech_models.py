@@ -97,3 +97,15 @@ def test_a_store_has_the_values_that_transformers_gives_alone(models: ModuleType
     batch = Collator(arrays=("tokens", "speaker_vector"), array_padding={"tokens": 256})(dataset)
     assert batch.tokens.shape[2] == 2
     assert (batch.tokens[0, batch.array_lengths["tokens"][0] :] == 256).all()
+
+
+def test_the_example_models_run_on_a_gpu(models: ModuleType) -> None:
+    if not importlib.import_module("torch").cuda.is_available():
+        pytest.skip("no CUDA")
+    waveform = resample(RECORDINGS[0], SAMPLE_RATE, 24_000)
+    [on_gpu], [on_cpu] = (models.EncodecTokens(seed=3, device=device)([waveform]) for device in ("cuda:0", "cpu"))
+    assert on_gpu.shape == on_cpu.shape
+    # What is promised on a GPU is that there are tokens, not that they are those of a CPU.
+    assert (on_gpu == on_cpu).mean() > 0.9
+    [vector] = models.SpeakerVectors(seed=3, device="cuda:0")([resample(RECORDINGS[0], SAMPLE_RATE, 16_000)])
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-4)

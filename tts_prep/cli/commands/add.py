@@ -85,6 +85,14 @@ class _AddCommand(click.Command):
     help="Seconds that a model's batch may take; then it is tried again one utterance at a time.",
 )
 @click.option(
+    "--load-timeout",
+    type=float,
+    default=3600.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds that loading a model may take in each process; then the command ends.",
+)
+@click.option(
     "--max-failures",
     default="1%",
     show_default=True,
@@ -105,6 +113,7 @@ def add(
     devices: str | None,
     batch_seconds: float | None,
     timeout: float,
+    load_timeout: float,
     max_failures: str,
     **options: Any,
 ) -> None:
@@ -131,6 +140,7 @@ def add(
             tuple(filter(None, devices.split(","))) if devices is not None else None,
             batch_seconds,
             timeout,
+            load_timeout,
             max_failures,
         )
         _add_features(store, corpus, root, splits, reader, jobs, options, models)
@@ -149,6 +159,7 @@ class _Models:
     devices: tuple[str, ...] | None
     batch_seconds: float | None
     timeout: float
+    load_timeout: float
     max_failures: str
 
 
@@ -252,7 +263,7 @@ def _add_model(
     devices = ("cpu",) * jobs if how.devices is None else how.devices
     allowed = FailureLimit.parse(how.max_failures)
     with make_shard_progress(sys.stderr) as progress:
-        run = ModelRun(devices, rows, aligned, how.timeout, allowed, progress)
+        run = ModelRun(devices, rows, aligned, how.timeout, how.load_timeout, allowed, progress)
         added = add_model(store, replace(model, batch_seconds=how.batch_seconds), run)
     for spec in added.arrays:
         _say_array(store, spec, {})

@@ -147,8 +147,9 @@ def _argument(batch: _Batch, shard: ShardInputs, description: Description, name:
 class _Process:
     """One process, and the shard that it works on."""
 
-    def __init__(self, device: str, load: Callable[[Note], object], timeout: float) -> None:
-        self.device, self._load, self._timeout = device, load, timeout
+    def __init__(self, device: str, load: Callable[[Note], object], timeout: float, load_timeout: float) -> None:
+        self.device, self._load = device, load
+        self._timeout, self._load_timeout = timeout, load_timeout
         self.work: ShardWork | None = None
         self._waiting: deque[tuple[int, ...]] = deque()
         self._now: tuple[int, ...] = ()
@@ -161,6 +162,7 @@ class _Process:
         self.worker = Worker(self._load)
         self._is_ended = False
         self.description: Description | None = None
+        self._loaded_by = time.monotonic() + self._load_timeout
 
     @property
     def connection(self) -> Any:
@@ -235,7 +237,17 @@ class _Process:
         self._next()
 
     def check_time(self, now: float) -> None:
-        """End the process and start another one if a batch takes too long."""
+        """End the process and start another one if a batch takes too long.
+
+        Raises:
+            WorkerError: loading the function takes too long.
+        """
+        if self.description is None and now >= self._loaded_by:
+            self.end()
+            raise WorkerError(
+                f"the process of {self.device} did not load the function within {self._load_timeout:g} s; finished "
+                "shards are kept. Does it wait for a download? Load it once in Python, or give a greater --load-timeout"
+            )
         if now >= self._deadline:
             self.end()
             self._again(f"no result within {self._timeout:g} s", deaths=_DEATHS)
@@ -269,6 +281,7 @@ class ModelProcesses:
     Args:
         devices: a device for each process; a device may come more than once.
         timeout: seconds that a batch may take, with reading its recordings.
+        load_timeout: seconds that starting a process and loading the function may take.
         look: called again and again, also while nothing happens; it may raise to end the run.
     """
 
@@ -278,10 +291,11 @@ class ModelProcesses:
         devices: Sequence[str],
         source: Source,
         timeout: float,
+        load_timeout: float,
         look: Callable[[], None] = lambda: None,
     ) -> None:
         self._load = {device: partial(_load, model, device, source) for device in devices}
-        self._waiting, self._timeout, self._look = deque(devices), timeout, look
+        self._waiting, self._timeout, self._load_timeout, self._look = deque(devices), timeout, load_timeout, look
         self._processes: list[_Process] = []
 
     def describe(self) -> Description:
@@ -311,7 +325,7 @@ class ModelProcesses:
     def _start(self) -> _Process:
         device = self._waiting.popleft()
         try:
-            process = _Process(device, self._load[device], self._timeout)
+            process = _Process(device, self._load[device], self._timeout, self._load_timeout)
         except OSError as error:
             raise WorkerError(f"no process can be started ({error.strerror}); give fewer --jobs") from error
         self._processes.append(process)

@@ -40,6 +40,7 @@ def add_array(
     jobs: int = 1,
     devices: Sequence[str] | None = None,
     timeout: float = ModelRun.timeout,
+    load_timeout: float = ModelRun.load_timeout,
     max_failures: str | int = "1%",
     backend: Backend = Backend(),
 ) -> Manifest:
@@ -77,6 +78,7 @@ def add_array(
         jobs: the number of worker processes.
         devices: a device for each process, such as ``["cuda:0", "cuda:1"]``; by default `jobs` times ``"cpu"``.
         timeout: seconds that a batch may take; after them it is tried again one utterance at a time.
+        load_timeout: seconds that creating a class may take in each process; after them the call ends.
         max_failures: how many utterances may have no value: a number, or a share such as ``"1%"``.
         backend: where a function of one utterance runs.
 
@@ -94,6 +96,7 @@ def add_array(
         devices=tuple(devices) if devices is not None else ("cpu",) * jobs,
         corpus=_rows(Path(store), Path(corpus), root) if corpus is not None else None,
         timeout=timeout,
+        load_timeout=load_timeout,
         allowed=FailureLimit.parse(max_failures),
     )
     return add_model(Path(store), model, run).manifest

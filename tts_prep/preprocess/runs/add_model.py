@@ -48,6 +48,7 @@ class ModelRun:
         corpus: the rows and recordings of the store; None for the stored waveforms.
         alignments: the alignments of the store, if they change its shards and recordings are read.
         timeout: seconds that a batch may take.
+        load_timeout: seconds that loading the function may take in each process.
         allowed: the number of utterances that may have no value.
         progress: called with the number of finished shards and of all shards.
     """
@@ -56,14 +57,16 @@ class ModelRun:
     corpus: CorpusRows | None = None
     alignments: CorpusAlignments | None = None
     timeout: float = 600.0
+    load_timeout: float = 3600.0
     allowed: FailureLimit = ALLOWED
     progress: Callable[[int, int], None] = lambda _done, _total: None
 
     def __post_init__(self) -> None:
         if not self.devices:
             raise ConfigurationError("devices: expected at least one, such as cuda:0")
-        if self.timeout <= 0:
-            raise ConfigurationError(f"timeout: expected seconds greater than 0, found {self.timeout:g}")
+        for name, seconds in (("timeout", self.timeout), ("load_timeout", self.load_timeout)):
+            if not seconds > 0:
+                raise ConfigurationError(f"{name}: expected seconds greater than 0, found {seconds:g}")
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
         arrays, columns = _own_arrays(manifest), column_datasets(index_locations(store, manifest))
         source = Source(store.absolute(), config, planned.recipe if planned else None, arrays, tuple(columns))
         look = _Progress(run.progress, len(manifest.shards))
-        processes = ModelProcesses(model, run.devices, source, run.timeout, look)
+        processes = ModelProcesses(model, run.devices, source, run.timeout, run.load_timeout, look)
         try:
             description = processes.describe()
             outputs = Outputs.of(model.name, description)
