@@ -427,5 +427,5 @@ def test_info_separates_a_long_name_of_an_array_from_its_line(
 
 
 def test_one_file_is_counted_in_the_singular(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "parquet"
-    assert run(capsys, "export", store, folder, "--to", "parquet")[1] == f"{folder}: 1 file in the layout of parquet\n"
+    folder = tmp_path / "webdataset"
+    assert run(capsys, "export", store, folder, "--to", "webdataset")[1].startswith(f"{folder}: 1 file in the layout")

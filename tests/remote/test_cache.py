@@ -141,7 +141,10 @@ def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(web: WebServer, r
         assert np.array_equal(mels[place // 2][place % 2, : len(row.mel)], row.mel)
 
 
-def test_a_complete_copy_is_opened_without_a_connection(folder: Path, rows: list[Row], tmp_path: Path) -> None:
+def test_a_complete_copy_is_opened_without_a_connection(
+    folder: Path, rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
     with serving(folder) as web:
         url = f"{web.url}/voice"
         UtteranceDataset(url, cache=tmp_path, verify=True)
@@ -306,7 +309,10 @@ def test_a_url_of_a_file_system_is_copied_too(folder: Path, rows: list[Row], tmp
     assert dataset.path.is_relative_to(tmp_path)
 
 
-def test_a_manifest_with_paths_that_lead_out_of_the_store_writes_nothing_there(folder: Path, tmp_path: Path) -> None:
+def test_a_manifest_with_paths_that_lead_out_of_the_store_writes_nothing_there(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
     from stores import edit_manifest
 
     for name in ("../evil.h5", "/tmp/evil.h5", "shards/../../evil.h5"):

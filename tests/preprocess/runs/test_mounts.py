@@ -55,16 +55,25 @@ def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def without_shared_memory(mount: str, corpus: Path, folder: Path) -> str:
+    """Return a script that mounts a file system on ``/dev/shm``, and prepares a store in a folder.
+
+    The folders of tests can lie in ``/dev/shm``, so that they are mounted elsewhere, too.
+    """
+    binds = "mount --bind '{}' /mnt; mount --bind '{}' /media".format(corpus, folder)
+    return f"{binds}; {mount}; {command(Path('/mnt'), Path('/media/store'))}"
+
+
 def test_a_full_shared_memory_is_no_trouble(corpus: Path, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     fill = "mount -t tmpfs -o size=4k none /dev/shm; head -c 4096 /dev/zero > /dev/shm/full"
-    done = run(f"{fill}; {command(corpus, tmp_path / 'store')}")
+    done = run(without_shared_memory(fill, corpus, tmp_path))
     assert done.returncode == 0, done.stderr
     assert contents(tmp_path / "store") == undisturbed
 
 
 @pytest.mark.soak
 def test_no_shared_memory_is_no_trouble(corpus: Path, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    done = run(f"mount -t tmpfs -o ro none /dev/shm; {command(corpus, tmp_path / 'store')}")
+    done = run(without_shared_memory("mount -t tmpfs -o ro none /dev/shm", corpus, tmp_path))
     assert done.returncode == 0, done.stderr
     assert contents(tmp_path / "store") == undisturbed
 
