@@ -7,7 +7,8 @@ run as they are, by PYTHON, which needs what they import: torch, torchaudio (fro
 and openai-whisper. This script needs the same and onnx. The networks are small and have random weights, but the inputs
 and outputs that the scripts ask of theirs: log mels [B, 128, T] with lengths, and features [B, T, 80].
 
-Two classes call them, one utterance at a time and in padded batches, on stores of 16 and 22.05 kHz. Printed is how many
+Two classes call them, one utterance at a time and in padded batches, on stores of 16 and of 22.05 kHz, the latter with
+two resamplers. Printed is how many
 utterances have the source's tokens, and the largest difference of vectors, relative to the largest number of each.
 """
 
@@ -219,31 +220,34 @@ def main() -> None:
         make_demo_corpus(folder / "corpus")
         print("| store, batches | utterances with equal tokens | other tokens | other lengths | vectors, relative |")
         print("| --- | --- | --- | --- | --- |")
-        for rate in (RATE, 22_050):
-            compare_at(rate, folder, networks, options)
+        for rate, resampler in ((RATE, "soxr_hq"), (22_050, "soxr_hq"), (22_050, "torchaudio")):
+            compare_at(rate, resampler, folder, networks, options)
 
 
-def compare_at(rate: int, folder: Path, networks: tuple[Path, Path], options: argparse.Namespace) -> None:
+def compare_at(
+    rate: int, resampler: str, folder: Path, networks: tuple[Path, Path], options: argparse.Namespace
+) -> None:
     """Compare a store of a sample rate with the scripts' values for the same clips, written as WAV files."""
     import soundfile
 
-    rows, root = read_corpus("ljspeech", folder / "corpus")
-    store = folder / f"store-{rate}"
-    settings = {"store": {"waveform_dtype": "int16"}, "audio": {"sample_rate": rate}}
+    folder = folder / f"{rate}-{resampler}"
+    rows, root = read_corpus("ljspeech", folder.parent / "corpus")
+    store = folder / "store"
+    settings = {"store": {"waveform_dtype": "int16"}, "audio": {"sample_rate": rate, "resampler": resampler}}
     prepare(rows, root, store, configure("ljspeech", settings=settings))
     wavs = {}
     for utterance in UtteranceDataset(store):
-        wavs[utterance.id] = folder / f"{rate}-{utterance.id}.wav"
+        wavs[utterance.id] = folder / f"{utterance.id}.wav"
         soundfile.write(wavs[utterance.id], utterance.waveform, rate, subtype="PCM_16")
-    values = source_values(options.checkout, options.python, folder / f"kaldi-{rate}", networks, wavs)
+    values = source_values(options.checkout, options.python, folder / "kaldi", networks, wavs)
     for batch_seconds, is_padded in ((1e-9, False), (60.0, False), (60.0, True)):
-        own = folder / f"{rate}-{batch_seconds}-{is_padded}"
+        own = folder / f"{batch_seconds}-{is_padded}"
         subprocess.run(["cp", "-r", store, own], check=True)
         of_vectors = {"model": str(networks[1]), "is_padded": is_padded}
         add_array(own, "tokens", SpeechTokens, settings={"model": str(networks[0])}, batch_seconds=batch_seconds)
         add_array(own, "vectors", SpeakerVectors, settings=of_vectors, batch_seconds=batch_seconds)
         how = "one at a time" if batch_seconds < 1 else "60 s, features padded" if is_padded else "60 s"
-        compare(f"{rate:,} Hz, {how}", own, *values)
+        compare(f"{rate:,} Hz, {resampler}, {how}", own, *values)
 
 
 if __name__ == "__main__":

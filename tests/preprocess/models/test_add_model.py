@@ -13,7 +13,7 @@ import pytest
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError, WorkerError
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import Collator, UtteranceDataset
-from tts_prep.preprocess import add_array, remove_columns
+from tts_prep.preprocess import Backend, add_array, remove_columns
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
@@ -282,3 +282,8 @@ def test_a_function_that_is_not_loaded_in_time_ends_the_run_and_the_store_is_unc
     with pytest.raises(ConfigurationError, match="load_timeout: expected seconds greater than 0, found nan"):
         add_array(own, "x", functions.NeverLoaded, load_timeout=float("nan"))
     assert files(own) == before
+
+
+def test_a_function_of_batches_refuses_a_backend_of_other_machines(own: Path) -> None:
+    with pytest.raises(ConfigurationError, match="processes on this machine; give devices="):
+        add_array(own, "x", functions.NeverLoaded, backend=Backend("dask"))

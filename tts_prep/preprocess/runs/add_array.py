@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
@@ -80,7 +81,7 @@ def add_array(
         timeout: seconds that a batch may take; after them it is tried again one utterance at a time.
         load_timeout: seconds that creating a class may take in each process; after them the call ends.
         max_failures: how many utterances may have no value: a number, or a share such as ``"1%"``.
-        backend: where a function of one utterance runs.
+        backend: where a function of one utterance runs; one of batches runs on this machine.
 
     Raises:
         StoreError: see `add_features`.
@@ -91,6 +92,8 @@ def add_array(
     if not isinstance(function, type) and batch_seconds is None:
         spec = replace(spec, settings=dict(settings or {})).checked()
         return add_features(Path(store), [_FunctionFeature(spec, function)], jobs=jobs, backend=backend)
+    if not backend.is_local:
+        raise ConfigurationError("backend: a function of batches has its processes on this machine; give devices=")
     model = ModelFunction(name, function, dict(settings or {}), (spec,), sample_rate, batch_seconds)
     run = ModelRun(
         devices=tuple(devices) if devices is not None else ("cpu",) * jobs,
