@@ -60,7 +60,7 @@ def without_shared_memory(mount: str, corpus: Path, folder: Path) -> str:
 
     The folders of tests can lie in ``/dev/shm``, so that they are mounted elsewhere, too.
     """
-    binds = "mount --bind '{}' /mnt; mount --bind '{}' /media".format(corpus, folder)
+    binds = f"mount --bind '{corpus}' /mnt; mount --bind '{folder}' /media"
     return f"{binds}; {mount}; {command(Path('/mnt'), Path('/media/store'))}"
 
 
