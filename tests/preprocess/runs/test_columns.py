@@ -66,6 +66,12 @@ def test_scores_are_columns_like_any_other(store: Path, tmp_path: Path, capsys, 
     assert run(capsys, "verify", store)[0] == 0
 
 
+@pytest.mark.parametrize("name", ["sources", "supervisions"])
+def test_a_table_with_a_column_as_in_a_manifest_of_lhotse_is_a_table(store: Path, tmp_path: Path, name: str) -> None:
+    add_columns(store, write_table(tmp_path / "s.jsonl", [{"id": "two", name: "web"}]))
+    assert list(getattr(UtteranceDataset(store), name)) == ["", "web", "", ""]
+
+
 def test_conditions_on_a_column_are_reasons_of_the_check(store: Path, tmp_path: Path, capsys) -> None:
     add_columns(store, write_table(tmp_path / "s.csv", ROWS))
     status, out, _ = run(capsys, "check", store, "--json", "--threshold", "wer>0.1", "--threshold", "n_frames<25")

@@ -85,17 +85,27 @@ def open_containers(files: Sequence[Path], audio: str | None) -> list[tuple[Path
 
 
 def _open(path: Path, recordings: Path | None, audio: str | None) -> Container:
-    suffix = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
-    if suffix == ".tar":
+    if _suffix(path) == ".tar":
         return Tar(path)
+    is_lhotse = _is_json(path) and (
+        _has(path, "supervisions") or (_has(path, "recording_id") and recordings is not None)
+    )
+    return Lhotse(path, recordings) if is_lhotse else _open_table(path, audio)
+
+
+def _open_table(path: Path, audio: str | None = None) -> Container:
+    suffix = _suffix(path)
     if suffix in _BINARY:
         return ParquetFile(path, audio)
     if suffix in _TEXTS:
         return Table(path)
     if _is_json(path):
-        is_lhotse = _has(path, "supervisions") or (_has(path, "recording_id") and recordings is not None)
-        return Lhotse(path, recordings) if is_lhotse else JsonLines(path)
+        return JsonLines(path)
     raise CorpusError(f"{path}: expected .jsonl, .json, .csv, .tsv, .parquet, .arrow or .tar (.jsonl.gz, .csv.gz)")
+
+
+def _suffix(path: Path) -> str:
+    return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
 
 def _is_json(path: Path) -> bool:
@@ -117,8 +127,8 @@ def table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         CorpusError: the file cannot be read, or a row is damaged.
     """
     is_csv = any(suffix in (".csv", ".tsv") for suffix in path.suffixes[-2:])
-    for _, container in open_containers(find_files([path]), None):
-        for found in container.rows():
+    for file in find_files([path]):
+        for found in _open_table(file).rows():
             if isinstance(found, Failure):
                 raise CorpusError(found.reason)
             values = {**found.values, **({"audio": found.audio} if found.audio else {})}
