@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -300,22 +301,23 @@ def test_a_text_that_several_speakers_read_is_read_once(monkeypatch: pytest.Monk
     results = []
     for number in range(3):
         remarks = Remarks()
-        phonemes, ids = phonemizing.phonemize("Take 2 д of a dance.", f"row {number}", config, remarks)
+        remark = partial(remarks.add, identifier=f"row {number}")
+        phonemes, ids = phonemizing.phonemize("Take 2 д of a dance.", config, remark)
         results.append((phonemes, ids.tolist(), [*remarks.as_dict().values()]))
         assert {first for kind in remarks.as_dict().values() for _, first in kind.values()} == {f"row {number}"}
         ids[:] = 0
     assert len(calls) == 1
     assert [result[:2] for result in results] == [results[0][:2]] * 3
-    phonemizing.phonemize("Take 2 д of a dance.", "row", config, Remarks(), normalized=True)
+    phonemizing.phonemize("Take 2 д of a dance.", config, normalized=True)
     assert len(calls) == 2  # normalized or not are two texts
     other = replace(config, language="en-gb")
-    assert phonemizing.phonemize("Take 2 д of a dance.", "row", other, Remarks())[0] != results[0][0]
+    assert phonemizing.phonemize("Take 2 д of a dance.", other)[0] != results[0][0]
 
 
 def test_the_cache_of_texts_is_bounded() -> None:
     config = TextConfig(frontend="characters", unknown="drop")
     for number in range(phonemizing._MAX_CACHED_TEXTS + 10):
-        phonemizing.phonemize(f"{'a' * (number % 500)} {number}", "row", config, Remarks())
+        phonemizing.phonemize(f"{'a' * (number % 500)} {number}", config)
     held = phonemizing._reader_of(config).read_cached.cache_info()
     assert 0 < held.currsize <= phonemizing._MAX_CACHED_TEXTS
     assert held.misses < phonemizing._MAX_CACHED_TEXTS  # long texts are not cached

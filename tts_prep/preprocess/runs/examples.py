@@ -23,7 +23,7 @@ from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import computed
-from tts_prep.preprocess.runs.phonemizing import encode_labels, phonemize
+from tts_prep.preprocess.runs.phonemizing import Remark, encode_labels, phonemize
 from tts_prep.preprocess.runs.recipe import ShardRecipe
 from tts_prep.preprocess.runs.recordings import CleanedRecording, read_as, read_recording
 
@@ -61,10 +61,11 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     config = recipe.config
     # Read first where the alignment may give the phonemes: trimming decides which.
     recording = read_recording(utterance, recipe) if recipe.alignments else None
-    phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remarks)
+    remark = partial(remarks.add, identifier=utterance.id)
+    phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
     recording = recording or read_recording(utterance, recipe, keeps_16_bits=True)
-    for remark in recording.remarks:
-        remarks.add("cleaning", remark, utterance.id)
+    for found in recording.remarks:
+        remark("cleaning", found)
     samples = recording.waveform
     waveform = cache(partial(as_float, samples))
     mel, known = _mel_and_energy(samples, recipe)
@@ -102,15 +103,13 @@ def _statistics(mel: Mel, audio: str) -> MelStatistics:
 
 
 def _phonemes(
-    utterance: SourceUtterance, recording: CleanedRecording | None, config: TextConfig, remarks: Remarks
+    utterance: SourceUtterance, recording: CleanedRecording | None, config: TextConfig, remark: Remark
 ) -> tuple[str, npt.NDArray[np.int32]]:
     """Return the phonemes as text and as ids: those of the alignment, or else those of the text."""
     labels = recording.aligned.phonemes if recording and recording.aligned else None
     if labels is not None:
-        return encode_labels(labels, utterance.id, config, remarks)
-    return phonemize(
-        utterance.text, utterance.id, config, remarks, language=utterance.language, normalized=utterance.normalized
-    )
+        return encode_labels(labels, config, remark)
+    return phonemize(utterance.text, config, remark, language=utterance.language, normalized=utterance.normalized)
 
 
 def needs_energy(features: Iterable[Feature]) -> bool:

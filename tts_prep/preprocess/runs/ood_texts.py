@@ -19,7 +19,6 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.records.failures import Failure
-from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.runs.folder import take_over_file
@@ -156,6 +155,6 @@ def _phonemize_line(line: _Line | Failure, config: TextConfig) -> _Text | Failur
     if isinstance(line, Failure):
         return line
     try:
-        return _Text(line.text, *phonemize(line.text, line.where, config, Remarks()))
+        return _Text(line.text, *phonemize(line.text, config))
     except TextError as error:
         return Failure("", line.where, "text", f"{line.where}: {error}")

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import TextError, TtsPrepError
-from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNKNOWN_SYMBOLS, Frontend, join_symbols
+
+Remark: TypeAlias = Callable[[str, str], None]
+"""Takes the kind of a remark, and the symbol or word that it is about."""
 
 
 def phonemize(
     text: str,
-    identifier: str,
     config: TextConfig,
-    remarks: Remarks,
+    remark: Remark = lambda _kind, _symbol: None,
     *,
     language: str | None = None,
     normalized: bool = False,
@@ -29,8 +30,7 @@ def phonemize(
     """Return the phonemes of a text as text and as ids, [n_phonemes] int32.
 
     Args:
-        identifier: the id of the utterance, for remarks.
-        remarks: counts unknown symbols and other remarks, also if the text fails.
+        remark: called with unknown symbols and other remarks, also if the text fails.
         language: the language of this text; None uses that of the frontend.
         normalized: the text is already normalized.
 
@@ -43,7 +43,7 @@ def phonemize(
     with _text_errors(config, text):
         phoneme_text, found = read(text, language, normalized)
         for kind, symbol in found:
-            remarks.add(kind, symbol, identifier)
+            remark(kind, symbol)
         return phoneme_text, reader.frontend.numericalize(phoneme_text)
 
 
@@ -68,9 +68,7 @@ def phoneticize(text: str, config: TextConfig, *, language: str | None, normaliz
         return _reader_of(config).phoneticize(text, language, normalized)
 
 
-def encode_labels(
-    labels: Sequence[str], identifier: str, config: TextConfig, remarks: Remarks
-) -> tuple[str, npt.NDArray[np.int32]]:
+def encode_labels(labels: Sequence[str], config: TextConfig, remark: Remark) -> tuple[str, npt.NDArray[np.int32]]:
     """Return an aligner's labels as phonemes, as text and as ids, [n_phonemes] int32.
 
     If the table prefixes phones with ``@``, as that of FastSpeech 2, labels are prefixed too.
@@ -81,7 +79,7 @@ def encode_labels(
     vocab = frontend_of(config).vocab
     symbols = [f"@{label}" if f"@{label}" in vocab else label for label in labels]
     for symbol in vocab.unknown(symbols):
-        remarks.add(UNKNOWN_SYMBOLS, symbol, identifier)
+        remark(UNKNOWN_SYMBOLS, symbol)
     return join_symbols(symbols), vocab.encode(symbols, config.unknown)
 
 

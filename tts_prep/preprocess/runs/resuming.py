@@ -37,12 +37,17 @@ def finished_shard(store: Path, plan: ShardPlan, key: str) -> CheckedShard | Non
     """
     name, old = shard_name(plan.number), plan.old
     finished = _intact_shard(store / name, plan, key)
-    if finished is None and old and not old.is_broken:
-        old_name = shard_name(old.number)
-        finished = _intact_shard(old.store / old_name, plan, key)
-        if finished is not None:
-            take_over_file(old.store, store, old_name, name)
+    if finished is None and old and not old.is_broken and _take_over(old, shard_name(old.number), store, name):
+        finished = _intact_shard(store / name, plan, key)
     return finished
+
+
+def _take_over(old: OldShard, old_file: str, store: Path, file: str) -> bool:
+    """Take over a file of the store that is replaced, if that has it. It is then checked like any other."""
+    if not (old.store / old_file).is_file():
+        return False
+    take_over_file(old.store, store, old_file, file)
+    return True
 
 
 def _intact_shard(path: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
@@ -71,11 +76,8 @@ def finished_array_file(
     """
     file = array_file_name(name, shard.number)
     finished = _intact_array_file(store / file, name, key, shard)
-    if finished is None and old:
-        old_file = array_file_name(name, old.number)
-        finished = _intact_array_file(old.store / old_file, name, key, shard)
-        if finished is not None:
-            take_over_file(old.store, store, old_file, file)
+    if finished is None and old and _take_over(old, array_file_name(name, old.number), store, file):
+        finished = _intact_array_file(store / file, name, key, shard)
     return FileEntry(file, finished.digest.size, finished.header.rows, finished.digest.sha256) if finished else None
 
 
