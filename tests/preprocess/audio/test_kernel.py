@@ -114,6 +114,18 @@ def test_a_compilation_is_reported_once_and_code_that_is_there_is_not() -> None:
     assert reports == ["compiles"]
 
 
+def test_what_another_process_compiles_is_not_compiled_here_but_taken_from_it_afterwards() -> None:
+    function = njit(lambda x: x + 1)
+
+    def refuse() -> None:
+        raise mel.CompiledElsewhereError
+
+    with pytest.raises(mel.CompiledElsewhereError), reporting_compilation(refuse):
+        function(3)
+    assert not function.signatures
+    assert function(3) == 4
+
+
 def test_settings_that_were_compiled_for_run_no_kernel_again(monkeypatch: pytest.MonkeyPatch) -> None:
     config = replace(PRESETS["parakeet"], n_mels=13)
     ran: list[int] = []

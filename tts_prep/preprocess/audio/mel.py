@@ -241,6 +241,10 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
     return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
 
 
+class CompiledElsewhereError(Exception):
+    """Another process compiles the same."""
+
+
 def _ignore(_: str) -> None:
     pass
 
@@ -251,11 +255,15 @@ def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore, *,
     An unreadable cache (a full disk leaves empty files) is removed, and filled again.
 
     Args:
-        note: called with a text when the compiler starts, and with an empty one when it has finished.
+        note: called with a text when the compiler starts, and with an empty one when it has finished. If it raises a
+            `CompiledElsewhereError`, nothing is compiled.
         energy: whether frames' energies are computed, too.
 
     Returns:
         The seconds that it took; 0 if everything was in the cache.
+
+    Raises:
+        CompiledElsewhereError: see ``note``.
     """
     if compiled_kernel() is None:
         return 0.0
@@ -265,6 +273,8 @@ def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore, *,
     with reporting_compilation(lambda: note(COMPILING)):
         try:
             _run_kernels(config, energy)
+        except CompiledElsewhereError:
+            raise
         except Exception:
             if not remove_compiled():
                 raise

@@ -28,7 +28,10 @@ def remove_compiled() -> bool:
 
 @contextmanager
 def reporting_compilation(report: Callable[[], None]) -> Iterator[None]:
-    """Call a function when the compiler compiles the first function in this block, having found it in no cache."""
+    """Call a function when the compiler compiles the first function in this block, having found it in no cache.
+
+    An error of it is raised in the block, and nothing is compiled.
+    """
     with event.install_listener("numba:compile", _FirstCompilation(report)):
         yield
 
