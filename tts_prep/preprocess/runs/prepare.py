@@ -129,9 +129,9 @@ def prepare(
             jobs, backend, partial(get_ready, config, transaction.scratch, energy=needs_energy(features))
         ) as pool,
     ):
-        # A complete store needs no workers, and most other corpora at least two.
+        # A complete store needs no workers, any other at least one; more of them start with the plans of their shards.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
-        start(2)
+        start(1)
         config = transaction.continued(config)
         if old := transaction.old:
             features = (*features, *recorded_features(old, config, specs_of(features)))
