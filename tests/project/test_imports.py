@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import tts_prep.loader
+from tts_prep.preprocess.corpora import CORPORA
 
 HEAVY = {
     "librosa", "scipy", "numba", "soundfile", "soxr", "joblib", "click", "torch", "paddle", "tqdm", "sklearn",
@@ -31,6 +32,46 @@ def test_importing_the_loader_loads_neither_preprocess_nor_cli():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     ours = {name.split(".")[1] for name in loaded if name.startswith("tts_prep.")}
     assert ours == {"errors", "format", "loader"}
+
+
+A_RUN = ("acoustics", "compiler", "errors", "format", "preprocess", "quantities")
+"""The packages of which a run and its workers import modules."""
+
+NOT_IN_A_RUN = ("corpora.manifests", "audio.simd", "features.aligner", "models.processes", "text.english")
+"""Some of `tts_prep.preprocess` that a worker does not import with the function that it is started with."""
+
+
+def modules_after(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def readers_in(modules: set[str]) -> set[str]:
+    return {name for name in CORPORA if f"tts_prep.preprocess.corpora.{name}" in modules}
+
+
+def test_a_worker_is_started_without_what_it_may_never_need():
+    # What `tts_prep.preprocess.runs.prepare` sends to each process.
+    modules = modules_after("from tts_prep.preprocess.runs.shards import get_ready")
+    assert {name.split(".")[1] for name in modules if name.startswith("tts_prep.")} == set(A_RUN)
+    assert not {name.partition(".")[0] for name in modules} & (HEAVY - {"soundfile", "h5py"})
+    assert not modules & {f"tts_prep.preprocess.{name}" for name in NOT_IN_A_RUN}
+    assert not readers_in(modules)
+
+
+def test_a_command_imports_the_reader_of_its_corpus_alone():
+    code = "from tts_prep.cli.main import cli\ncli.commands['ljspeech']\nimport tts_prep.cli.preparing"
+    modules = modules_after(code)
+    assert {name.split(".")[1] for name in modules if name.startswith("tts_prep.")} == {*A_RUN, "cli"}
+    assert not {name.partition(".")[0] for name in modules} & (HEAVY - {"soundfile", "h5py", "click"})
+    assert "tts_prep.preprocess.corpora.manifests" not in modules
+    assert readers_in(modules) == {"ljspeech"}
+
+
+def test_a_corpus_is_called_as_its_module():
+    assert [corpus.name for corpus in CORPORA.values()] == list(CORPORA)
 
 
 @pytest.mark.parametrize("name", tts_prep.loader.__all__)

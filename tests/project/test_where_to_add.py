@@ -133,12 +133,12 @@ def a_recipe(package: Path) -> str:
 def a_command(package: Path) -> str:
     commands = package / "cli" / "commands"
     commands.joinpath("scratch.py").write_text(
-        "import click\n@click.command()\ndef scratch():\n    '''Print a word.'''\n    click.echo('scratched')\n"
+        "import click\n@click.command('scratch-word')\ndef scratch():\n    '''Print.'''\n    click.echo('word')\n"
     )
     path = package / "cli" / "main.py"
     added(path, "from tts_prep.cli.commands.symbols", "from tts_prep.cli.commands.scratch import scratch")
-    added(path, "    *COMMANDS.values(),", "    scratch,")
-    return "import sys; sys.argv = ['tts-prep', 'scratch', '--help']; from tts_prep.__main__ import main; main()"
+    added(path, "    symbols,", "    scratch,")
+    return "import sys; sys.argv = ['tts-prep', 'scratch-word', '--help']; from tts_prep.__main__ import main; main()"
 
 
 def a_feature(package: Path) -> str:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import NoReturn
 
 import click
@@ -16,7 +16,7 @@ from tts_prep import __version__
 from tts_prep.cli import interruption
 from tts_prep.cli.commands.add import add
 from tts_prep.cli.commands.check import check
-from tts_prep.cli.commands.corpora import COMMANDS, registered_command
+from tts_prep.cli.commands.corpora import corpus_command, registered_command
 from tts_prep.cli.commands.demo import demo
 from tts_prep.cli.commands.export import export
 from tts_prep.cli.commands.features import features
@@ -38,15 +38,40 @@ from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.cli.hints import command_hint, option_hint
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess import plugins
+from tts_prep.preprocess.corpora.registry import CORPORA
 
 _DEBUG = "--debug"
 _GROUPS = {
-    "Make a store": (*COMMANDS, "finish", "add", "remove", "fetch", "demo"),
+    "Make a store": (*CORPORA, "finish", "add", "remove", "fetch", "demo"),
     "Inspect a store": ("info", "report", "review", "merge-decisions", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export",),
     "List values of options": ("presets", "features", "frontends", "languages", "symbols"),
 }
+
+
+class _BuiltIn(MutableMapping[str, click.Command]):
+    """The built-in commands by name; that of a corpus is made when it is taken."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name in CORPORA and name not in self._made:
+            self._made[name] = _completed(corpus_command(CORPORA[name]))
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(CORPORA), **self._made})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class _Commands(click.Group):
@@ -89,7 +114,11 @@ def _paragraphs(text: str | None) -> str:
     return (text or "").replace("\\b\n", "\b\n")
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_Commands,
+    commands=_BuiltIn(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")
 def cli() -> None:
@@ -105,7 +134,6 @@ def cli() -> None:
 
 
 for command in (
-    *COMMANDS.values(),
     add,
     info,
     verify,

@@ -6,14 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import NoReturn, TextIO
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from tts_prep.cli import interruption
 from tts_prep.cli.verbosity import is_quiet
 from tts_prep.preprocess.runs.shard_run import Progress
 from tts_prep.quantities import duration_text
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _PLAIN_INTERVAL = 10.0
 """Seconds between lines if the output is not a terminal."""
@@ -66,6 +67,8 @@ def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], No
 
         yield show
         return
+    from tqdm import tqdm
+
     with ExitStack() as stack:
         bar: tqdm[NoReturn] | None = None
 

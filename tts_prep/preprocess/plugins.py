@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Container, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 CORPORA: Final = "tts_prep.corpora"
 FRONTENDS: Final = "tts_prep.frontends"
@@ -19,6 +21,9 @@ FEATURES: Final = "tts_prep.features"
 
 def registered(group: str, built_in: Container[str] = ()) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name, sorted; built-in names cannot be overridden."""
+    # Imported here, because a run with built-in components alone does without.
+    from importlib.metadata import entry_points
+
     points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
     return {point.name: point for point in points if point.name not in built_in}
 
@@ -35,6 +40,8 @@ def load(point: EntryPoint, what: str, is_valid: Callable[[Any], bool] = callabl
     Raises:
         ConfigurationError: two packages register the name, its package cannot be imported, or the object is invalid.
     """
+    from importlib.metadata import entry_points
+
     same = sorted({other.value for other in entry_points(group=point.group) if other.name == point.name})
     if len(same) > 1:
         raise ConfigurationError(

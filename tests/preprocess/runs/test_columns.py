@@ -20,7 +20,7 @@ from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrep
 from tts_prep.export import LAYOUTS, export
 from tts_prep.loader import ChainDataset, UtteranceDataset
 from tts_prep.preprocess import add_columns, remove_columns
-from tts_prep.preprocess.runs import column_table
+from tts_prep.preprocess.corpora.manifests import containers
 from tts_prep.preprocess.runs.column_table import MAX_CATEGORIES, read_column_table
 
 IDS = ["a/one", "two", "three", "four"]
@@ -470,13 +470,13 @@ def test_columns_cannot_have_the_names_of_their_own_arrays(store: Path, name: st
 
 def test_a_table_that_changes_while_it_is_read_is_refused(store: Path, tmp_path: Path, monkeypatch) -> None:
     contents = iter(["id,wer\ntwo,1\n", "id,wer\ntwo,bad\n"])
-    rows = column_table.table_rows
+    rows = containers.table_rows
 
     def changing(path: Path) -> Any:
         path.write_text(next(contents))
         return rows(path)
 
-    monkeypatch.setattr(column_table, "table_rows", changing)
+    monkeypatch.setattr(containers, "table_rows", changing)
     with pytest.raises(CorpusError, match="s.csv:2: changed while it was read; nothing was added"):
         add_columns(store, tmp_path / "s.csv")
 

@@ -154,9 +154,7 @@ def test_a_pool_starts_no_more_processes_than_it_has_jobs() -> None:
         assert len(multiprocessing.active_children()) == 4
 
 
-def test_a_store_of_one_shard_starts_two_processes_at_most(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_one_shard_starts_one_process(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start, started = multiprocessing.context.SpawnProcess.start, []
 
     def count(process: multiprocessing.context.SpawnProcess) -> None:
@@ -165,9 +163,9 @@ def test_a_store_of_one_shard_starts_two_processes_at_most(
 
     monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", count)
     result = prepare(read_ljspeech(corpus), corpus, tmp_path / "store", Configuration(), jobs=8)
-    assert (result.shards, len(started)) == (1, 2)
+    assert (result.shards, len(started)) == (1, 1)
     prepare(read_ljspeech(corpus), corpus, tmp_path / "store", Configuration(), jobs=8)
-    assert len(started) == 2
+    assert len(started) == 1
 
 
 def test_the_error_of_a_job_comes_out_with_the_traceback_of_its_worker() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -13,7 +13,7 @@ from tts_prep.cli.options import PATH, WRITTEN_STORE, click_option, corpus_optio
 from tts_prep.cli.verbosity import verbosity_options
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus
+from tts_prep.preprocess.corpora.registry import get_corpus
 
 
 def corpus_command(corpus: Corpus) -> click.Command:
@@ -54,9 +54,6 @@ def _arguments(corpus: Corpus) -> list[click.Parameter]:
         click.Argument(["store"], type=WRITTEN_STORE),
         *([click.Option(["--root"], type=PATH, metavar="DIR", help=corpus.root)] if corpus.root else []),
     ]
-
-
-COMMANDS: Final = {name: corpus_command(corpus) for name, corpus in CORPORA.items()}
 
 
 def registered_command(name: str) -> click.Command:

@@ -25,12 +25,13 @@ def demo(folder: Path) -> None:
     """
     import numpy as np
 
-    from tts_prep.cli.commands.corpora import COMMANDS
+    from tts_prep.cli.commands.corpora import corpus_command
     from tts_prep.cli.commands.info import info
     from tts_prep.demo.corpus import make_demo_corpus
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.layout import SHARDS
     from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+    from tts_prep.preprocess.corpora.registry import get_corpus
 
     if (folder / SHARDS).is_dir():
         raise ConfigurationError(f"{folder}: a store; give a new folder")
@@ -39,7 +40,7 @@ def demo(folder: Path) -> None:
     count = make_demo_corpus(corpus)
     say(f"{corpus}: {count} sentences, synthesized by espeak-ng\n")
     say(click.style(f"$ tts-prep ljspeech {corpus} {store}", fg="cyan"))
-    context.invoke(COMMANDS["ljspeech"], source=corpus, store=store)
+    context.invoke(corpus_command(get_corpus("ljspeech")), source=corpus, store=store)
     say(click.style(f"\n$ tts-prep info {store}", fg="cyan"))
     context.invoke(info, store=store)
     say(click.style("\nthe batches of the first epoch, of at most 4,000 padded frames each", fg="cyan"))

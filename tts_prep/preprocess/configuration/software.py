@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 from collections.abc import Mapping
@@ -58,9 +57,11 @@ def fused_multiply_add() -> str:
 
 def software_versions() -> dict[str, str]:
     """Return the versions of this package and of the libraries that compute audio and write files, by name."""
+    from importlib.metadata import version
+
     import soundfile
 
-    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    versions = {name: version(name) for name in _PACKAGES}
     return {
         "tts-prep": __version__,
         FUSED_MULTIPLY_ADD: fused_multiply_add(),

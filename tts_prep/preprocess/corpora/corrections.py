@@ -11,7 +11,6 @@ from tts_prep.errors import CorpusError, one_line
 from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.manifests.containers import TABLES, table_rows
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 _KEPT: Final = {"yes": True, "true": True, "unsure": True, "": True, "no": False, "false": False}
@@ -139,6 +138,9 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
     Args:
         needed: columns of which the table must have one.
     """
+    # Imported here, because most runs have no corrections.
+    from tts_prep.preprocess.corpora.manifests.containers import table_rows
+
     places: dict[str, str] = {}
     for where, found in table_rows(path):
         values = {name.strip().lower(): value for name, value in found.items()}
@@ -172,6 +174,8 @@ def _text(where: str, name: str, value: Any) -> str:
 
 def _left_out(path: Path) -> Iterator[str]:
     """Yield the ids that a file leaves out."""
+    from tts_prep.preprocess.corpora.manifests.containers import TABLES
+
     if any(suffix in TABLES for suffix in path.suffixes[-2:]):
         for identifier, values in _decisions(path, ("keep",)):
             if not _KEPT[values["keep"]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
@@ -15,6 +14,9 @@ from tts_prep.preprocess import plugins
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader, corpus_of
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _MODULES: Final = (
     "ljspeech",
@@ -41,15 +43,29 @@ _MODULES: Final = (
     "kaldi",
     "manifest",
 )
-"""The modules of the built-in corpora, each with a record `CORPUS`, in the order of the help."""
+"""The modules of the built-in corpora, each with a record `CORPUS` of its name, in the order of the help."""
 
 
-def _built_in(module: str) -> Corpus:
-    corpus: Corpus = importlib.import_module(f"{__package__}.{module}").CORPUS
-    return corpus
+class _BuiltIn(Mapping[str, Corpus]):
+    """The built-in corpora by name, that of their modules. A module is imported when its corpus is taken."""
+
+    def __getitem__(self, name: str) -> Corpus:
+        if name not in _MODULES:
+            raise KeyError(name)
+        corpus: Corpus = importlib.import_module(f"{__package__}.{name}").CORPUS
+        return corpus
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
 
 
-CORPORA: Final[Mapping[str, Corpus]] = {corpus.name: corpus for corpus in map(_built_in, _MODULES)}
+CORPORA: Final[Mapping[str, Corpus]] = _BuiltIn()
 """The built-in corpora by name."""
 
 

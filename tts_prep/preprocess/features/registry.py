@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
@@ -18,6 +17,9 @@ from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
 from tts_prep.preprocess.models.options import is_model
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 FEATURES: Final[Mapping[str, FeatureKind]] = {
     kind.name: kind

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess import plugins
@@ -16,6 +15,9 @@ from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @dataclass(frozen=True)
