@@ -6,6 +6,7 @@ import functools
 import socket
 import ssl
 import struct
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -150,3 +151,26 @@ def serving(
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[int]:
+    """Run a server, of whose command {port} is a part, and yield the port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [part.replace("{port}", str(port)) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield port
+    finally:
+        process.kill()
+        process.wait()

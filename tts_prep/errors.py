@@ -44,6 +44,10 @@ class ExactlyOnceWarning(UserWarning):
     """An epoch repeats or omits utterances; the message says how many."""
 
 
+class OfflineWarning(UserWarning):
+    """A store behind a URL was opened from its copy in the cache, because the server could not be reached."""
+
+
 class MissingPackageError(TtsPrepError):
     """A required package is not installed; the message says how to install it."""
 

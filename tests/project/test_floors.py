@@ -53,7 +53,7 @@ ABOVE = {
     "pictures": {"errors", "quantities"},
     "format": {"errors"},
     "preprocess": {"errors", "quantities", "compiler", "acoustics", "format"},
-    "remote": {"errors", "format"},
+    "remote": {"errors", "quantities", "format"},
     "loader": {"errors", "acoustics", "pictures", "format", "remote"},
     "checks": {"errors", "compiler", "acoustics", "format", "loader"},
     "report": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks"},

@@ -9,7 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,12 +18,19 @@ import pytest
 from stores import Row, make_rows, write_store
 from web_server import Answer, WebServer, serving
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError, WriteError
+from tts_prep.errors import (
+    CannotReadError,
+    ConfigurationError,
+    CorruptStoreError,
+    OfflineWarning,
+    StoreError,
+    WriteError,
+)
 from tts_prep.format.files.paths import without_secret
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import ChainDataset, DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
-from tts_prep.remote.server import Patience
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -141,15 +148,122 @@ def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(web: WebServer, r
         assert np.array_equal(mels[place // 2][place % 2, : len(row.mel)], row.mel)
 
 
-def test_a_complete_copy_is_opened_without_a_connection(
+def complete_copy(folder: Path, cache: Path) -> str:
+    """Fill a cache with the store of a server that is gone afterwards, and return its URL."""
+    with serving(folder) as web:
+        UtteranceDataset(f"{web.url}/voice", cache=cache, verify=True)
+        return f"{web.url}/voice"
+
+
+def test_a_complete_copy_is_opened_without_a_connection_after_two_attempts(
     folder: Path, rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
-    with serving(folder) as web:
-        url = f"{web.url}/voice"
-        UtteranceDataset(url, cache=tmp_path, verify=True)
-    dataset = UtteranceDataset(url, cache=tmp_path)
+    url = complete_copy(folder, tmp_path)
+    waits: list[float] = []
+    monkeypatch.setattr("tts_prep.remote.server.Event.wait", lambda _, seconds: waits.append(seconds))
+    with pytest.warns(
+        OfflineWarning, match=r"cannot be read in 2 attempts .* Opened the copy in the cache\."
+    ) as caught:
+        dataset = UtteranceDataset(url, cache=tmp_path)
+    assert caught[0].filename == __file__
     assert np.array_equal(dataset[5].mel, rows[5].mel)
+
+
+def test_a_complete_copy_is_opened_without_asking_or_not_at_all_on_request(
+    web: WebServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
+    UtteranceDataset(f"{web.url}/voice", cache=tmp_path, verify=True)
+    web.requests.clear()
+    assert len(UtteranceDataset(f"{web.url}/voice", cache=tmp_path, offline=True)) == len(N_FRAMES)
+    assert not web.requests
+    with pytest.raises(StoreError, match="no complete copy of it; open it without offline first"):
+        UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "other", offline=True)
+    url = complete_copy(folder, tmp_path / "gone")
+    with pytest.raises(CannotReadError, match="cannot be read in 5 attempts"):
+        UtteranceDataset(url, cache=tmp_path / "gone", offline=False)
+
+
+@pytest.mark.parametrize("fault", [(503, b""), (200, b"{")], ids=["an error", "a broken manifest"])
+def test_a_server_that_answers_is_asked_until_it_says_what_the_store_is_by_now(
+    fault: tuple[int, bytes], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
+    newer = write_store(tmp_path / "newer" / "voice", make_rows([20, 30]), n_shards=1)
+
+    def busy(answer: Answer) -> None:
+        if answer.name.endswith("manifest.json") and answer.number < 6:
+            (answer.status, answer.body), answer.length = fault, len(fault[1])
+
+    with serving(folder) as web:
+        UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache", verify=True)
+        web.folder, web.fault = newer.parent, busy
+        web.requests.clear()
+        assert len(UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")) == 2
+
+
+@pytest.fixture
+def read_only() -> Iterator[Callable[[Path], None]]:
+    """Return a function that makes a folder read-only, also for the superuser."""
+    mounted: list[Path] = []
+
+    def mount(folder: Path) -> None:
+        if os.getuid():
+            for path in (folder, *folder.rglob("*")):
+                path.chmod(path.stat().st_mode & ~0o222)
+            return
+        if (
+            sys.platform != "linux"
+            or subprocess.run(["mount", "--bind", folder, folder], capture_output=True).returncode
+        ):
+            pytest.skip("may not mount a folder")
+        mounted.append(folder)
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_complete_cache_that_is_read_only_is_opened_and_read(
+    folder: Path, rows: list[Row], tmp_path: Path, read_only: Callable[[Path], None]
+) -> None:
+    cache = tmp_path / "cache"
+    with serving(folder) as web:
+        UtteranceDataset(f"{web.url}/voice", cache=cache, verify=True)
+        shutil.rmtree(cache / ".partial")
+        read_only(cache)
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=cache, cache_size=10**9)
+        assert all(np.array_equal(mel, row.mel) for mel, row in zip(dataset.views("mel"), rows, strict=True))
+        copy = pickle.loads(pickle.dumps(dataset))
+        assert np.array_equal(copy[7].waveform, rows[7].waveform)
+        web.folder = write_store(tmp_path / "newer" / "voice", make_rows([20, 30]), n_shards=1).parent
+        with pytest.raises(WriteError, match=f"{cache}: cannot be written, and .* has changed; give another cache"):
+            UtteranceDataset(f"{web.url}/voice", cache=cache)
+        assert len(UtteranceDataset(f"{web.url}/voice", cache=cache, offline=True)) == len(rows)
+
+
+def test_a_part_of_a_cache_that_is_read_only_is_an_error(
+    web: WebServer, tmp_path: Path, read_only: Callable[[Path], None]
+) -> None:
+    cache = tmp_path / "cache"
+    UtteranceDataset(f"{web.url}/voice", cache=cache)[0]
+    read_only(cache)
+    with pytest.raises(WriteError, match="cannot be written .*; give another cache"):
+        UtteranceDataset(f"{web.url}/voice", cache=cache)
+
+
+def test_a_later_epoch_asks_neither_the_server_nor_the_cache_for_a_file(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    sampler = LengthBucketBatchSampler(dataset.n_frames, max_frames=120, shards=dataset.shard, shard_window=3)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        assert sum(len(batch.ids) for batch in DataLoader(dataset, batch_sampler=sampler)) == len(N_FRAMES)
+        web.requests.clear()
+        for name in ("map", "fetch"):
+            monkeypatch.setattr(CachedStore, name, lambda *_, name=name, **__: pytest.fail(f"{name} in a later epoch"))
 
 
 def test_an_incomplete_copy_is_not_opened_without_a_connection(

@@ -9,13 +9,9 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from stores import Row, make_rows, write_store
+from web_server import running
 
 pytestmark = pytest.mark.soak
 
@@ -72,29 +69,6 @@ def check_read(url: str, rows: list[Row], cache: Path) -> None:
     mels, error = in_process(READER, url, str(cache)).splitlines()
     assert mels == str([hashlib.sha256(row.mel.tobytes()).hexdigest() for row in rows])
     assert error.startswith(f"{url}s/manifest.json: no such file")
-
-
-@contextmanager
-def running(command: list[str]) -> Iterator[int]:
-    """Run a server, of whose command {port} is a part, and yield the port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [part.replace("{port}", str(port)) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield port
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_a_store_is_read_from_google_cloud_storage(

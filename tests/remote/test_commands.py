@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -218,6 +219,40 @@ def test_fetch_leaves_other_folders_alone(
     )
     status, _, err = run(capsys, "fetch", "store", tmp_path / "new")
     assert (status, "expected a URL" in err) == (2, True)
+
+
+def test_fetch_says_before_it_begins_that_the_disk_has_no_room(
+    web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, url = tmp_path / "copy", f"{web.url}/{store.name}"
+    disk = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: disk._replace(free=1234))
+    status, _, err = run(capsys, "fetch", url, folder)
+    assert status == 1
+    assert err.startswith(f"tts-prep: error: {folder}: the disk has 1.2 kB left, the download needs ")
+    assert err.endswith("; give a folder on another disk, or train from the URL with a cache of limited size\n")
+    assert dict(web.requests) == {f"{store.name}/manifest.json": 1}
+    # What is here needs no room.
+    monkeypatch.undo()
+    run(capsys, "fetch", url, folder)
+    (folder / "manifest.json").unlink()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: disk._replace(free=0))
+    assert run(capsys, "fetch", url, folder)[0] == 0
+
+
+def test_a_command_says_in_one_line_that_it_reads_the_copy_in_the_cache(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
+    with serving(store.parent) as web:
+        url = f"{web.url}/{store.name}"
+        assert run(capsys, "verify", url, "--cache", tmp_path)[0] == 0
+        before = run(capsys, "info", url, "--cache", tmp_path)
+    status, out, err = run(capsys, "info", url, "--cache", tmp_path)
+    assert (status, out) == before[:2]
+    assert err.startswith(f"{url}/manifest.json: cannot be read in 2 attempts (")
+    assert err.endswith(" Opened the copy in the cache.\n")
+    assert err.count("\n") == 1
 
 
 def test_fetch_has_no_manifest_before_all_files_are_there(

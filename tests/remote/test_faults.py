@@ -8,38 +8,28 @@ import signal
 import subprocess
 import sys
 import time
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from stores import Row, make_rows, write_store
+from stores import Row
 from web_server import Answer, serving
 
 from tts_prep.errors import StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import UtteranceDataset
+from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
-from tts_prep.remote.server import Patience
+from tts_prep.remote.server import Server
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
 
-QUICK = Patience(attempts=3, wait=0.001, stall=0.5)
+QUICK = Patience(attempts=3, wait=0.001)
 MUTATIONS = int(os.environ.get("RESPONSES", "60"))
 KILLS = int(os.environ.get("DOWNLOAD_KILLS", "4"))
-
-
-@pytest.fixture(scope="module")
-def rows() -> list[Row]:
-    return make_rows(range(20, 44))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
-    folder = tmp_path_factory.mktemp("served")
-    write_store(folder / "voice", rows, n_shards=4, waveform=True)
-    return folder
 
 
 def check_cache(cache: Path, original: Path) -> None:
@@ -105,8 +95,9 @@ FAULTS = (truncated, truncated_with_its_length, longer, another, unavailable, sl
 @pytest.mark.parametrize("change", FAULTS, ids=lambda change: change.__name__)
 def test_a_fault_that_passes_costs_another_attempt(change, folder: Path, tmp_path: Path) -> None:
     with serving(folder, first(1, change)) as web:
-        # A busy machine takes long for a whole answer, too.
-        patience = Patience(attempts=20, wait=0.001, stall=0.5 if change in (slow, silent) else 60)
+        # A busy machine takes long for a whole answer, too: 20 attempts.
+        limit = 0.5 if change in (slow, silent) else 60
+        patience = Patience(attempts=20, wait=0.001, stall=60 if change is silent else limit, silence=limit)
         cached = CachedStore(f"{web.url}/voice", tmp_path, patience=patience)
         for entry in read_manifest(cached.folder).shards[:1]:
             cached.fetch(entry)
@@ -126,8 +117,6 @@ def test_a_fault_that_passes_costs_another_attempt(change, folder: Path, tmp_pat
         (unavailable, r"cannot be read in 3 attempts \(503"),
         (missing, r"no such file"),
         (refused, r"not permitted"),
-        (slow, r"cannot be read in 3 attempts \([\d,]+ bytes in \d s\)"),
-        (silent, r"cannot be read in 3 attempts"),
     ],
 )
 def test_a_fault_that_stays_is_one_error(change, message: str, folder: Path, tmp_path: Path) -> None:
@@ -140,6 +129,38 @@ def test_a_fault_that_stays_is_one_error(change, message: str, folder: Path, tmp
         assert str(caught.value).startswith(f"{web.url}/voice/shards/00000.h5: ")
         assert "\n" not in str(caught.value)
     check_cache(tmp_path, folder / "voice")
+
+
+@pytest.mark.parametrize(
+    ("change", "patience", "message"),
+    [
+        (slow, Patience(2, 0.001, stall=0.5), r"cannot be read in \d attempts? \([\d,]+ bytes in \d s\)"),
+        (silent, Patience(2, 0.001, stall=0.5, silence=0.5), r"cannot be read in \d attempts? \("),
+    ],
+    ids=("slow", "silent"),
+)
+def test_a_server_that_stays_slow_is_one_error(
+    change, patience: Patience, message: str, folder: Path, tmp_path: Path
+) -> None:
+    entry = read_manifest(folder / "voice").shards[0]
+    with (
+        serving(folder, first(99, change)) as web,
+        FileIO(tmp_path / "partial", "w") as file,
+        pytest.raises(StoreError, match=message),
+    ):
+        Server(f"{web.url}/voice", patience).download(entry, file)
+
+
+def test_a_library_that_never_returns_is_one_error(folder: Path, tmp_path: Path) -> None:
+    # A pipe without a writer: like a file system that hangs, or a library with retries without an end.
+    entry = read_manifest(folder / "voice").shards[0]
+    pipe = tmp_path / "voice" / entry.file
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    patience = Patience(attempts=2, wait=0.001, silence=0.05)
+    with FileIO(tmp_path / "partial", "w") as file, pytest.raises(StoreError, match="in 2 attempts .no answer in 0 s"):
+        Server(f"file://{tmp_path}/voice", patience).download(entry, file)
+    os.close(os.open(pipe, os.O_RDWR))  # the threads that wait for it go on, and end
 
 
 def test_mutated_answers_give_right_files_or_errors(folder: Path, tmp_path: Path) -> None:
@@ -173,7 +194,7 @@ def test_mutated_answers_give_right_files_or_errors(folder: Path, tmp_path: Path
         for number in range(MUTATIONS):
             began = time.monotonic()
             try:
-                cached = CachedStore(f"{web.url}/voice", tmp_path, patience=Patience(attempts=2, wait=0.001, stall=0.3))
+                cached = CachedStore(f"{web.url}/voice", tmp_path, patience=Patience(2, 0.001, 0.3, silence=0.3))
                 opened += 1
                 cached.fetch(generator.choice(read_manifest(cached.folder).files))
             except StoreError as error:

@@ -3,66 +3,35 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from stores import Row, make_rows, write_store
-from web_server import Answer, WebServer, serving
+from web_server import Answer, WebServer, running, serving
 
 from tts_prep.errors import StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
-from tts_prep.remote.server import Patience
 
 s3fs = pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
 
-QUICK = Patience(attempts=3, wait=0.001, stall=2)
+QUICK = Patience(attempts=3, wait=0.001, silence=1)
 SECRET = "very-secret-key"
 SHARDS = [f"shards/{number:05d}.h5" for number in range(4)]
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Row]:
-    return make_rows(range(20, 44))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> Path:
-    folder = tmp_path_factory.mktemp("served")
-    write_store(folder / "voice", rows, n_shards=4, waveform=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Run moto's server, and return its host and port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            break
-        except OSError:
-            time.sleep(0.1)
-    yield f"127.0.0.1:{port}"
-    process.kill()
-    process.wait()
+    with running([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}"]) as port:
+        yield f"127.0.0.1:{port}"
 
 
 def upload(server: str, folder: Path, place: str) -> None:
@@ -151,7 +120,7 @@ def reset(answer: Answer) -> None:
 
 
 def silent(answer: Answer) -> None:
-    answer.pause = 0.7  # a quarter of what is waited for, and more
+    answer.pause = 0.7  # more than half of what is waited for
 
 
 FAULTS = (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -13,7 +15,7 @@ import click
 
 from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.grouped_help import GroupedOption
-from tts_prep.errors import ConfigurationError, StoreError
+from tts_prep.errors import ConfigurationError, OfflineWarning, StoreError, one_line
 from tts_prep.format.files.paths import is_url, without_secret
 from tts_prep.preprocess.configuration.options import MELS, SETTINGS, STORE, preset_names
 from tts_prep.preprocess.option import Option
@@ -93,7 +95,18 @@ def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> P
         )
     if isinstance(value, Path) and ctx.params.get("cache") is not None:
         raise ConfigurationError(f"{value}: a folder needs no cache, which is for URLs; leave --cache out")
+    if isinstance(value, str):
+        ctx.with_resource(_warnings_in_a_line())
     return value
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Print warnings as errors are printed, without the place in our code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", OfflineWarning)
+        warnings.showwarning = lambda message, *_, **__: click.echo(one_line(str(message)), err=True)
+        yield
 
 
 class _OutputFile(click.Path):

@@ -6,27 +6,39 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Final
 
-from tts_prep.errors import CannotReadError, ConfigurationError, CorruptStoreError, StoreError, WriteError
+from tts_prep.errors import (
+    CannotReadError,
+    ConfigurationError,
+    CorruptStoreError,
+    OfflineWarning,
+    StoreError,
+    WriteError,
+)
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.remote.arriving import Patience, Stopped
 from tts_prep.remote.placing import is_at, placing
 from tts_prep.remote.room import CURRENT, PARTIAL, CacheFullError, Room
-from tts_prep.remote.server import THREADS, Patience, Server, Stopped, write_all
+from tts_prep.remote.server import THREADS, Server, has_answered, write_all
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
 _TRIES = 20
+_HURRY: Final = Patience(attempts=2, wait=0.25, stall=5, silence=5)
+"""For a server that need not be reached."""
 
 
 class CachedStore:
@@ -41,13 +53,23 @@ class CachedStore:
         cache: the folder of the cache.
         size: the maximum size of the cache in bytes; None sets no limit. Least recently used files are removed.
         patience: when a transfer is given up.
+        offline: True opens a complete copy without asking the server, and False asks it with all patience; None asks
+            it, and opens a complete copy if it cannot be reached.
 
     Attributes:
         folder: the folder of the copy.
+
+    Warns:
+        OfflineWarning: a copy was opened because the server could not be reached.
     """
 
     def __init__(
-        self, url: str, cache: str | os.PathLike[str], size: int | None = None, patience: Patience = Patience()
+        self,
+        url: str,
+        cache: str | os.PathLike[str],
+        size: int | None = None,
+        patience: Patience = Patience(),
+        offline: bool | None = None,
     ) -> None:
         if size is not None and size < 1:
             raise ConfigurationError(f"cache_size: expected a number of bytes >= 1, found {size}")
@@ -56,12 +78,15 @@ class CachedStore:
         self._size = size
         self._patience = patience
         self._connect()
+        is_read_only = False
         try:
             (self._cache / PARTIAL).mkdir(parents=True, exist_ok=True)
             self._room.remove_remains()
         except OSError as error:
-            raise WriteError(f"{self._cache}: cannot be written ({error.strerror}); give another cache") from error
-        self._version = self._open()
+            if self._complete_version() is None:
+                raise WriteError(f"{self._cache}: cannot be written ({error.strerror}); give another cache") from error
+            is_read_only = True
+        self._version = self._open(offline, is_read_only)
 
     def _connect(self) -> None:
         self._server = Server(self._url, self._patience)
@@ -96,23 +121,53 @@ class CachedStore:
     def _folder(self, version: str) -> Path:
         return self._versions / version / self._server.name()
 
-    def _open(self) -> str:
+    def _open(self, offline: bool | None, is_read_only: bool) -> str:
         """Download the manifest, and return its version; without a connection, that of a complete copy."""
-        try:
-            data, version = self._manifest()
-        except CannotReadError as error:
-            complete = self._complete_version()
-            if complete is None:
-                end = "" if str(error).endswith("?") else "."
-                raise CannotReadError(f"{error}{end} The cache has no complete copy of it.") from error
+        complete = self._complete_version() if offline else None
+        if complete is not None:
             return complete
+        if offline:
+            raise StoreError(f"{self.url}: the cache has no complete copy of it; open it without offline first")
+        try:
+            data, version = self._manifest() if offline is False else self._asked()
+        except CannotReadError as error:
+            end = "" if str(error).endswith("?") else "."
+            complete = self._complete_version() if offline is None else None
+            if complete is None:
+                without = "" if offline is False else " The cache has no complete copy of it."
+                raise CannotReadError(f"{error}{end}{without}") from error
+            warnings.warn(f"{error}{end} Opened the copy in the cache.", OfflineWarning, stacklevel=6)
+            return complete
+        if is_read_only:
+            if version != self._complete_version():
+                raise WriteError(f"{self._cache}: cannot be written, and {self.url} has changed; give another cache")
+            return version
         self._place(self._versions / CURRENT, version.encode())
         self._place(self._folder(version) / MANIFEST, data)
         return version
 
-    def _manifest(self) -> tuple[bytes, str]:
+    def _asked(self) -> tuple[bytes, str]:
+        """Return the manifest on the server and its version; in a hurry if it is not reached and there is a copy."""
+        full = self._patience
+        brief = replace(
+            full,
+            attempts=min(2, full.attempts),
+            wait=min(_HURRY.wait, full.wait),
+            stall=min(_HURRY.stall, full.stall),
+            silence=min(_HURRY.silence, full.silence),
+        )
+        try:
+            return self._manifest(brief)
+        except CannotReadError as error:
+            if not has_answered(error) and self._complete_version() is not None:
+                raise
+        except CorruptStoreError:
+            pass  # what came was broken, or is being replaced
+        return self._manifest()
+
+    def _manifest(self, patience: Patience | None = None) -> tuple[bytes, str]:
         """Return the manifest on the server and its version."""
-        data = self._server.manifest()
+        data = self._server.manifest(patience)
         return data, hashlib.sha256(data).hexdigest()[:32]
 
     def _complete_version(self) -> str | None:

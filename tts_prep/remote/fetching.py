@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.lock import locked
 from tts_prep.format.layout import LOCK, MANIFEST, PARTIAL_SUFFIX
 from tts_prep.format.records.manifest import FileEntry, Manifest, parse_manifest
+from tts_prep.quantities import bytes_text
+from tts_prep.remote.arriving import Patience
 from tts_prep.remote.placing import placing
-from tts_prep.remote.server import THREADS, Patience, Server
+from tts_prep.remote.server import THREADS, Server
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ def fetch_store(
         ConfigurationError: the folder has another store or other files.
         StoreInUseError: another process writes to the folder.
         StoreError: there is no store, or it cannot be read or written.
+        WriteError: the disk has no room for it.
     """
     server = Server(url, patience)
     data = server.manifest()
@@ -62,6 +66,7 @@ def fetch_store(
     except OSError as error:
         raise WriteError(f"{folder}: cannot be made ({error.strerror}); give another folder") from error
     with locked(folder) as lock:
+        _check_disk(folder, manifest)
         lock.begun = True
         kept = _fetch_files(server, folder, manifest, progress)
         if not (folder / MANIFEST).exists():
@@ -83,6 +88,25 @@ def _check_folder(folder: Path, data: bytes, manifest: Manifest) -> None:
     others = [path.name for path in folder.iterdir() if path.name not in first and path.suffix != PARTIAL_SUFFIX]
     if others:
         raise ConfigurationError(f"{folder}: not empty, it has '{others[0]}'; give a new folder")
+
+
+def _check_disk(folder: Path, manifest: Manifest) -> None:
+    """Check that the disk has room for the files that are not here."""
+    needed = sum(entry.size - _size_here(folder / entry.file, entry.size) for entry in manifest.files)
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise WriteError(
+            f"{folder}: the disk has {bytes_text(free)} left, the download needs {bytes_text(needed)}; give a folder "
+            "on another disk, or train from the URL with a cache of limited size"
+        )
+
+
+def _size_here(path: Path, size: int) -> int:
+    """Return the size of a file that is here as a whole, whatever its contents; 0 otherwise."""
+    try:
+        return size if path.stat().st_size == size else 0
+    except OSError:
+        return 0
 
 
 def _fetch_files(server: Server, folder: Path, manifest: Manifest, progress: Callable[[int, int, str], None]) -> int:

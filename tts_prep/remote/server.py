@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import random
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from io import FileIO
+from io import BytesIO, FileIO
 from threading import Event
 from typing import Any, Final, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -28,6 +24,8 @@ from tts_prep.errors import (
 from tts_prep.format.files.paths import without_secret
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, parse_manifest
+from tts_prep.quantities import count_text
+from tts_prep.remote.arriving import BLOCK, Patience, Progress, Stopped, arriving
 
 PACKAGES: Final = {
     "s3": "s3fs",
@@ -43,36 +41,12 @@ PACKAGES: Final = {
 THREADS: Final = 8
 """The number of files that a process downloads at a time."""
 
-_BLOCK = 1 << 22
-_PAUSE = 1.0
-"""Seconds after which a part of a block is handed on, so that it can be seen that a transfer is slow."""
 _CHARACTERS: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]*")
 _REFUSED: Final = (401, 403)
 _JITTER = random.SystemRandom()
 """Not Python's shared generator, whose state belongs to the program."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Patience:
-    """When a transfer is given up.
-
-    Attributes:
-        attempts: how often a file is tried.
-        wait: seconds before the second attempt; each later wait is twice as long, give or take a half.
-        stall: seconds in which at least `least` bytes have to arrive.
-        least: bytes.
-    """
-
-    attempts: int = 5
-    wait: float = 0.5
-    stall: float = 60.0
-    least: int = 1 << 16
-
-
-class Stopped(Exception):  # noqa: N818 - not an error
-    """The download is no longer wanted."""
 
 
 class _ContentError(Exception):
@@ -130,11 +104,15 @@ class Server:
         last = self.url.rpartition("/")[2]
         return "".join(c if c.isascii() and (c.isalnum() or c in "_-.") else "_" for c in last)[:64].lstrip(".") or "_"
 
-    def manifest(self) -> bytes:
-        """Return the bytes of the manifest, which is valid; errors as in `read`, or those of `parse_manifest`."""
+    def manifest(self, patience: Patience | None = None) -> bytes:
+        """Return the bytes of the manifest, which is valid; errors as in `read`, or those of `parse_manifest`.
+
+        Args:
+            patience: instead of that of the server.
+        """
+        where = f"{self.shown}/{MANIFEST}"
 
         def parse(data: bytes) -> bytes:
-            where = f"{self.shown}/{MANIFEST}"
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -142,29 +120,15 @@ class Server:
             parse_manifest(where, text)
             return data
 
-        return self.read(MANIFEST, LONGEST_MANIFEST, parse)
-
-    def read(self, name: str, most: int, parse: Callable[[bytes], T]) -> T:
-        """Return what a function makes of a file's bytes; its `CorruptStoreError` counts as a broken transfer.
-
-        Args:
-            most: the maximum size in bytes.
-
-        Raises:
-            StoreError: there is no such file.
-            CorruptStoreError: it is longer, or the function refuses it at every attempt.
-            CannotReadError: it cannot be read at present.
-        """
-
-        def attempt() -> T:
+        def attempt(progress: Progress) -> bytes:
             pieces: list[bytes] = []
-            for piece in self._pieces(name, most, None, Event()):
+            for piece in self._pieces(MANIFEST, LONGEST_MANIFEST, None, progress, Event(), patience or self.patience):
                 pieces.append(piece)
-                if sum(map(len, pieces)) > most:
-                    raise CorruptStoreError(f"{self.shown}/{name}: longer than the maximum of {most:,} bytes")
+                if sum(map(len, pieces)) > LONGEST_MANIFEST:
+                    raise CorruptStoreError(f"{where}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
             return parse(b"".join(pieces))
 
-        return self._retried(name, attempt, Event())
+        return self._retried(MANIFEST, attempt, Event(), patience or self.patience)
 
     def download(self, entry: FileEntry, file: FileIO, stop: Event | None = None) -> None:
         """Write a file of the store to an open file, and check its size and SHA-256 against its entry.
@@ -180,10 +144,10 @@ class Server:
         """
         stopping = stop or Event()
 
-        def attempt() -> None:
+        def attempt(progress: Progress) -> None:
             file.seek(0)
             digest, size = hashlib.sha256(), 0
-            for piece in self._pieces(entry.file, entry.size, entry.size, stopping):
+            for piece in self._pieces(entry.file, entry.size, entry.size, progress, stopping, self.patience):
                 size += len(piece)
                 if size > entry.size:
                     break
@@ -196,44 +160,38 @@ class Server:
                 found = digest.hexdigest()[:12]
                 raise _ContentError(f"SHA-256 {found}…, the manifest says {entry.sha256[:12]}…")
 
-        self._retried(entry.file, attempt, stopping)
+        self._retried(entry.file, attempt, stopping, self.patience)
 
-    def _pieces(self, name: str, most: int, size: int | None, stop: Event) -> Iterator[bytes]:
-        """Yield the bytes of a file as they arrive, up to one byte more than `most`."""
-        done = 0
-        began, before = time.monotonic(), 0
-        with self._opened(name, size) as source:
-            while piece := source.read(min(_BLOCK, most + 1 - done)):
-                done += len(piece)
-                yield piece
-                if done > most:
-                    return
-                if stop.is_set():
-                    raise Stopped
-                now = time.monotonic()
-                if now - began > self.patience.stall:
-                    if done - before < self.patience.least:
-                        raise TimeoutError(f"{done - before:,} bytes in {now - began:.0f} s")
-                    began, before = now, done
+    def _pieces(
+        self, name: str, most: int, size: int | None, progress: Progress, stop: Event, patience: Patience
+    ) -> Iterator[bytes]:
+        """Return the bytes of a file as they arrive, up to one byte more than `most`."""
+        # Here, because the first import of a library may take longer than an answer.
+        system, root = self._system()
+        return arriving(self._opened(system, f"{root}/{name}", size), most, patience, progress, stop)
 
     @contextmanager
-    def _opened(self, name: str, size: int | None) -> Iterator[Any]:
-        """Open a file of the folder for reading in order."""
-        system, root = self._system()
-        if name == MANIFEST:
+    def _opened(self, system: Any, path: str, size: int | None) -> Iterator[Any]:
+        """Open a file of the folder for reading in order.
+
+        Args:
+            size: its size; None if it is not known.
+        """
+        if size is None:
             # The sizes that fsspec has kept are old ones once a store has been replaced.
             system.invalidate_cache()
-        path = f"{root}/{name}"
         if self.scheme == "s3":
-            with contextlib.closing(_Answer(system, path)) as answer:
-                yield answer
+            if size is None:
+                yield BytesIO(system.cat_file(path, start=0, end=LONGEST_MANIFEST + 1))
+            else:
+                yield _Ranges(system, path, size)
             return
         if self._is_web:
             # One request, whose answer is read in pieces: a server that sends more than it should fills no memory.
             # Any size, because fsspec asks for it first otherwise.
             options: dict[str, Any] = {"block_size": 0, "size": size or 1}
         else:
-            options = {"block_size": _BLOCK, "cache_type": "none"}
+            options = {"block_size": BLOCK, "cache_type": "none"}
         with system.open(path, "rb", **options) as file:
             found = getattr(file, "size", None)
             if size is not None and not self._is_web and found not in (None, size):
@@ -266,7 +224,7 @@ class Server:
         if self.scheme != "s3":
             return {}
         # s3fs tries five times. botocore, which would try each of them five times, tries once.
-        limit = self.patience.stall / 4
+        limit = self.patience.silence / 2
         given = configured.get("s3", {}).get("config_kwargs", {})
         return {"config_kwargs": {"read_timeout": limit, "retries": {"max_attempts": 0}, **given}}
 
@@ -274,20 +232,21 @@ class Server:
         """Return the options of aiohttp: those of fsspec's configuration, proxies of the environment, and a limit."""
         import aiohttp
 
-        stall = self.patience.stall
-        limit = aiohttp.ClientTimeout(total=None, sock_connect=stall, sock_read=stall)
+        silence = self.patience.silence
+        limit = aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence)
         return {"trust_env": True, **configured.get(self.scheme, {}).get("client_kwargs", {}), "timeout": limit}
 
-    def _retried(self, name: str, attempt: Callable[[], T], stop: Event) -> T:
-        for number in range(1, self.patience.attempts + 1):
+    def _retried(self, name: str, attempt: Callable[[Progress], T], stop: Event, patience: Patience) -> T:
+        progress = Progress()
+        for number in range(1, patience.attempts + 1):
             try:
-                return attempt()
+                return attempt(progress)
             except (WriteError, MissingPackageError, Stopped):
                 raise
             except Exception as error:  # every library below fsspec has its own
-                if number == self.patience.attempts or _is_final(error):
+                if number == patience.attempts or _is_final(error) or progress.silence() > patience.stall:
                     raise self._error(name, error, number) from error
-            wait = self.patience.wait * 2 ** (number - 1) * (0.5 + _JITTER.random())
+            wait = patience.wait * 2 ** (number - 1) * (0.5 + _JITTER.random())
             if stop.wait(wait):
                 raise Stopped
         raise AssertionError("unreachable")
@@ -308,42 +267,28 @@ class Server:
             )
         if _is_refused(error):
             return CannotReadError(f"{where}: not permitted ({what}); the credentials are those that fsspec finds")
-        return CannotReadError(f"{where}: cannot be read in {attempts} attempts ({what}); is the server running?")
+        return CannotReadError(
+            f"{where}: cannot be read in {count_text(attempts, 'attempt')} ({what}); is the server running?"
+        )
 
 
-class _Answer:
-    """An object of S3 as one answer, read as it arrives.
+class _Ranges:
+    """An object of S3, read by requests for ranges. The files of s3fs ask for its size before, which takes longer."""
 
-    The files of s3fs ask for every block by itself, and for the size before, which takes 1.8 times as long.
-    """
-
-    def __init__(self, system: Any, path: str) -> None:
-        from fsspec.asyn import sync
-
-        self._run = partial(sync, system.loop)
-        self._file = self._run(system.open_async, path, "rb")
+    def __init__(self, system: Any, path: str, size: int) -> None:
+        self._system = system
+        self._path = path
+        self._size = size
+        self._done = 0
 
     def read(self, most: int) -> bytes:
-        """Return up to so many bytes, fewer if they arrive slowly; none at the end."""
-        return bytes(self._run(self._collect, most))
-
-    async def _collect(self, most: int) -> bytes:
-        pieces, size, began = [], 0, time.monotonic()
-        while size < most and time.monotonic() - began < _PAUSE:
-            piece = await self._file.read(most - size)
-            if not piece:
-                break
-            pieces.append(piece)
-            size += len(piece)
-        return b"".join(pieces)
-
-    def close(self) -> None:
-        """End the answer, whatever is left of it."""
-        self._run(self._end)
-
-    async def _end(self) -> None:
-        if self._file.r is not None:
-            self._file.r.close()
+        """Return the next bytes, of an answer that may be longer than it should; none at the end."""
+        end = min(self._size, self._done + most)
+        if self._done >= end:
+            return b""
+        piece = bytes(self._system.cat_file(self._path, start=self._done, end=end))
+        self._done += len(piece)
+        return piece
 
 
 def _is_refused(error: Exception) -> bool:
@@ -354,6 +299,17 @@ def _is_refused(error: Exception) -> bool:
     # By name, because every cloud's library has its own: NoCredentialsError, DefaultCredentialsError and so on.
     names = " ".join(of.__name__ for of in type(error).__mro__)
     return "Credential" in names or "Authentication" in names or "with credentials" in str(error)
+
+
+def has_answered(error: BaseException) -> bool:
+    """Return whether a server has answered, and not what was expected."""
+    found: BaseException | None = error
+    while found is not None:
+        answer = getattr(found, "response", None)
+        if answer is not None or isinstance(getattr(found, "status", getattr(found, "status_code", None)), int):
+            return True
+        found = found.__cause__
+    return False
 
 
 def _is_final(error: Exception) -> bool:

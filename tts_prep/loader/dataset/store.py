@@ -58,6 +58,7 @@ class Store:
         verify: check the checksum of every file first.
         cache: with a URL, the folder for copies of the files that are used.
         cache_size: the maximum size of that folder in bytes.
+        offline: whether the server is asked; see `CachedStore`.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
@@ -71,8 +72,9 @@ class Store:
         verify: bool = False,
         cache: str | os.PathLike[str] | None = None,
         cache_size: int | None = None,
+        offline: bool | None = None,
     ) -> None:
-        self._cached = _cached_store(path, cache, cache_size)
+        self._cached = _cached_store(path, cache, cache_size, offline)
         # Absolute, because the program may change its working directory before a file is mapped.
         self.path = self._cached.folder if self._cached else Path(path).absolute()
         self._checksum = ""
@@ -366,11 +368,14 @@ class Store:
 
 
 def _cached_store(
-    path: str | os.PathLike[str], cache: str | os.PathLike[str] | None, cache_size: int | None
+    path: str | os.PathLike[str],
+    cache: str | os.PathLike[str] | None,
+    cache_size: int | None,
+    offline: bool | None,
 ) -> CachedStore | None:
     """Return the cache of a store behind a URL; None for a folder."""
     if not is_url(path):
-        if cache is not None or cache_size is not None:
+        if cache is not None or cache_size is not None or offline is not None:
             raise ConfigurationError(f"{path}: a folder needs no cache, which is for URLs; leave cache out")
         return None
     if cache is None:
@@ -379,7 +384,7 @@ def _cached_store(
         )
     from tts_prep.remote.cache import CachedStore
 
-    return CachedStore(os.fspath(path), cache, cache_size)
+    return CachedStore(os.fspath(path), cache, cache_size, offline=offline)
 
 
 def max_files() -> int:

@@ -83,6 +83,8 @@ class UtteranceDataset(FixedColumns):
         cache: with a URL, the folder for copies of the files that are used. The processes of a machine can share it.
         cache_size: the maximum size of that folder in bytes: the least recently used files are removed. None sets no
             limit.
+        offline: with a URL, True opens a complete copy without asking the server, and False asks it with all patience.
+            None asks it, and opens a complete copy with an `OfflineWarning` if it cannot be reached.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
@@ -97,8 +99,9 @@ class UtteranceDataset(FixedColumns):
         verify: bool = False,
         cache: str | os.PathLike[str] | None = None,
         cache_size: int | None = None,
+        offline: bool | None = None,
     ) -> None:
-        self._initialize(Store(path, verify=verify, cache=cache, cache_size=cache_size))
+        self._initialize(Store(path, verify=verify, cache=cache, cache_size=cache_size, offline=offline))
 
     def _initialize(
         self,
