@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 from tts_prep import __version__
 
 project = "tts-prep"
@@ -41,3 +43,8 @@ napoleon_numpy_docstring = False
 napoleon_attr_annotations = True
 # `name` in a docstring is code.
 default_role = "literal"
+
+
+def setup(app: Sphinx) -> None:
+    """Keep the list of source code from a link to the module of `Option.kind`, a type of Python without a page."""
+    app.connect("viewcode-follow-imported", lambda _, module, name: module if name == "Option.kind" else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -23,8 +24,9 @@ DECLARED = (
 LAZY = ("tts_prep.checks", "tts_prep.export", "tts_prep.preprocess", "tts_prep.recipes")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+WRITTEN = [*PAGES, *sorted((ROOT / "docs" / "reference").glob("*.rst")), *EXAMPLES]
 LIBRARIES = {"numba", "scipy", "soundfile", "soxr", "librosa", "h5py", "joblib", "click", "torch"}
-_IMPORT = re.compile(r"^[ \t>|`]*(?:.*`)?from (tts_prep[\w.]*) import (\([^)]*\)|[\w, ]+)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t>|.`]*(?:.*`)?from (tts_prep[\w.]*) import (\([^)]*\)|[\w, ]+)", re.MULTILINE)
 
 
 def imported(text: str) -> set[tuple[str, str]]:
@@ -35,23 +37,38 @@ def imported(text: str) -> set[tuple[str, str]]:
     return found | {(module, "") for module in re.findall(r"\bimport (tts_prep\.[\w.]+)", text)}
 
 
-@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=lambda path: str(path.relative_to(ROOT)))
-def test_pages_and_examples_import_from_declared_modules_alone(path: Path) -> None:
-    undeclared = {
+def undeclared(text: str) -> set[str]:
+    """Return the imports of a page, script or docstring that no module declares."""
+    return {
         f"{module}.{name}"
-        for module, name in imported(path.read_text(encoding="utf-8"))
+        for module, name in imported(text)
         if module not in DECLARED or (name and name not in importlib.import_module(module).__all__)
     }
-    assert undeclared == set()
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_and_examples_import_from_declared_modules_alone(path: Path) -> None:
+    assert undeclared(path.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize("module", DECLARED)
+def test_docstrings_of_declared_names_import_from_declared_modules_alone(module: str) -> None:
+    for name in importlib.import_module(module).__all__:
+        value = getattr(importlib.import_module(module), name)
+        members = [member for _, member in inspect.getmembers(value)] if inspect.isclass(value) else []
+        for thing in (value, *members):
+            assert undeclared(getattr(thing, "__doc__", None) or "") == set(), name
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
     text = (
-        "    from tts_prep.a import (\n    B,\n    c as d,\n)\n| x | `from tts_prep.e import F, g` |\nimport tts_prep.h"
+        "    from tts_prep.a import (\n    B,\n    c as d,\n)\n| x | `from tts_prep.e import F, g` |\n"
+        "import tts_prep.h\n    >>> from tts_prep.i import J\n    ... from tts_prep.k import L\n"
     )
     assert imported(text) == {
         *[("tts_prep.a", "B"), ("tts_prep.a", "c")],
         *[("tts_prep.e", "F"), ("tts_prep.e", "g"), ("tts_prep.h", "")],
+        *[("tts_prep.i", "J"), ("tts_prep.k", "L")],
     }
 
 
