@@ -9,8 +9,9 @@ the source's own classes makes three steps of AdamW on three batches of two, fro
 source draws at random while it reads, it is given the draws of the recipe.
 
 FOLDER has the checkouts; systems.py says which, and what each system needs besides. It is left as it is: a copy is
-trained, whose files in Cython are compiled, and in which a few lines do without a GPU. Of systems without a checkout,
-the installed package is trained. Each system has a process of its own, because their modules have the same names.
+trained, whose files in Cython are compiled, and in which a few lines do without a GPU, or compute with a new library
+what they did with the old one. Of systems without a checkout, the installed package is trained. Each system has a
+process of its own, because their modules have the same names.
 """
 
 from __future__ import annotations

