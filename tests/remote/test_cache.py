@@ -9,8 +9,10 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -27,10 +29,11 @@ from tts_prep.errors import (
     WriteError,
 )
 from tts_prep.format.files.paths import without_secret
-from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import ChainDataset, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
+from tts_prep.remote.server import Server
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -120,6 +123,28 @@ def test_files_are_downloaded_ahead_of_the_loop(web: WebServer, tmp_path: Path) 
         subprocess.run(["sleep", "0.05"], check=True)
     assert len(shard_files(tmp_path)) == SHARDS
     batches.close()
+
+
+def test_no_later_file_is_downloaded_beside_those_of_the_first_batch(
+    web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
+    download, events = Server.download, []
+
+    def noted(server: Server, entry: FileEntry, *arguments: Any) -> None:
+        events.append(("begins", entry.file))
+        if len(events) == 1:
+            time.sleep(0.05)  # in which others could begin
+        download(server, entry, *arguments)
+        events.append(("ends", entry.file))
+
+    monkeypatch.setattr(Server, "download", noted)
+    sampler = LengthBucketBatchSampler(dataset.n_frames, batch_size=2, shuffle=False)
+    needed = {f"shards/{shard:05d}.h5" for shard in dataset.shard[next(iter(sampler))]}
+    assert sum(len(batch.ids) for batch in DataLoader(dataset, batch_sampler=sampler)) == len(N_FRAMES)
+    first = events[: 2 * len(needed)]
+    assert sorted(first) == sorted((what, file) for what in ("begins", "ends") for file in needed)
+    assert len(events) == 2 * SHARDS
 
 
 def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(web: WebServer, rows: list[Row], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -326,6 +327,8 @@ class CachedStore:
     ) -> Iterator[Any]:
         """Yield batches, and download meanwhile the files of later ones, in their order.
 
+        The files of the first batch come first, so that no others take a part of the connection while it is waited for.
+
         Args:
             files_of: returns the files that a batch needs and this process has not mapped.
             release: see `fetch`.
@@ -334,6 +337,7 @@ class CachedStore:
         coming: deque[tuple[Any, list[FileEntry]]] = deque()
         counted: dict[str, int] = {}
         futures: dict[str, Future[None]] = {}
+        first: list[Future[None]] = []
         stop, iterator, is_last = Event(), iter(batches), False
         pool = ThreadPoolExecutor(THREADS, "tts-prep-remote")
         try:
@@ -349,7 +353,8 @@ class CachedStore:
                         counted[entry.file] = entry.size
                         self._coming.add(self.folder / entry.file)
                         if entry.file not in futures or futures[entry.file].done():
-                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, release, stop)
+                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, release, stop, first)
+                    first = first or list(futures.values())
                     coming.append((positions, new))
                 if coming:
                     positions, new = coming.popleft()
@@ -365,7 +370,11 @@ class CachedStore:
         # The last batches were drawn, and are still to be made.
         pool.shutdown(wait=False)
 
-    def _fetch_ahead(self, entry: FileEntry, release: Callable[[], None] | None, stop: Event) -> None:
+    def _fetch_ahead(
+        self, entry: FileEntry, release: Callable[[], None] | None, stop: Event, earlier: Sequence[Future[None]]
+    ) -> None:
+        # Without an end: they are all running, because the pool takes its tasks in order.
+        wait_for(earlier)
         # An error is raised when the file is used.
         with contextlib.suppress(StoreError, Stopped):
             self.fetch(entry, release, wait=False, stop=stop)
