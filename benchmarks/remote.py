@@ -124,33 +124,48 @@ def upload(store: ObjectStore, folder: Path) -> None:
             client.put_object(Bucket="bench", Key=f"{folder.name}/{path.relative_to(folder)}", Body=path.read_bytes())
 
 
-def write_formats(work: Path, dataset: UtteranceDataset, pythons: dict[str, str]) -> None:
+@dataclass(frozen=True)
+class Peer:
+    """A library in one of its versions.
+
+    Attributes:
+        package: what streams.py calls it.
+        python: the first interpreter that has this version.
+        version: its distribution and version.
+        folder: its files, as this version writes them.
+    """
+
+    package: str
+    python: str
+    version: str
+    folder: str
+
+
+def write_formats(work: Path, dataset: UtteranceDataset, peers: list[Peer]) -> None:
     """Write the files of every library, unless they are there."""
     source = work / "utterances"
     if not (source / "lengths.npy").exists():
         utterances = list(dataset)
         write_utterances(source, [each.mel for each in utterances], [each.phonemes for each in utterances])
-    for package, python in pythons.items():
-        folder = work / package
-        if not (work / f"{package}.done").exists():
+    for peer in peers:
+        folder, done = work / peer.folder, work / f"{peer.folder}.done"
+        if not done.exists():
             shutil.rmtree(folder, ignore_errors=True)
-            command = [python, str(HERE / "streams.py"), "write", package, str(source), str(folder)]
+            command = [peer.python, str(HERE / "streams.py"), "write", peer.package, str(source), str(folder)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            (work / f"{package}.done").touch()
+            done.touch()
 
 
-def find_pythons(interpreters: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return package → the first interpreter that has it, and package → its version."""
-    pythons: dict[str, str] = {}
-    versions: dict[str, str] = {}
+def find_peers(interpreters: list[str]) -> list[Peer]:
+    """Return the libraries of all interpreters, each version once."""
+    found: dict[str, Peer] = {}
     for python in interpreters:
         done = subprocess.run(
             [python, str(HERE / "streams.py"), "versions"], stdout=subprocess.PIPE, text=True, check=True
         )
         for package, text in json.loads(done.stdout).items():
-            pythons.setdefault(package, python)
-            versions.setdefault(package, text)
-    return pythons, versions
+            found.setdefault(text, Peer(package, python, text, text.replace(" ", "-")))
+    return list(found.values())
 
 
 def run_once(contender: Contender, location: str, store: ObjectStore, epochs: int, limit: float) -> list[Any]:
@@ -221,17 +236,18 @@ def _measure(contender: Contender, work: Path, store: ObjectStore, epochs: int, 
         contender.local_epoch.append(statistics.median(line["epoch"] for line in found if "epoch" in line))
 
 
-def make_contenders(pythons: dict[str, str], folder: str, windows: list[int], workers: list[int]) -> list[Contender]:
+def make_contenders(peers: list[Peer], folder: str, windows: list[int], workers: list[int]) -> list[Contender]:
     ours = sys.executable
     found = [Contender("plain download of the store", ours, "download", folder, 8)]
     for window in windows:
         order = f"windows of {window} shards" if window else "all shards at once"
         found.append(Contender(f"tts-prep, {order}", ours, "tts-prep", folder, window))
-    titles = {"litdata": "LitData", "streaming": "mosaicml-streaming (MDS)", "lhotse": "lhotse (Shar)"}
-    for package, python in pythons.items():
+    titles = {"litdata": "LitData", "streaming": "mosaicml-streaming (MDS)", "lhotse": "lhotse {} (Shar)"}
+    for peer in peers:
+        title = titles.get(peer.package, peer.package).format(peer.version.rpartition(" ")[2])
         for number in workers:
-            name = f"{titles.get(package, package)}, {number} worker{'s' if number != 1 else ''}"
-            found.append(Contender(name, python, package, package, number))
+            name = f"{title}, {number} worker{'s' if number != 1 else ''}"
+            found.append(Contender(name, peer.python, peer.package, peer.folder, number))
     return found
 
 
@@ -254,20 +270,20 @@ def main() -> None:
     parser.add_argument("--windows", type=int, nargs="+", default=[0, 4], help="shards of a window; 0: all")
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 2], help="of the others")
     parser.add_argument("--limit", type=float, default=300, help="seconds for a process")
-    parser.add_argument("--only", nargs="+", metavar="PACKAGE")
+    parser.add_argument("--only", nargs="*", metavar="PACKAGE", help="packages, instead of all")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
 
     os.environ.update(KEYS)
     options.work.mkdir(parents=True, exist_ok=True)
     dataset = UtteranceDataset(options.store)
-    pythons, versions = find_pythons(options.peer_python)
-    if options.only:
-        pythons = {package: pythons[package] for package in options.only if package in pythons}
-    write_formats(options.work, dataset, pythons)
+    peers = find_peers(options.peer_python)
+    if options.only is not None:
+        peers = [peer for peer in peers if peer.package in options.only]
+    write_formats(options.work, dataset, peers)
     if not (options.work / "store").exists():
         (options.work / "store").symlink_to(options.store.resolve())
-    contenders = make_contenders(pythons, "store", options.windows, options.workers)
+    contenders = make_contenders(peers, "store", options.windows, options.workers)
     bucket = options.work / "bucket"
     shutil.rmtree(bucket, ignore_errors=True)
     bucket.mkdir()
@@ -311,7 +327,7 @@ def main() -> None:
         f"{len(dataset):,} utterances, {size / 1e9:.2f} GB in {len(set(dataset.shard))} shards, batches of 32, "
         f"{options.rounds} rounds in turn, {options.epochs} epochs of a process.",
         describe_machine(),
-        [f"{package} {version(package)}" for package in packages] + [versions[package] for package in pythons],
+        [f"{package} {version(package)}" for package in packages] + [peer.version for peer in peers],
     ).show(options.result)
     for contender in contenders:
         if contender.failed:
