@@ -8,7 +8,7 @@ import pytest
 from tts_prep.acoustics.decay import decay_seconds, find_quantiles
 from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_powers
 from tts_prep.checks.catalogue import MEASURE
-from tts_prep.checks.distortions import NO_HUM, hum, saturation
+from tts_prep.checks.distortions import NO_HUM, _average, hum, saturation
 from tts_prep.preprocess import PRESETS, mel_spectrogram
 from tts_prep.preprocess.text.frontends.speech import speak
 
@@ -156,3 +156,12 @@ def test_quantiles_of_parts_equal_those_of_numpy(share: float) -> None:
     stops, found = np.cumsum(lengths), np.zeros(len(parts))
     find_quantiles(np.concatenate(parts).astype(float), stops - lengths, stops, share, found)
     np.testing.assert_allclose(found, [np.quantile(part, share) for part in parts], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32])
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 11])
+def test_samples_are_averaged_as_numpy_averages_them(n: int, dtype: type) -> None:
+    samples = np.random.default_rng(n).integers(-32768, 32768, 9 * n + 5).astype(dtype)
+    means = np.empty(n, np.float32)
+    _average(samples, 9, 1 / 294912, means)
+    np.testing.assert_array_equal(means, np.float32(samples[: 9 * n].reshape(n, 9).mean(1, np.float64) / 32768))

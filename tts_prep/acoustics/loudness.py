@@ -39,6 +39,8 @@ _LANES = 16
 A filter depends on its last value, so a single stretch is no faster than the delay of the processor's arithmetic.
 """
 
+_V1, _V2, _W1, _W2, _SLOPE, _SUM = (number * _LANES for number in range(6))
+"""Where the numbers of all lanes begin: the two last values of each filter, the last slope, and the sum of squares."""
 
 _TINY = 1e-40
 """The magnitude below which the state of a filter is set to 0. Denormal numbers, to which it decays, are slow."""
@@ -122,7 +124,7 @@ def _sum_weighted(
 
     Args:
         before: the number of samples before a stretch from which on it is filtered, so that the filters settle.
-        lanes: the number of stretches; an argument, because the compiler does not vectorize a loop of known length.
+        lanes: _LANES; an argument, because the compiler does not vectorize a loop of known length.
         tiny: the magnitude below which states are set to 0.
         energies: [len(edges) - 1] float64, filled with sums of squares.
     """
@@ -135,9 +137,9 @@ def _sum_weighted(
         step[lane], stop_step[lane] = min(lane * per_lane, n_steps), min((lane + 1) * per_lane, n_steps)
         first[lane] = edges[step[lane]]
         longest = max(longest, edges[stop_step[lane]] - first[lane])
-    # The states of both filters in direct form II, which takes the fewest operations, and the sums of squares.
-    v1, v2, w1, w2, slope = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
-    sums = np.zeros(lanes)
+    # The states of both filters in direct form II, which takes the fewest operations, and the sums of squares. They are
+    # in one array: whether several arrays overlap would be checked for each sample, which takes as long as the filters.
+    states = np.zeros(6 * _LANES)
     x = np.empty((block, lanes), samples.dtype)
     start = -before
     while start < longest:
@@ -157,25 +159,27 @@ def _sum_weighted(
             rows[skipped + len(inside) :, lane] = 0
         for row in rows:
             for lane in range(lanes):
-                v = row[lane] - a2 * v2[lane] - a1 * v1[lane]
-                w = v + b2 * v2[lane] + b1 * v1[lane] - c2 * w2[lane] - c1 * w1[lane]
-                difference = w - w1[lane]
-                weighted = difference - slope[lane]
-                sums[lane] += weighted * weighted
-                v2[lane], v1[lane] = v1[lane], v
-                w2[lane], w1[lane] = w1[lane], w
-                slope[lane] = difference
+                v1, v2 = states[_V1 + lane], states[_V2 + lane]
+                w1, w2 = states[_W1 + lane], states[_W2 + lane]
+                v = row[lane] - a2 * v2 - a1 * v1
+                w = v + b2 * v2 + b1 * v1 - c2 * w2 - c1 * w1
+                difference = w - w1
+                weighted = difference - states[_SLOPE + lane]
+                states[_SUM + lane] += weighted * weighted
+                states[_V1 + lane], states[_V2 + lane] = v, v1
+                states[_W1 + lane], states[_W2 + lane] = w, w1
+                states[_SLOPE + lane] = difference
         start = stop
         for lane in range(lanes):
-            if abs(v1[lane]) + abs(v2[lane]) < tiny:
-                v1[lane] = v2[lane] = 0
-            if abs(w1[lane]) + abs(w2[lane]) < tiny:
-                w1[lane] = w2[lane] = slope[lane] = 0
+            if abs(states[_V1 + lane]) + abs(states[_V2 + lane]) < tiny:
+                states[_V1 + lane] = states[_V2 + lane] = 0
+            if abs(states[_W1 + lane]) + abs(states[_W2 + lane]) < tiny:
+                states[_W1 + lane] = states[_W2 + lane] = states[_SLOPE + lane] = 0
             if start == 0:
-                sums[lane] = 0
+                states[_SUM + lane] = 0
             elif start > 0 and step[lane] < stop_step[lane] and first[lane] + start == edges[step[lane] + 1]:
-                energies[step[lane]] = sums[lane]
-                sums[lane] = 0
+                energies[step[lane]] = states[_SUM + lane]
+                states[_SUM + lane] = 0
                 step[lane] += 1
 
 

@@ -91,7 +91,20 @@ def hum(samples: npt.NDArray[Any], sample_rate: int, full_scale: float, power: f
 @Compiled
 def _average(samples: Any, step: int, scale: float, means: Any) -> None:
     """Fill means, [n], with the means of every ``step`` samples."""
-    for number in range(len(means)):
+    in_fours = len(means) // 4 * 4
+    # Four sums at a time, because an addition waits for the one before it.
+    for number in range(0, in_fours, 4):
+        part = samples[number * step : (number + 4) * step]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(step):
+            a, b, c, d = a + part[i], b + part[step + i], c + part[2 * step + i], d + part[3 * step + i]
+        means[number], means[number + 1], means[number + 2], means[number + 3] = (
+            a * scale,
+            b * scale,
+            c * scale,
+            d * scale,
+        )
+    for number in range(in_fours, len(means)):
         total = 0.0
         for i in range(number * step, (number + 1) * step):
             total += samples[i]
