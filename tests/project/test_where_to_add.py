@@ -181,9 +181,10 @@ def a_step_of_cleaning(package: Path) -> str:
     options = package / "preprocess" / "configuration" / "options.py"
     added(options, '    Option("highpass"', '    Option("polarity", "Multiply by this.", float, group=CLEANING),')
     return (
-        "from tts_prep.cli.main import cli; from tts_prep.cli.preparing import configuration\n"
+        "from pathlib import Path; from tts_prep.cli.main import cli\n"
+        "from tts_prep.cli.preparing import chosen_settings\n"
         "context = cli.commands['ljspeech'].make_context('ljspeech', ['corpus', 'store', '--polarity', '-1'])\n"
-        "config = configuration('ljspeech', context.params, {})\n"
+        "config = chosen_settings('ljspeech', Path('corpus'), context.params).config\n"
         "assert config.as_dict()['cleaning'] == {'polarity': -1.0}\n"
         "import numpy as np; from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level\n"
         "assert adjust_level(np.ones(9, np.float32), 22050, config.cleaning).waveform[0] == -1\n"
@@ -342,11 +343,13 @@ def an_option_of_a_setting(package: Path) -> str:
     added(folder / "options.py", '    Option(\n        "mel_dtype"', option)
     added(folder / "records.py", '    mel_dtype: str = "float32"', "    scratch: int = 3")
     return (
-        "from tts_prep.cli.main import cli; from tts_prep.cli.preparing import configuration\n"
+        "from pathlib import Path; from tts_prep.cli.main import cli\n"
+        "from tts_prep.cli.preparing import chosen_settings\n"
         "command = cli.commands['ljspeech']\n"
         "context = command.make_context('ljspeech', ['corpus', 'store', '--scratch', '5'])\n"
         "assert 'A scratch setting.' in command.get_help(context)\n"
-        "config = configuration('ljspeech', context.params, {}); assert config.as_dict()['store']['scratch'] == 5\n"
+        "config = chosen_settings('ljspeech', Path('corpus'), context.params).config\n"
+        "assert config.as_dict()['store']['scratch'] == 5\n"
     )
 
 

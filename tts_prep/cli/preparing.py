@@ -7,11 +7,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from tts_prep.cli.features import align, parse_features
+from tts_prep.cli.features import ParsedFeatures, align, parse_features
 from tts_prep.cli.first_lines import (
     TEXT_FRONTENDS,
     notes,
@@ -30,7 +31,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import ConfigFile, configure, read_config_file
+from tts_prep.preprocess.configuration.settings import configure, read_config_file
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
@@ -39,7 +40,7 @@ from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.runs.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
 from tts_prep.preprocess.runs.parts import Part
 from tts_prep.preprocess.runs.planned_store import CorpusRows
-from tts_prep.preprocess.runs.prepare import Result, available_jobs, prepare
+from tts_prep.preprocess.runs.prepare import Derived, Result, available_jobs, prepare
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.quantities import bytes_text, count_text, duration_text
@@ -82,41 +83,27 @@ def _prepare_and_report(
     root: Path | None,
     reader_options: Mapping[str, Any] | None,
 ) -> None:
-    lists = split_lists(options["splits"])
-    file = read_config_file(options["config"]) if options["config"] else None
-    first: list[str] = []
-    text = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
-    config = configuration(reader, options, lists, reader_options, text, file)
-    in_file = file.tables if file else {}
+    settings = chosen_settings(reader, corpus, options, root, reader_options)
+    config, first = settings.config, list[str]()
     corrections = Corrections.read(options["corrections"], options["exclude"])
-    read = partial(CorpusRows.read, config, corpus, root=root, splits=lists, corrections=corrections)
+    read = partial(CorpusRows.read, config, corpus, root=root, splits=settings.splits, corrections=corrections)
     rows = read(report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
+    how: dict[str, Any] = {
+        "jobs": options["jobs"] or available_jobs(),
+        "backend": Backend(options["backend"], options["scheduler"]),
+    }
     with make_progress(sys.stderr) as progress:
-        how: dict[str, Any] = {
-            "jobs": options["jobs"] or available_jobs(),
-            "backend": Backend(options["backend"], options["scheduler"]),
-            "max_failures": options["max_failures"],
-            "progress": with_first_lines(first, progress),
-        }
-        of_settings = settings_text(corpus, config, preset_is_chosen=_preset_is_chosen(options, in_file))
+        of_settings = settings_text(corpus, config, preset_is_chosen=settings.preset_is_chosen)
         first[:0] = [of_settings, *notes(corpus, store, config)]
-        items = _watched(rows, config, first.append, language_is_given=_language_is_given(options, in_file, text))
+        items = _watched(rows, settings, first.append)
         if config.text.symbols == AUTO:
-            config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
-        parsed = parse_features(options, config)
-        if parsed.models:
-            raise ConfigurationError(
-                f"feature: '{parsed.models[0].name}' is a model, which needs a complete store; make the store without "
-                "it, and add it by 'tts-prep add STORE --feature …'"
-            )
-        if options["update"]:
-            from tts_prep.checks.index_columns import ARRAY as MEASURES
-            from tts_prep.checks.measuring import measures_of_update
-
-            how["derived"] = {MEASURES: measures_of_update}
+            config = with_collected_symbols(config, read().items, **how)
+        parsed = _features(options, config)
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
+        how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
+        how |= {"derived": _derived() if options["update"] else None}
         result = prepare(items, rows.root, store, parsed.config, existing=_existing(options), part=part, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
@@ -126,6 +113,75 @@ def _prepare_and_report(
             say(one_line(line))
     if parsed.aligner:
         align(store, parsed.aligner, how["jobs"])
+
+
+@dataclass(frozen=True)
+class ChosenSettings:
+    """The settings of a run, and which of them are not the default's.
+
+    Attributes:
+        splits: the files of ids by split.
+        preset_is_chosen: the mels are those of an option or a file of settings.
+        language_is_given: the language of texts is that of an option, a file of settings or the corpus.
+    """
+
+    config: Configuration
+    splits: Mapping[str, Path]
+    preset_is_chosen: bool
+    language_is_given: bool
+
+
+def chosen_settings(
+    reader: str,
+    corpus: Path,
+    options: Mapping[str, Any],
+    root: Path | None = None,
+    reader_options: Mapping[str, Any] | None = None,
+) -> ChosenSettings:
+    """Return the settings of the options of a command, which override those of the file and of the corpus."""
+    splits = split_lists(options["splits"])
+    file = read_config_file(options["config"]) if options["config"] else None
+    in_file: Mapping[str, Any] = file.tables if file else {}
+    of_corpus = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
+    config = configure(
+        reader,
+        limit=options["limit"],
+        preset=options["preset"],
+        vocoder=options["vocoder_config"],
+        file=file,
+        settings={
+            table: {option.name: options[option.name] for option in known if options[option.name] is not None}
+            for table, known in SETTINGS.items()
+        },
+        options=reader_options,
+        splits=splits,
+        text=of_corpus,
+    )
+    return ChosenSettings(
+        config,
+        splits,
+        preset_is_chosen=bool(options["preset"] or options["vocoder_config"] or in_file.keys() & {"preset", "audio"}),
+        language_is_given=bool(options["language"] or "language" in {**in_file.get("text", {}), **of_corpus}),
+    )
+
+
+def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
+    """Return the features of a store that is not complete, which no model can read yet."""
+    parsed = parse_features(options, config)
+    if parsed.models:
+        raise ConfigurationError(
+            f"feature: '{parsed.models[0].name}' is a model, which needs a complete store; make the store without "
+            "it, and add it by 'tts-prep add STORE --feature …'"
+        )
+    return parsed
+
+
+def _derived() -> dict[str, Derived]:
+    """Return what makes measures again, which depend on all rows of the updated store."""
+    from tts_prep.checks.index_columns import ARRAY as MEASURES
+    from tts_prep.checks.measuring import measures_of_update
+
+    return {MEASURES: measures_of_update}
 
 
 def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
@@ -156,28 +212,19 @@ def _some(ids: Sequence[str]) -> str:
 
 
 def _watched(
-    rows: CorpusRows, config: Configuration, report: Callable[[str], None], *, language_is_given: bool
+    rows: CorpusRows, settings: ChosenSettings, report: Callable[[str], None]
 ) -> Iterator[SourceUtterance | Failure]:
     """Yield the rows of a corpus, and report on recordings and texts that do not suit the settings.
 
     Raises:
         ConfigurationError: the texts are of another language than the settings, which do not say so.
     """
+    config = settings.config
     items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, report)
     items = report_phonetic_texts(items, config.text, report)
-    if config.text.frontend_name in TEXT_FRONTENDS and not language_is_given:
+    if config.text.frontend_name in TEXT_FRONTENDS and not settings.language_is_given:
         items = refuse_foreign_texts(items, config.text)
     return items
-
-
-def _preset_is_chosen(options: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
-    """Return whether the mels are those of an option or a file of settings, not the default."""
-    return bool(options["preset"] or options["vocoder_config"] or file.keys() & {"preset", "audio"})
-
-
-def _language_is_given(options: Mapping[str, Any], file: Mapping[str, Any], of_corpus: Mapping[str, str]) -> bool:
-    """Return whether the language of texts is that of an option, a file of settings or the corpus, not the default."""
-    return bool(options["language"] or "language" in file.get("text", {}) or "language" in of_corpus)
 
 
 def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwrite"]:
@@ -199,32 +246,6 @@ def split_lists(values: Iterable[str]) -> dict[str, Path]:
             raise ConfigurationError(f"split: expected NAME=FILE, each name once, found {value!r}")
         lists[name] = Path(file)
     return lists
-
-
-def configuration(
-    reader: str,
-    options: Mapping[str, Any],
-    splits: Mapping[str, Path],
-    reader_options: Mapping[str, Any] | None = None,
-    text: Mapping[str, Any] | None = None,
-    file: ConfigFile | None = None,
-) -> Configuration:
-    """Return the configuration for the options of a command, which override those of the file and of the corpus."""
-    settings = {
-        table: {option.name: options[option.name] for option in known if options[option.name] is not None}
-        for table, known in SETTINGS.items()
-    }
-    return configure(
-        reader,
-        limit=options["limit"],
-        preset=options["preset"],
-        vocoder=options["vocoder_config"],
-        file=file,
-        settings=settings,
-        options=reader_options,
-        splits=splits,
-        text=text,
-    )
 
 
 def summary(result: Result, elapsed: float) -> list[str]:
