@@ -19,8 +19,8 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.models.batches import batches_of
 from tts_prep.preprocess.models.function import ModelFunction
+from tts_prep.preprocess.models.inputs import batches_of
 from tts_prep.preprocess.runs.add_model import ModelRun, add_model
 from tts_prep.preprocess.runs.prepare import prepare
 

@@ -21,8 +21,7 @@ from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.runs import phonemizing
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends import espeak
-from tts_prep.preprocess.text.frontends.arpabet import ipa_to_arpabet
-from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
+from tts_prep.preprocess.text.frontends.arpabet import cmu_dictionary, ipa_to_arpabet
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS
 

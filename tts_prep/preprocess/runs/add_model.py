@@ -22,9 +22,8 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-from tts_prep.preprocess.models.batches import batches_of
 from tts_prep.preprocess.models.function import WAVEFORMS, Description, Missing, ModelFunction
-from tts_prep.preprocess.models.inputs import NAMES, Source
+from tts_prep.preprocess.models.inputs import NAMES, Source, batches_of
 from tts_prep.preprocess.models.processes import ModelProcesses, Outcome, ShardWork
 from tts_prep.preprocess.runs.add_arrays import intact_shard, is_intact, planned_again, stored_shards
 from tts_prep.preprocess.runs.add_columns import check_column_names, index_values

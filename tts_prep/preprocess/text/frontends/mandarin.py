@@ -16,10 +16,9 @@ from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.chinese.neutral_tones import NEUTRAL
 from tts_prep.preprocess.text.chinese.normalization import normalize_chinese
 from tts_prep.preprocess.text.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
-from tts_prep.preprocess.text.chinese.polyphones import readings, single_de
+from tts_prep.preprocess.text.chinese.readings import NEUTRAL, readings, single_de
 from tts_prep.preprocess.text.chinese.tone_sandhi import Syllable, spoken_tones
 from tts_prep.preprocess.text.frontends.frontend import (
     Symbols,
