@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -79,28 +79,16 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     """
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-    from tts_prep.preprocess.features.kind import configured
-    from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
+    from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported
     from tts_prep.preprocess.models.function import ModelFunction
     from tts_prep.preprocess.models.options import configured_model, outputs_name
 
-    requested: dict[str, dict[str, str]] = {}
-    for text in options["features"]:
-        name, settings = parse_feature(text)
-        if name in requested:
-            raise ConfigurationError(f"feature: '{name}' is repeated; give all of its settings in one option")
-        requested[name] = settings
-    folder = options["alignments"]
+    requested, folder = _requested(options["features"]), options["alignments"]
+    aligner = None
     if folder is not None:
         requested.setdefault("durations", {})
-    aligner = None
-    if folder is None and (kind := get_feature("durations")).trained and "durations" in requested:
-        aligner = configured(kind.name, kind.trained.settings, requested.pop("durations"))
-        if options.get("part"):
-            raise ConfigurationError(
-                "durations: without --alignments, they need the complete store; make the parts without durations, and "
-                "add them by 'tts-prep add STORE --feature durations'"
-            )
+    elif "durations" in requested:
+        aligner = _aligner(requested.pop("durations"), makes_part=bool(options.get("part")))
     kinds = {name: get_feature(name) for name in requested}
     models = [
         ModelFunction(
@@ -119,6 +107,35 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
         config = replace(config, alignments=aligning.as_dict())
     recordings = tuple(name for name in requested if get_feature(name).reads == "recording")
     return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, tuple(models))
+
+
+def _requested(texts: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the settings of each feature that is named."""
+    from tts_prep.preprocess.features.registry import parse_feature
+
+    requested: dict[str, dict[str, str]] = {}
+    for text in texts:
+        name, settings = parse_feature(text)
+        if name in requested:
+            raise ConfigurationError(f"feature: '{name}' is repeated; give all of its settings in one option")
+        requested[name] = settings
+    return requested
+
+
+def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> AlignerConfig:
+    """Return the settings of durations without alignments."""
+    from tts_prep.preprocess.features.kind import configured
+    from tts_prep.preprocess.features.registry import get_feature
+
+    kind = get_feature("durations")
+    assert kind.trained is not None
+    settings: AlignerConfig = configured(kind.name, kind.trained.settings, texts)
+    if makes_part:
+        raise ConfigurationError(
+            "durations: without --alignments, they need the complete store; make the parts without durations, and "
+            "add them by 'tts-prep add STORE --feature durations'"
+        )
+    return settings
 
 
 def align(store: Path, settings: AlignerConfig, jobs: int) -> None:

@@ -198,11 +198,7 @@ class DataLoader(Generic[BatchT]):
         replicate: bool = False,
         num_workers: int = 0,
     ) -> None:
-        if num_workers:
-            raise ConfigurationError(
-                f"DataLoader: num_workers={num_workers}: this loader makes batches in threads, of which one is usually "
-                "enough; leave it out, or use torch.utils.data.DataLoader with the same dataset, sampler and collate_fn"
-            )
+        _check_threads(num_workers, prefetch, threads)
         if batch_sampler is not None:
             others = {
                 "batch_size": batch_size != 1,
@@ -213,20 +209,12 @@ class DataLoader(Generic[BatchT]):
             }
             _check_alone(others)
         _check_samplers(sampler, batch_sampler, shuffle=shuffle, shares=rank != 0 or world_size != 1)
-        if prefetch < 0:
-            raise ConfigurationError(f"prefetch: expected an integer >= 0, found {prefetch}")
-        if threads < 1:
-            raise ConfigurationError(f"threads: expected an integer >= 1, found {threads}")
         _check_dataset(dataset)
         if batch_sampler is None:
             if sampler is None:
                 sampler = _own_sampler(dataset, shuffle, seed, rank, world_size)
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        if isinstance(batch_sampler, Sampler) and batch_sampler.size not in (None, len(dataset)):
-            raise SamplingError(
-                f"the sampler was made for {batch_sampler.size:,} utterances, the dataset has {len(dataset):,}; "
-                "create it for this dataset"
-            )
+        _check_size(batch_sampler, dataset)
         _check_waveforms(dataset, collate_fn)
         self.dataset = dataset
         self.batch_sampler = batch_sampler
@@ -437,6 +425,26 @@ def _check_samplers(
         )
     if sampler is not None and shuffle:
         raise ConfigurationError("DataLoader: sampler cannot be combined with shuffle")
+
+
+def _check_threads(num_workers: int, prefetch: int, threads: int) -> None:
+    if num_workers:
+        raise ConfigurationError(
+            f"DataLoader: num_workers={num_workers}: this loader makes batches in threads, of which one is usually "
+            "enough; leave it out, or use torch.utils.data.DataLoader with the same dataset, sampler and collate_fn"
+        )
+    if prefetch < 0:
+        raise ConfigurationError(f"prefetch: expected an integer >= 0, found {prefetch}")
+    if threads < 1:
+        raise ConfigurationError(f"threads: expected an integer >= 1, found {threads}")
+
+
+def _check_size(batch_sampler: object, dataset: Sized) -> None:
+    if isinstance(batch_sampler, Sampler) and batch_sampler.size not in (None, len(dataset)):
+        raise SamplingError(
+            f"the sampler was made for {batch_sampler.size:,} utterances, the dataset has {len(dataset):,}; "
+            "create it for this dataset"
+        )
 
 
 def _check_dataset(dataset: Any) -> None:

@@ -62,15 +62,19 @@ def plot_clip(clip: Clip) -> Figure:
             draw(axis, clip, texts)
         axes[-1].set_xlabel("time (s)")
         axes[-1].set_xlim(min(0.0, clip.first_edge), end)
-        speaker = f", {clip.speaker[:80]}" if clip.speaker else ""
-        text = clip.text if len(clip.text) <= _MAX_TEXT else f"{clip.text[:_MAX_TEXT]}…"
-        score = "" if math.isnan(clip.alignment_score) else f", alignment score {number_text(clip.alignment_score)}"
-        lines = [f"{clip.id[:80]}{speaker}{score}", *textwrap.wrap(text, _line_length(text, width))]
-        title = texts.shown("\n".join(lines))
-        missing = len(texts.missing)
-        note = f"\n(no installed font has {missing:,} of its characters)" if missing else ""
-        figure.suptitle(title + note, fontsize=10)
+        figure.suptitle(_title(clip, texts, width), fontsize=10)
     return figure
+
+
+def _title(clip: Clip, texts: _Texts, width: float) -> str:
+    """Return the title of a figure, which is made last: it says how many characters of all texts cannot be shown."""
+    speaker = f", {clip.speaker[:80]}" if clip.speaker else ""
+    text = clip.text if len(clip.text) <= _MAX_TEXT else f"{clip.text[:_MAX_TEXT]}…"
+    score = "" if math.isnan(clip.alignment_score) else f", alignment score {number_text(clip.alignment_score)}"
+    lines = [f"{clip.id[:80]}{speaker}{score}", *textwrap.wrap(text, _line_length(text, width))]
+    title = texts.shown("\n".join(lines))
+    missing = len(texts.missing)
+    return title + (f"\n(no installed font has {missing:,} of its characters)" if missing else "")
 
 
 def save_figure(figure: Figure, path: Path, kind: str, dpi: int) -> None:

@@ -27,6 +27,8 @@ _REACH = 0.5
 
 Floats = npt.NDArray[np.float64]
 
+_STYLES, _SUSPECT = ("bar", "bar second"), "bar suspect"
+
 
 def histogram(
     series: Sequence[Floats],
@@ -52,29 +54,27 @@ def histogram(
     drawn = [limit for limit in limits if low - _REACH * (high - low) <= limit <= high + _REACH * (high - low)]
     x = padded_scale(min([low, *drawn]), max([high, *drawn]), _LEFT, _RIGHT)
     # Shares are comparable between stores of different sizes, counts are not.
+    as_shares = len(series) > 1
     counts = [np.histogram(values, edges)[0] for values in finite]
-    heights = [
-        n / max(1, len(values)) * 100 if len(series) > 1 else n for n, values in zip(counts, finite, strict=True)
-    ]
-    y = Scale(
-        0, max(1e-9, *(float(h.max(initial=0)) for h in heights), 0 if len(series) > 1 else 1) * 1.05, _BOTTOM, _TOP
-    )
+    heights = [n / max(1, len(values)) * 100 if as_shares else n for n, values in zip(counts, finite, strict=True)]
+    tallest = max(1e-9, *(float(h.max(initial=0)) for h in heights), 0 if as_shares else 1)
+    y = Scale(0, tallest * 1.05, _BOTTOM, _TOP)
     bars = _Bars(x, y, edges, unit)
     rectangles: list[Rectangle] = []
     for number, (n_all, tall) in enumerate(zip(counts, heights, strict=True)):
-        rectangles += bars.of(n_all, tall, ("bar", "bar second")[number], share=(number, len(series)))
+        rectangles += bars.of(n_all, tall, _STYLES[number], share=(number, len(series)))
     if flagged is not None:
         suspect = np.histogram(series[0][flagged & np.isfinite(series[0])], edges)[0]
-        rectangles += bars.of(suspect, suspect, "bar suspect", " suspect")
-    marks = [tick for tick in ticks(y.low, y.high) if len(series) > 1 or tick == round(tick)]
+        rectangles += bars.of(suspect, suspect, _SUSPECT, " suspect")
+    marks = [tick for tick in ticks(y.low, y.high) if as_shares or tick == round(tick)]
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
     # Paths are drawn above the bars, lines below.
     paths = [Path(f"M{x(limit):.1f} {_TOP}V{_BOTTOM}", "limit") for limit in drawn]
-    side = "% of utterances" if len(series) > 1 else "utterances"
+    side = "% of utterances" if as_shares else "utterances"
     labels = _axis_labels(y, marks, tick_texts(ticks(x.low, x.high)), x, axis, side)
-    keys = list(zip(("bar", "bar second"), legend, strict=False))
+    keys = list(zip(_STYLES, legend, strict=False))
     if flagged is not None and flagged.any():
-        keys.append(("bar suspect", "suspects"))
+        keys.append((_SUSPECT, "suspects"))
     return Drawing(
         f"Histogram: {axis}",
         420,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,29 +213,18 @@ def _add_features(
     models: _Models,
 ) -> None:
     from tts_prep.cli.features import align, parse_features
-    from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.corpora import import_reader
-    from tts_prep.preprocess.corpora.corrections import Corrections
     from tts_prep.preprocess.runs.add_arrays import add_features
     from tts_prep.preprocess.runs.array_files import specs_of
-    from tts_prep.preprocess.runs.planned_store import CorpusRows
     from tts_prep.preprocess.runs.prepare import available_jobs
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)
     _check_features(store, config, parsed, has_corpus=corpus is not None)
-
-    def rows() -> CorpusRows | None:
-        if corpus is None:
-            return None
-        own = import_reader(reader) if reader else None
-        corrections = Corrections.of_store(store)
-        lists = split_lists(splits)
-        return CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
-
+    # Each feature or model iterates over the rows once.
+    rows = partial(_rows, store, config, corpus, root, splits, reader)
     source = rows() if parsed.recordings else None
     jobs, aligned = jobs or available_jobs(), parsed.alignments
     if parsed.features:
@@ -246,6 +236,27 @@ def _add_features(
         _add_model(store, model, models, rows(), aligned, jobs)
     if parsed.aligner:
         align(store, parsed.aligner, jobs)
+
+
+def _rows(
+    store: Path,
+    config: Configuration,
+    corpus: Path | None,
+    root: Path | None,
+    splits: tuple[str, ...],
+    reader: str | None,
+) -> CorpusRows | None:
+    """Return the rows of the corpus that a store was made from, if it is given."""
+    from tts_prep.cli.preparing import split_lists
+    from tts_prep.preprocess.corpora import import_reader
+    from tts_prep.preprocess.corpora.corrections import Corrections
+    from tts_prep.preprocess.runs.planned_store import CorpusRows
+
+    if corpus is None:
+        return None
+    own = import_reader(reader) if reader else None
+    corrections, lists = Corrections.of_store(store), split_lists(splits)
+    return CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
 
 
 def _add_model(

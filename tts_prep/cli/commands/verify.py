@@ -78,18 +78,23 @@ def verify(
       tts-prep verify store --repair LJSpeech-1.1
       tts-prep verify s3://bucket/store --cache cache
     """
-    from tts_prep.errors import one_line
-    from tts_prep.format.files.paths import without_secret
-    from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.format.verification import verify_store
-    from tts_prep.quantities import bytes_text
-
     if corpus is not None:
         # Refuses a URL, and says why.
         return _repair(
             WRITTEN_STORE.convert(store, None, None), corpus, root, splits, ood_texts, alignments, reader, jobs
         )
     _refuse_paths(root, splits, ood_texts, alignments, reader)
+    return _verify(store, cache, cache_size)
+
+
+def _verify(store: Path | str, cache: Path | None, cache_size: int | None) -> int:
+    """Verify a store, print what is broken, and return the exit status."""
+    from tts_prep.errors import one_line
+    from tts_prep.format.files.paths import without_secret
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.format.verification import verify_store
+    from tts_prep.quantities import bytes_text
+
     sizes, faults = [], []
     folder, bring = _at_hand(store, cache, cache_size)
     for entry, fault in verify_store(folder, fetch=bring):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,8 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.files.checksums import CHECKSUMS, canonical_json, crc32_text, seal_file
+from tts_prep.format.files.atomic import replacing, syncing
+from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, crc32_text, seal_file
 from tts_prep.format.hdf5.columns import TextColumn
 from tts_prep.format.hdf5.datasets import Array, location_crc32
 from tts_prep.format.hdf5.reader import find_datasets
@@ -129,6 +130,23 @@ def create_file(
         output.close()
     if sealed:
         seal_file(path)
+
+
+def write_file(path: Path, write: Callable[[h5py.File, dict[str, str]], None]) -> FileDigest:
+    """Write an HDF5 file atomically, and return its digest, for which it is read while it is synced.
+
+    Args:
+        write: fills the file, and adds the checksums of datasets that it knows, from `write_arrays`.
+
+    Raises:
+        WriteError: a write failed.
+    """
+    checksums: dict[str, str] = {}
+    with replacing(path) as partial:
+        with create_file(partial, sealed=False, checksums=checksums) as file:
+            write(file, checksums)
+        with syncing(partial):
+            return seal_file(partial)
 
 
 def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.Dataset:

@@ -138,12 +138,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     ) -> None:
         super().__init__(rank=rank, world_size=world_size)
         _check_settings(tolerance, over_budget, window)
-        if multiple_of < 1 or (batch_size or 0) % multiple_of:
-            raise ConfigurationError(
-                f"multiple_of: expected an integer >= 1 that divides the batch size {batch_size}, found {multiple_of}"
-            )
+        _check_sizes(batch_size, multiple_of)
         if n_shapes is not None and (drop_last or over_budget == "alone"):
             raise ConfigurationError("n_shapes: cannot be combined with drop_last or over_budget='alone'")
+        if shards is not None and (sampler is not None or not shuffle or equal_epochs):
+            raise ConfigurationError("shards: cannot be combined with sampler, shuffle=False or equal_epochs")
         self._fields = _check_fields(lengths)
         self._main = next(iter(self._fields))
         self._lengths = self._fields[self._main]
@@ -161,28 +160,29 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._n_shapes = n_shapes
         bounding = () if over_budget == "alone" else self._budgets
         self.dropped = find_over_budget(self._fields, bounding, max_frames, self._main, drop=over_budget == "drop")
-        n_kept = self.size - len(self.dropped)
-        if not n_kept:
-            raise SamplingError(f"all {self.size:,} utterances are over the budget; raise max_frames or budgets")
         self._left_out = _mask(self.size, self.dropped) if len(self.dropped) else None
+        n_kept = self.size - len(self.dropped)
         self._window = window
         self._n_windows = -(-n_kept // window) if shuffle and sampler is None else 1
         self._shard_windows = None if shards is None else ShardWindows(shards, shard_window, self.size)
         if self._shard_windows is not None:
-            if sampler is not None or not shuffle or equal_epochs:
-                raise ConfigurationError("shards: cannot be combined with sampler, shuffle=False or equal_epochs")
             self._n_windows = len(self._shard_windows)
         self._equal_epochs = equal_epochs
-        if equal_epochs and (sampler is not None or self._n_windows > 1):
-            raise ConfigurationError(
-                f"equal_epochs: cannot be combined with sampler, and needs a window of all {n_kept:,} utterances"
-            )
+        self._check_kept(n_kept, has_sampler=sampler is not None)
         if sampler is not None:
             self._take_from(sampler)
         self._planned: tuple[tuple[int, EpochProgress], BatchPlan] | None = None
         # The number of batches of an epoch, and of those planned so far, by (epoch, steps done).
         self._counted: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
         self._certain: tuple[tuple[int, EpochProgress], int] = (-1, ()), 0
+
+    def _check_kept(self, n_kept: int, *, has_sampler: bool) -> None:
+        if not n_kept:
+            raise SamplingError(f"all {self.size:,} utterances are over the budget; raise max_frames or budgets")
+        if self._equal_epochs and (has_sampler or self._n_windows > 1):
+            raise ConfigurationError(
+                f"equal_epochs: cannot be combined with sampler, and needs a window of all {n_kept:,} utterances"
+            )
 
     def _take_from(self, sampler: Sampler[int]) -> None:
         if sampler.world_size > 1 or sampler._n_ranks > 1:
@@ -495,6 +495,13 @@ def _check_settings(tolerance: float, over_budget: str, window: int) -> None:
         raise ConfigurationError(f"over_budget: expected 'error', 'drop' or 'alone', found {over_budget!r}")
     if window < 1:
         raise ConfigurationError(f"window: expected an integer >= 1, found {window}")
+
+
+def _check_sizes(batch_size: int | None, multiple_of: int) -> None:
+    if multiple_of < 1 or (batch_size or 0) % multiple_of:
+        raise ConfigurationError(
+            f"multiple_of: expected an integer >= 1 that divides the batch size {batch_size}, found {multiple_of}"
+        )
 
 
 def _counted_as_one(values: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -55,6 +55,12 @@ def read_utterance(
         return read_samples(
             path, sample_rate, config, inside=utterance.inside, remarks=remarks, keeps_16_bits=keeps_16_bits
         )
+    return _read_excerpt(path, utterance, sample_rate, config, remarks)
+
+
+def _read_excerpt(
+    path: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig, remarks: list[str] | None
+) -> Waveform:
     start = round(utterance.start * sample_rate)
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
     result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside, remarks=remarks)

@@ -222,9 +222,7 @@ def _decoded(
         keeps_16_bits: return int16 if the recording has 16 bits, unless channels are averaged; otherwise float32.
     """
     file = recording.file
-    channel = config.channel if isinstance(config.channel, int) else 0
-    if not 0 <= channel < file.channels:
-        raise BrokenRecordingError(f"has {file.channels} channels, expected a channel {channel}, counted from 0")
+    channel = _channel(file, config)
     averages = config.channel == "mean" and file.channels > 1
     if start:
         file.seek(start)
@@ -247,25 +245,42 @@ def _decoded(
         with np.errstate(over="ignore", invalid="ignore"):
             chosen = samples.mean(axis=1, dtype=np.float32) if averages else samples[:, channel]
         # Before conversion, because extremes of integers take a third of the time.
-        lowest, highest = float(chosen.min()), float(chosen.max())
-        # NaN propagates to both; infinity is one of them.
-        if not (math.isfinite(lowest) and math.isfinite(highest)):
-            raise BrokenRecordingError("holds NaN or infinite samples")
+        lowest, highest = _extremes(chosen)
         low, high = min(low, lowest), max(high, highest)
         if not keeps:
             # Scaling by a power of two is exact, so the mean may be taken before it.
             np.multiply(chosen, np.float32(FULL_SCALE if dtype == np.int16 else 1), out=target)
         elif not is_read_in_place:
             target[:] = chosen
-    if recording.is_lossy:
-        remarks = None
-    if dtype == np.float32 and max(high, -low) > MAX_PEAK:
-        raise BrokenRecordingError(
-            f"samples of up to {max(high, -low):,.6g}, expected full scale to be 1; divide integers by theirs"
-        )
-    if remarks is not None and file.subtype in ("FLOAT", "DOUBLE") and max(high, -low) > 1:
-        remarks.append(BEYOND_FULL_SCALE)
+    if dtype == np.float32:
+        _check_peak(recording, max(high, -low), remarks)
     return waveform, low == high == 0
+
+
+def _channel(file: soundfile.SoundFile | PcmFile, config: ReadingConfig) -> int:
+    channel = config.channel if isinstance(config.channel, int) else 0
+    if not 0 <= channel < file.channels:
+        raise BrokenRecordingError(f"has {file.channels} channels, expected a channel {channel}, counted from 0")
+    return channel
+
+
+def _extremes(samples: Any) -> tuple[float, float]:
+    lowest, highest = float(samples.min()), float(samples.max())
+    # NaN propagates to both; infinity is one of them.
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        raise BrokenRecordingError("holds NaN or infinite samples")
+    return lowest, highest
+
+
+def _check_peak(recording: _Recording, peak: float, remarks: list[str] | None) -> None:
+    """Refuse integers that are stored as floats, and remark on floats whose scale is doubtful."""
+    if peak > MAX_PEAK:
+        raise BrokenRecordingError(
+            f"samples of up to {peak:,.6g}, expected full scale to be 1; divide integers by theirs"
+        )
+    is_of_floats = recording.file.subtype in ("FLOAT", "DOUBLE") and not recording.is_lossy
+    if remarks is not None and is_of_floats and peak > 1:
+        remarks.append(BEYOND_FULL_SCALE)
 
 
 def _reason(error: Exception) -> str:

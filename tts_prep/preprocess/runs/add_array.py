@@ -50,31 +50,22 @@ def add_array(
     The array is computed in parallel. After an interruption, the next call resumes. The store changes only when the
     array is complete.
 
-    A class, or a function with `batch_seconds`, gets batches of utterances of similar length. It is called with those
-    of these arguments that it names, each a list: ``waveforms``, ``mels``, ``phonemes``, ``ids``, ``speakers``,
-    ``texts``, ``phoneme_texts``, other arrays and columns of the store by their names; and the number ``sample_rate``.
-    It returns one array for each utterance. A class is created once in each process, with `settings` and, if its
-    ``__init__`` names it, ``device``. It may declare, as attributes, ``arrays``, a tuple of `ArraySpec`, and
-    ``columns``, a dict of names to `float` or `str`: then it returns a dict of one list for each; further
-    ``sample_rate``, ``batch_seconds``, ``weights`` (a text) and ``software`` (names of packages), which are recorded.
-
-    An utterance for which such a function raises, returns a wrong value or takes too long has no value: the column
-    ``NAME_failure`` says why.
+    A class, or a function with `batch_seconds`, gets batches of utterances of similar length, each argument a list:
+    ``docs/models.md`` has the names of the arguments, and what a class may declare. An utterance for which it raises,
+    returns a wrong value or takes too long has no value: the column ``NAME_failure`` says why.
 
     Args:
         name: the name of the array, or of all outputs together: lower-case letters, digits and underscores.
-        function: such a class or function. A function without `batch_seconds` takes an utterance with ``id``,
-            ``speaker``, ``text``, ``phonemes`` and ``mel``, and ``waveform`` if stored. It returns ``[rows,
-            *row_shape]``, or ``[*row_shape]`` with the axis ``utterance``. It must be picklable: a function of a
-            module, not a lambda.
+        function: a class, created once in each process with `settings`; or a picklable function. Without
+            `batch_seconds`, it takes an utterance with ``id``, ``speaker``, ``text``, ``phonemes`` and ``mel``, and
+            ``waveform`` if stored, and returns ``[rows, *row_shape]``, ``[*row_shape]`` with the axis ``utterance``.
         dtype, row_shape: the dtype and the row shape of the array.
         axis: ``frame``, ``phoneme``, ``sample``, ``utterance`` or ``own``.
         rate: rows per second, with the axis ``own``.
         settings: the settings that determine the values, as JSON; stored in the manifest.
         batch_seconds: the maximum number of utterances of a batch times its longest, in seconds.
         sample_rate: the sample rate of the waveforms, Hz; by default that of the store.
-        corpus: the corpus from which the store was made, to read recordings where the store has no waveforms; they
-            are cleaned as the store's settings say.
+        corpus: the corpus of the store, to read recordings where it has no waveforms, cleaned as it was made.
         root: another folder of its recordings.
         jobs: the number of worker processes.
         devices: a device for each process, such as ``["cuda:0", "cuda:1"]``; by default `jobs` times ``"cpu"``.

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
@@ -65,15 +66,13 @@ def add_features(
             return manifest
         config = Configuration.from_dict(store, manifest.configuration)
         planned = planned_again(store, config, manifest, corpus, alignments) if corpus else None
-        jobs_of = [
-            _ShardJob(number, planned.shards[number] if planned else None) for number in range(len(manifest.shards))
-        ]
+        plans = planned.shards if planned else [None] * len(manifest.shards)
         with transaction.build([manifest.fingerprint, manifest.plan, sorted(specs)]) as folder:
             transaction.take_over(manifest)
-            recipe = planned.recipe if planned else None
+            recipe, todo = planned.recipe if planned else None, list(starmap(_ShardJob, enumerate(plans)))
             make = partial(_make_array_files, store.absolute(), folder, missing, config, recipe)
             with worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool:
-                added = _run(pool, make, jobs_of, progress)
+                added = _run(pool, make, todo, progress)
             return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
 
 

@@ -16,7 +16,7 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.framing import Samples, Waveform, aligned_waveform, as_float
+from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform, as_float
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
@@ -68,15 +68,13 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         remark("cleaning", found)
     samples = recording.waveform
     waveform = cache(partial(as_float, samples))
-    mel, known = _mel_and_energy(samples, recipe)
-    if recording.aligned:
-        mel = mel[: recording.aligned.n_frames(config.mel.sample_rate, config.mel.hop_length, len(mel))]
+    known = _mel_and_energy(recording, recipe)
+    mel = known["mel"]
     statistics = _statistics(mel, utterance.audio)
     arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
         arrays["waveform"] = _stored_waveform(waveform(), config.mel, recipe.arrays["waveform"]["dtype"])
-    text = {"id": utterance.id, "text": utterance.text, "phoneme_text": phoneme_text, "speaker": utterance.speaker}
-    row = {**text, "seconds": len(samples) / config.mel.sample_rate, **utterance.meta, **recording.columns}
+    columns = {"seconds": len(samples) / config.mel.sample_rate, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
         speaker=utterance.speaker,
@@ -86,12 +84,23 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         n_frames=len(mel),
         extractor=recipe.extractor,
         read=waveform,
-        known={"mel": mel, **{name: values[: len(mel)] for name, values in known.items()}},
+        known=known,
         cut=recording.cut,
         read_again=partial(read_as, recipe, utterance),
     )
-    lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
-    return Example(arrays, row, statistics, tuple(computed(feature, source, lengths) for feature in recipe.features))
+    values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
+    return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values)
+
+
+def row_of(utterance: SourceUtterance, phoneme_text: str, columns: Mapping[str, float]) -> dict[str, Any]:
+    """Return the row of an utterance in the index, with what was measured of its recording."""
+    text = {"id": utterance.id, "text": utterance.text, "phoneme_text": phoneme_text, "speaker": utterance.speaker}
+    return {**text, **utterance.meta, **columns}
+
+
+def lengths_of(arrays: Mapping[str, Array]) -> dict[str, int]:
+    """Return the number of rows of an utterance by axis."""
+    return {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
 
 
 def _statistics(mel: Mel, audio: str) -> MelStatistics:
@@ -117,12 +126,18 @@ def needs_energy(features: Iterable[Feature]) -> bool:
     return any(isinstance(feature, EnergyFeature) for feature in features)
 
 
-def _mel_and_energy(waveform: Samples, recipe: ShardRecipe) -> tuple[Mel, dict[str, Array]]:
-    """Return the mel, and the energy if a feature needs it, computed in the same pass."""
-    if not needs_energy(recipe.features):
-        return recipe.extractor(waveform), {}
-    mel, energy = recipe.extractor.with_energy(waveform)
-    return mel, {"energy": energy}
+def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, Array]:
+    """Return ``mel``, and ``energy`` if a feature needs it, computed in the same pass: the frames of its alignment."""
+    if needs_energy(recipe.features):
+        mel, energy = recipe.extractor.with_energy(recording.waveform)
+        known: dict[str, Array] = {"mel": mel, "energy": energy}
+    else:
+        known = {"mel": recipe.extractor(recording.waveform)}
+    if recording.aligned is None:
+        return known
+    config = recipe.config.mel
+    n_frames = recording.aligned.n_frames(config.sample_rate, config.hop_length, len(known["mel"]))
+    return {name: values[:n_frames] for name, values in known.items()}
 
 
 def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:

@@ -18,7 +18,7 @@ from tts_prep.format.contents.shard import inspect_shard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import ARRAYS, ROW_KEYS, shard_name
+from tts_prep.format.layout import ROW_KEYS, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.format.records.remarks import Remarks
@@ -26,7 +26,7 @@ from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.mel import bin_moments
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.runs.array_files import computed
-from tts_prep.preprocess.runs.examples import Example
+from tts_prep.preprocess.runs.examples import Example, lengths_of, row_of
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, read_again, stored_values
 from tts_prep.preprocess.runs.plan import OldRow, OldRows, OldShard, PlannedUtterance, ShardPlan
 from tts_prep.preprocess.runs.planned_store import PlannedStore
@@ -174,19 +174,13 @@ class _OldShard:
         arrays = {name: values[position] for name, values in self._arrays.items()}
         mel = np.ascontiguousarray(arrays["mel"])
         names = ("seconds", *cleaning.columns)
-        columns = {
-            "id": utterance.id,
-            "text": utterance.text,
-            "speaker": utterance.speaker,
-            "phoneme_text": self._phoneme_texts[position],
-            **utterance.meta,
-            **{name: float(self.stored.numbers(name)[position]) for name in names},
-        }
+        columns = {name: float(self.stored.numbers(name)[position]) for name in names}
+        phoneme_text = self._phoneme_texts[position]
         source = FeatureInput(
             id=utterance.id,
             speaker=utterance.speaker,
             text=utterance.text,
-            phoneme_text=self._phoneme_texts[position],
+            phoneme_text=phoneme_text,
             phonemes=np.asarray(arrays["phonemes"]),
             n_frames=len(mel),
             extractor=recipe.extractor,
@@ -195,12 +189,13 @@ class _OldShard:
             cut=self.stored.cuts(recipe.config.mel.sample_rate)[position] if cleaning.trims else None,
             read_again=partial(read_as, recipe, utterance),
         )
-        lengths = {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
+        lengths = lengths_of(arrays)
         values = tuple(
             self._stored_values(feature, source, position) or computed(feature, source, lengths)
             for feature in recipe.features
         )
-        return Example(arrays, columns, MelStatistics(len(mel), *bin_moments(mel)), values, row.key)
+        statistics = MelStatistics(len(mel), *bin_moments(mel))
+        return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values, row.key)
 
     def _stored_values(self, feature: Feature, utterance: FeatureInput, position: int) -> FeatureValues | None:
         """Return the values of a feature if the old store has them, made in the same way."""

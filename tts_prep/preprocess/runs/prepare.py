@@ -196,8 +196,7 @@ def make_store(
             added |= {name: [shard.arrays[name] for shard in made] for name in specs}
             manifest, kept = _complete(transaction, made, added, derived or {})
     n_made = sum(shard.is_new for shard in made)
-    done = run.now
-    numbers = (len(plans), n_made, done.failures, done.seconds, done.compiling)
+    numbers = (len(plans), n_made, run.now.failures, run.now.seconds, run.now.compiling)
     return Result(transaction.store, manifest, *numbers, kept.incomplete)
 
 

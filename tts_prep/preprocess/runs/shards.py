@@ -17,13 +17,12 @@ import numpy as np
 from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
-from tts_prep.format.files.atomic import replacing, syncing, writing
-from tts_prep.format.files.checksums import seal_file
+from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import (
-    create_file,
     write_arrays,
     write_dataset,
+    write_file,
     write_number,
     write_string,
     write_texts,
@@ -106,25 +105,15 @@ def make_shard(
         inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
         files = complete_array_files(store, finished, recipe.features, inputs, plan.old)
         return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
-    name = shard_name(plan.number)
-    path = store / name
-    with writing(path):
-        path.parent.mkdir(exist_ok=True)
     compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
     header, examples = _make_examples(plan, recipe, report, beside_others, advance)
-    columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
-    with replacing(path) as partial_path:
-        _write(columns, header, examples, partial_path)
-        with syncing(partial_path):
-            digest = seal_file(partial_path)
+    entry = _write_shard(store, plan, recipe, header, examples)
     arrays: dict[str, FileEntry] = {}
     for position, feature in enumerate(recipe.features):
         values = [example.features[position] for example in examples]
         arrays.update(write_array_files(store, _rows_of(plan, header, examples), feature, values))
-    entry = FileEntry(name, digest.size, header.rows, digest.sha256)
-    return MadeShard(
-        StoredShard(entry, replace(header, mel_statistics={})), is_new=True, arrays=arrays, compiling=compiling
-    )
+    stored = StoredShard(entry, replace(header, mel_statistics={}))
+    return MadeShard(stored, is_new=True, arrays=arrays, compiling=compiling)
 
 
 def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) -> ShardRows:
@@ -293,20 +282,35 @@ def _make_example(
     return example
 
 
-def _write(columns: Mapping[str, str], header: ShardHeader, examples: list[Example], path: Path) -> None:
-    checksums: dict[str, str] = {}
-    with create_file(path, sealed=False, checksums=checksums) as file:
-        write_string(file, HEADER, header_text(header))
-        starts = {
-            name: write_arrays(
-                file, name, [example.arrays[name] for example in examples], spec["row_shape"], spec["dtype"], checksums
-            )
-            for name, spec in header.arrays.items()
-        }
-        if not header.is_numbered:
-            keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
-            write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
-        _write_columns(file.create_group("columns"), columns, examples, starts)
+def _write_shard(
+    store: Path, plan: ShardPlan, recipe: ShardRecipe, header: ShardHeader, examples: list[Example]
+) -> FileEntry:
+    name = shard_name(plan.number)
+    columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
+    with writing(store / name):
+        (store / name).parent.mkdir(exist_ok=True)
+    digest = write_file(store / name, partial(_write, columns, header, examples))
+    return FileEntry(name, digest.size, header.rows, digest.sha256)
+
+
+def _write(
+    columns: Mapping[str, str],
+    header: ShardHeader,
+    examples: list[Example],
+    file: h5py.File,
+    checksums: dict[str, str],
+) -> None:
+    write_string(file, HEADER, header_text(header))
+    starts = {
+        name: write_arrays(
+            file, name, [example.arrays[name] for example in examples], spec["row_shape"], spec["dtype"], checksums
+        )
+        for name, spec in header.arrays.items()
+    }
+    if not header.is_numbered:
+        keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
+        write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
+    _write_columns(file.create_group("columns"), columns, examples, starts)
 
 
 def _write_columns(

@@ -86,31 +86,37 @@ def run_on_cluster(
     # Imported here, because local processes do not need it.
     import joblib
 
-    with environment(SAFE_PATH), _options(backend, jobs) as options:
-        try:
-            with joblib.parallel_config(backend.name, **options):
-                parallel = _parallel()
-            tasks = (joblib.delayed(_caught)(make, number, job) for number, job in enumerate(todo))
-            results = _in_rounds(parallel, tasks, 4 * jobs) if parallel.return_as == "list" else parallel(tasks)
-            for number, result, error in results:
-                if isinstance(error, MemoryError) and again is not None:
-                    again.append(todo[number])
-                elif error is not None:
-                    raise error
-                else:
-                    yield result
-        except TtsPrepError:
-            raise
-        except ValueError as error:
-            raise ConfigurationError(
-                f"backend: neither local nor dask, and joblib has none named {backend.name!r} ({error})"
-            ) from error
-        except Exception as error:
-            # Every backend has its own exceptions.
-            raise WorkerError(
-                f"backend {backend.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}; "
-                "finished shards are kept, run again to resume"
-            ) from error
+    with environment(SAFE_PATH), _options(backend, jobs) as options, _errors_of(backend):
+        with joblib.parallel_config(backend.name, **options):
+            parallel = _parallel()
+        tasks = (joblib.delayed(_caught)(make, number, job) for number, job in enumerate(todo))
+        results = _in_rounds(parallel, tasks, 4 * jobs) if parallel.return_as == "list" else parallel(tasks)
+        for number, result, error in results:
+            if isinstance(error, MemoryError) and again is not None:
+                again.append(todo[number])
+            elif error is not None:
+                raise error
+            else:
+                yield result
+
+
+@contextmanager
+def _errors_of(backend: Backend) -> Iterator[None]:
+    """Convert exceptions of a backend in the block to those of a run."""
+    try:
+        yield
+    except TtsPrepError:
+        raise
+    except ValueError as error:
+        raise ConfigurationError(
+            f"backend: neither local nor dask, and joblib has none named {backend.name!r} ({error})"
+        ) from error
+    except Exception as error:
+        # Every backend has its own exceptions.
+        raise WorkerError(
+            f"backend {backend.name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}; "
+            "finished shards are kept, run again to resume"
+        ) from error
 
 
 def _parallel() -> Any:

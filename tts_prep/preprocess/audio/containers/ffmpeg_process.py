@@ -42,20 +42,10 @@ def decode(path: Path, form: str, max_samples: int) -> tuple[dict[str, int], byt
             streams = container.streams.audio
             if len(streams) != 1:
                 raise AudioError(f"{len(streams)} audio streams, expected one")
-            blocks: list[npt.NDArray[np.float32]] = []
-            rate = largest = n_samples = 0
             # Before decoding, which changes the delay.
             left = _left_of_delay(streams[0])
-            for block, block_rate in _blocks(container, streams[0]):
-                if blocks and (block_rate != rate or block.shape[0] != blocks[0].shape[0]):
-                    raise AudioError("the sample rate or the number of channels changes")
-                rate, largest = block_rate, max(largest, block.shape[1])
-                n_samples += block.size
-                if n_samples > max_samples:
-                    raise AudioError(f"more than {max_samples:,} samples, which its size does not let expect")
-                blocks.append(block)
-            if not blocks:
-                raise AudioError("no samples")
+            blocks, rate = _decoded(container, streams[0], max_samples)
+            largest = max(block.shape[1] for block in blocks)
             samples = np.concatenate(blocks, axis=1)[:, left:]
             promised = _promised(container, streams[0])
             if samples.shape[1] < (promised - _MILLISECONDS) * rate - _SHORTER * largest:
@@ -67,6 +57,23 @@ def decode(path: Path, form: str, max_samples: int) -> tuple[dict[str, int], byt
     except av.FFmpegError as error:
         raise AudioError(f"truncated or damaged ({error.strerror or type(error).__name__})") from error
     return {"rate": rate, "channels": len(samples)}, np.ascontiguousarray(samples.T, "<f4").tobytes()
+
+
+def _decoded(container: Any, stream: Any, max_samples: int) -> tuple[list[npt.NDArray[np.float32]], int]:
+    """Return the samples of a stream, at least one block of [channels, n], and their rate."""
+    blocks: list[npt.NDArray[np.float32]] = []
+    rate = n_samples = 0
+    for block, block_rate in _blocks(container, stream):
+        if blocks and (block_rate != rate or block.shape[0] != blocks[0].shape[0]):
+            raise AudioError("the sample rate or the number of channels changes")
+        rate = block_rate
+        n_samples += block.size
+        if n_samples > max_samples:
+            raise AudioError(f"more than {max_samples:,} samples, which its size does not let expect")
+        blocks.append(block)
+    if not blocks:
+        raise AudioError("no samples")
+    return blocks, rate
 
 
 def _blocks(container: Any, stream: Any) -> Iterator[tuple[npt.NDArray[np.float32], int]]:

@@ -151,14 +151,7 @@ class Alignment:
             )
         inner = np.clip(places, cut.start, cut.stop) - cut.start
         gone = (np.diff(inner) <= 0) & (np.diff(places) > 0)
-        for i in np.flatnonzero(gone).tolist():
-            if self.labels is None or self.labels[i] not in SILENCES:
-                label = f"phone {i + 1}" if self.labels is None else f"the phone '{self.labels[i]}'"
-                raise AlignmentError(
-                    f"{self.where}: trimming cuts off {label}, from {places[i] / sample_rate:.3f} to "
-                    f"{places[i + 1] / sample_rate:.3f} s; what is kept goes from {cut.start / sample_rate:.3f} to "
-                    f"{cut.stop / sample_rate:.3f} s; give a larger trim_margin"
-                )
+        self._check_gone(gone, places / sample_rate, cut.start / sample_rate, cut.stop / sample_rate)
         labels = self.labels
         if config.phonemes == "alignment" and labels is not None:
             kept = np.flatnonzero(~gone)
@@ -168,6 +161,18 @@ class Alignment:
             frames: Frames = np.diff(np.round(inner / hop_length)).astype(np.int64)
             return replace(self, frames=frames)
         return replace(self, labels=labels, bounds=inner / sample_rate)
+
+    def _check_gone(
+        self, gone: npt.NDArray[np.bool_], bounds: npt.NDArray[np.float64], start: float, stop: float
+    ) -> None:
+        """Check that the phones that trimming cuts off are silences; times in seconds."""
+        for i in np.flatnonzero(gone).tolist():
+            if self.labels is None or self.labels[i] not in SILENCES:
+                label = f"phone {i + 1}" if self.labels is None else f"the phone '{self.labels[i]}'"
+                raise AlignmentError(
+                    f"{self.where}: trimming cuts off {label}, from {bounds[i]:.3f} to {bounds[i + 1]:.3f} s; what is "
+                    f"kept goes from {start:.3f} to {stop:.3f} s; give a larger trim_margin"
+                )
 
     def span(self, config: AlignmentConfig, sample_rate: int, hop_length: int, n_samples: int) -> tuple[int, int]:
         """Return the first and the last sample of an utterance without its silences, by the rule of the rounding.
