@@ -14,7 +14,7 @@ from stores import Row, make_rows, write_store
 from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.array_file import array_key, checked_values
-from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.store_plan import write_plan
@@ -45,20 +45,22 @@ def values_of(spec: ArraySpec, row: Row, seed: int) -> np.ndarray:
     return (100 * rng.normal(size=shape)).astype(spec.dtype)
 
 
+def shard_rows(number: int, rows: Sequence[Row]) -> ShardRows:
+    arrays = {"frame": "mel", "phoneme": "phonemes", "sample": "waveform"}
+    lengths = {axis: [len(getattr(row, name)) for row in rows] for axis, name in arrays.items()}
+    return ShardRows(number, KEYS[number], [row.speaker for row in rows], lengths)
+
+
 def add(store: Path, rows: Sequence[Row], specs: Sequence[ArraySpec]) -> None:
     """Add arrays to a store of two shards, as a command does."""
-    lengths = {"frame": "mel", "phoneme": "phonemes", "sample": "waveform"}
     for spec in specs:
         for number, part in enumerate(np.array_split(np.arange(len(rows)), 2)):
             write_array_file(
                 store,
                 spec,
-                number,
-                KEYS[number],
+                shard_rows(number, [rows[i] for i in part]),
                 array_key(spec, KEYS[number]),
                 [values_of(spec, rows[i], int(i)) for i in part],
-                speakers=[rows[i].speaker for i in part],
-                lengths=[len(getattr(rows[i], lengths[spec.axis])) for i in part] if spec.axis in lengths else None,
             )
     write_plan(store, KEYS, [spec.name for spec in specs])
     reindex_store(store)
@@ -127,11 +129,9 @@ def test_statistics_count_the_rows_that_are_to_be_counted(tmp_path: Path, rows: 
         write_array_file(
             store,
             SPECS["pitch"],
-            number,
-            KEYS[number],
+            shard_rows(number, [rows[i] for i in part]),
             "key",
             [values_of(SPECS["pitch"], rows[i], int(i)) for i in part],
-            speakers=[rows[i].speaker for i in part],
             counted=[voiced[i] for i in part],
         )
     write_plan(store, KEYS, ["pitch"])

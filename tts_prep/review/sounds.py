@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
+from tts_prep.errors import ConfigurationError, CorpusError, StoreError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
@@ -160,14 +160,3 @@ def _recordings(store: Path, corpus: Path, root: Path | None) -> tuple[Path, dic
     if not found:
         raise CorpusError(f"{corpus}: no utterance found; give the corpus that the store was made from")
     return rows.root.absolute(), found
-
-
-def check_sound_source(sounds: Sounds, n: int) -> str:
-    """Return where the sounds of a store are from, as a sentence."""
-    if not n:
-        return "The store is empty."
-    try:
-        sound = sounds.get(0)
-    except TtsPrepError as error:
-        return f"No sound: {error}"
-    return f"Sound: {sound.note}."

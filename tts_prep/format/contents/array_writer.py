@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,89 +17,108 @@ from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_val
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import write_arrays, write_file, write_number, write_string
-from tts_prep.format.layout import LAST_NUMBERED, OWN, VERSION, array_file_name, version_text
+from tts_prep.format.layout import FRAME, LAST_NUMBERED, OWN, PHONEME, SAMPLE, VERSION, array_file_name, version_text
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.statistics import ArrayStatistics
 
 
+@dataclass(frozen=True, eq=False)
+class ShardRows:
+    """What an array file has to match: speakers and lengths of the utterances of a finished shard, in order.
+
+    Attributes:
+        number, key: the number and the key of the shard.
+        speakers: the speaker of each utterance.
+        lengths: the number of rows of each utterance by axis.
+        ids: the id of each utterance, if they are needed.
+        is_numbered: the shard contains its number, as before format 1.3, so that its array files do too.
+    """
+
+    number: int
+    key: str
+    speakers: Sequence[str]
+    lengths: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    ids: Sequence[str] = ()
+    is_numbered: bool = False
+
+    def expected_lengths(self, axis: str) -> Sequence[int] | None:
+        """Return the required number of rows of each utterance; None with the axes ``own`` and ``utterance``.
+
+        Raises:
+            FeatureError: the shard has no array of this axis.
+        """
+        if axis not in (FRAME, PHONEME, SAMPLE):
+            return None
+        if axis not in self.lengths:
+            raise FeatureError("the axis 'sample' needs waveforms, but the store has none; prepare it with --waveform")
+        return self.lengths[axis]
+
+
 def write_array_file(
     store: Path,
     spec: ArraySpec,
-    number: int,
-    shard: str,
+    rows: ShardRows,
     key: str,
     values: Sequence[Array],
     *,
-    speakers: Sequence[str],
-    lengths: Sequence[int] | None = None,
     counted: Sequence[npt.NDArray[np.bool_]] | None = None,
     remarks: Mapping[str, Any] | None = None,
-    is_numbered: bool = False,
 ) -> FileEntry:
     """Write ``arrays/NAME/NNNNN.h5`` atomically, and return its manifest entry.
 
     Args:
         store: the folder of the store.
         spec: the specification of the array.
-        number, shard: the number and the key of the shard.
+        rows: the utterances of the shard.
         key: the key of the file's inputs; see `tts_prep.format.contents.array_file.array_key`.
         values: for each utterance, in order, [length, *row_shape]; [*row_shape] with the axis ``utterance``; finite.
-        speakers: the speaker of each utterance, for the statistics.
-        lengths: the expected number of rows of each utterance: of frames, phonemes or samples. None with the axes
-            ``own`` and ``utterance``.
         counted: for each utterance, a mask [length] of the rows to include in the statistics; None includes all.
             Columns of the index have no statistics: values can be missing.
         remarks: remarks, in the form of `tts_prep.format.records.remarks.Remarks.as_dict`.
-        is_numbered: the shard contains its number, as before format 1.3, so that the file does too.
 
     Raises:
         FeatureError: values do not match the specification; the message starts with the utterance's position.
         WriteError: the file cannot be written.
     """
-    spec.checked()
-    if len(speakers) != len(values) or (lengths is not None and len(lengths) != len(values)):
-        raise ConfigurationError(f"array '{spec.name}': expected one speaker and one length per utterance")
-    rows, statistics = _checked(f"shard {number}", spec, values, speakers, lengths, counted)
+    checked, statistics = _checked(spec.checked(), rows, values, counted)
     header = ArrayHeader(
         spec,
-        number if is_numbered else None,
-        shard,
+        rows.number if rows.is_numbered else None,
+        rows.key,
         key,
-        len(rows),
+        len(checked),
         statistics,
         remarks or {},
-        version_text(LAST_NUMBERED if is_numbered else VERSION),
+        version_text(LAST_NUMBERED if rows.is_numbered else VERSION),
     )
-    name = array_file_name(spec.name, number)
+    name = array_file_name(spec.name, rows.number)
     path = store / name
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    digest = write_file(path, partial(_write, header, rows))
-    return FileEntry(name, digest.size, len(rows), digest.sha256)
+    digest = write_file(path, partial(_write, header, checked))
+    return FileEntry(name, digest.size, len(checked), digest.sha256)
 
 
 def _checked(
-    where: str,
-    spec: ArraySpec,
-    values: Sequence[Array],
-    speakers: Sequence[str],
-    lengths: Sequence[int] | None,
-    counted: Sequence[npt.NDArray[np.bool_]] | None,
+    spec: ArraySpec, rows: ShardRows, values: Sequence[Array], counted: Sequence[npt.NDArray[np.bool_]] | None
 ) -> tuple[list[Array], dict[str, dict[str, Any]]]:
     """Return the checked values of each utterance, and the statistics of each speaker."""
-    rows = []
+    lengths = rows.expected_lengths(spec.axis)
+    if len(rows.speakers) != len(values) or (lengths is not None and len(lengths) != len(values)):
+        raise ConfigurationError(f"array '{spec.name}': expected one speaker and one length per utterance")
+    arrays = []
     statistics: dict[str, ArrayStatistics] = {}
-    for position, (value, speaker) in enumerate(zip(values, speakers, strict=True)):
+    for position, (value, speaker) in enumerate(zip(values, rows.speakers, strict=True)):
         try:
             checked = checked_values(spec, value, None if lengths is None else lengths[position])
             of_utterance = _statistics(spec, checked, None if counted is None else counted[position])
         except FeatureError as error:
-            raise FeatureError(f"utterance {position} of {where}: {error}") from error
+            raise FeatureError(f"utterance {position} of shard {rows.number}: {error}") from error
         earlier = statistics.get(speaker)
         statistics[speaker] = earlier.merged(of_utterance) if earlier else of_utterance
-        rows.append(checked)
-    return rows, {speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()}
+        arrays.append(checked)
+    return arrays, {speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()}
 
 
 def _statistics(spec: ArraySpec, rows: Array, counted: npt.NDArray[np.bool_] | None) -> ArrayStatistics:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.array_file import array_key
-from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.index import index_locations
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import stored_file
@@ -264,16 +264,8 @@ def index_array_file(folder: Path, array: ArraySpec, shard: StoredShard, values:
     header, path = shard.header, stored_file(folder, shard.entry.file)
     speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
     assert isinstance(speakers, TextColumn)
-    return write_array_file(
-        folder,
-        array,
-        shard.number,
-        header.key,
-        array_key(array, header.key),
-        values,
-        speakers=list(speakers),
-        is_numbered=header.is_numbered,
-    )
+    rows = ShardRows(shard.number, header.key, list(speakers), is_numbered=header.is_numbered)
+    return write_array_file(folder, array, rows, array_key(array, header.key), values)
 
 
 def _ids(store: Path, manifest: Manifest) -> list[str]:

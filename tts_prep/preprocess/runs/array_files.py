@@ -9,14 +9,14 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError, FeatureError, StoreError, UtteranceError
 from tts_prep.format.contents.array_file import array_key, checked_values
-from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.shard import CheckedShard
 from tts_prep.format.layout import SAMPLE, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
-from tts_prep.preprocess.runs.feature_inputs import ShardRows, StoredRows
+from tts_prep.preprocess.runs.feature_inputs import StoredRows
 from tts_prep.preprocess.runs.plan import OldShard
 from tts_prep.preprocess.runs.resuming import finished_array_file
 
@@ -75,15 +75,11 @@ def write_array_files(
         entries[spec.name] = write_array_file(
             store,
             spec,
-            rows.number,
-            rows.key,
+            rows,
             _key(rows, feature, spec),
             [of_utterance.arrays[spec.name] for of_utterance in values],
-            speakers=rows.speakers,
-            lengths=rows.expected_lengths(spec.axis),
             counted=None if any(mask is None for mask in counted) else [mask for mask in counted if mask is not None],
             remarks=remarks.as_dict() if spec.name == feature.specs[0].name else None,
-            is_numbered=rows.is_numbered,
         )
     return entries
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tts_prep.errors import CorpusChangedError, CorruptStoreError, FeatureError
 from tts_prep.format.contents.array_file import inspect_array_file, own_columns
+from tts_prep.format.contents.array_writer import ShardRows
 from tts_prep.format.contents.shard import CheckedShard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
@@ -32,37 +32,6 @@ from tts_prep.preprocess.runs.recipe import ShardRecipe
 from tts_prep.preprocess.runs.recordings import read_as, read_recording, stored_cut
 
 
-@dataclass(frozen=True, eq=False)
-class ShardRows:
-    """Ids, speakers and lengths of the utterances of a finished shard, in order.
-
-    Attributes:
-        number, key: the number and the key of the shard.
-        ids, speakers: the id and the speaker of each utterance.
-        lengths: the number of rows of each utterance by axis.
-        is_numbered: the shard contains its number, as before format 1.3.
-    """
-
-    number: int
-    key: str
-    ids: Sequence[str]
-    speakers: Sequence[str]
-    lengths: Mapping[str, Sequence[int]]
-    is_numbered: bool = False
-
-    def expected_lengths(self, axis: str) -> Sequence[int] | None:
-        """Return the required number of rows of each utterance; None with the axes ``own`` and ``utterance``.
-
-        Raises:
-            FeatureError: the shard has no array of this axis.
-        """
-        if axis not in (FRAME, PHONEME, SAMPLE):
-            return None
-        if axis not in self.lengths:
-            raise FeatureError("the axis 'sample' needs waveforms, but the store has none; prepare it with --waveform")
-        return self.lengths[axis]
-
-
 class StoredRows:
     """The stored rows of a finished shard.
 
@@ -81,7 +50,7 @@ class StoredRows:
         header = shard.header
         ids, speakers = self.texts("id"), self.texts("speaker")
         self.header = header
-        self.rows = ShardRows(shard.number, header.key, ids, speakers, lengths, header.is_numbered)
+        self.rows = ShardRows(shard.number, header.key, speakers, lengths, ids, header.is_numbered)
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts."""

@@ -296,19 +296,9 @@ class _KeptArray:
         found = list(self._of(shard.number))
         if spec.holds_columns:
             return index_array_file(self._folder, spec, shard, self._columns(spec, found))
-        header, values = shard.header, [row for row in found if row is not None]
+        values = [row for row in found if row is not None]
         rows = _Rows.read(self._folder, shard.number).stored.rows
-        return write_array_file(
-            self._folder,
-            spec,
-            shard.number,
-            header.key,
-            array_key(spec, header.key),
-            values,
-            speakers=rows.speakers,
-            lengths=rows.expected_lengths(spec.axis),
-            is_numbered=header.is_numbered,
-        )
+        return write_array_file(self._folder, spec, rows, array_key(spec, rows.key), values)
 
     def _columns(self, spec: ArraySpec, found: Sequence[Array | None]) -> list[Array]:
         """Return the rows of an array of columns, with missing values where nothing was found."""

@@ -11,14 +11,14 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.contents.array_file import array_key
-from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import OWN, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.preprocess.models.function import Description, Missing
 from tts_prep.preprocess.models.processes import Outcome
-from tts_prep.preprocess.runs.feature_inputs import ShardRows, StoredRows, stored_values
+from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 
 PENDING: Final = Missing("not computed yet: it is new or has changed; run the same 'tts-prep add' again")
 """Why a new utterance of an updated store has no value: functions are not called by an update."""
@@ -126,18 +126,8 @@ class Outputs:
                 np.full(1 if spec.axis == UTTERANCE else len(value), not isinstance(outcome, Missing))
                 for value, outcome in zip(values, outcomes, strict=True)
             ]
-            entries[spec.name] = write_array_file(
-                folder,
-                spec,
-                rows.number,
-                rows.key,
-                array_key(spec, rows.key),
-                values,
-                speakers=rows.speakers,
-                lengths=rows.expected_lengths(spec.axis),
-                counted=counted,
-                is_numbered=rows.is_numbered,
-            )
+            key = array_key(spec, rows.key)
+            entries[spec.name] = write_array_file(folder, spec, rows, key, values, counted=counted)
         return entries
 
     def missing(self, store: Path, stored: StoredRows) -> dict[str, str]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.assembly import StoredShard
+from tts_prep.format.contents.array_writer import ShardRows
 from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
@@ -50,7 +51,7 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.runs.array_files import complete_array_files, write_array_files
 from tts_prep.preprocess.runs.examples import Example, make_example, needs_energy
-from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, ShardRows, feature_inputs
+from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, feature_inputs
 from tts_prep.preprocess.runs.kept_rows import KeptRows
 from tts_prep.preprocess.runs.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.runs.plan import PlannedUtterance, ShardPlan
@@ -123,7 +124,7 @@ def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) 
         if name in header.arrays
     }
     ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
-    return ShardRows(plan.number, header.key, ids, speakers, lengths, plan.is_numbered)
+    return ShardRows(plan.number, header.key, speakers, lengths, ids, plan.is_numbered)
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
