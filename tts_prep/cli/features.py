@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -79,26 +79,20 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     """
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-    from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported
-    from tts_prep.preprocess.models.function import ModelFunction
-    from tts_prep.preprocess.models.options import configured_model, outputs_name
+    from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
 
-    requested, folder = _requested(options["features"]), options["alignments"]
-    aligner = None
+    requested: dict[str, dict[str, str]] = {}
+    for text in options["features"]:
+        name, settings = parse_feature(text)
+        if name in requested:
+            raise ConfigurationError(f"feature: '{name}' is repeated; give all of its settings in one option")
+        requested[name] = settings
+    folder, aligner = options["alignments"], None
     if folder is not None:
         requested.setdefault("durations", {})
     elif "durations" in requested:
         aligner = _aligner(requested.pop("durations"), makes_part=bool(options.get("part")))
-    kinds = {name: get_feature(name) for name in requested}
-    models = [
-        ModelFunction(
-            outputs_name(kind.model) if ":" in name else name.replace("-", "_"),
-            kind.model,
-            configured_model(name, kind.model, requested.pop(name)),
-        )
-        for name, kind in kinds.items()
-        if kind.model
-    ]
+    models = _models(requested)
     made = [make_feature(name, settings, config.mel, folder) for name, settings in requested.items()]
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
@@ -106,20 +100,25 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
         alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
     recordings = tuple(name for name in requested if get_feature(name).reads == "recording")
-    return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, tuple(models))
+    return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, models)
 
 
-def _requested(texts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the settings of each feature that is named."""
-    from tts_prep.preprocess.features.registry import parse_feature
+def _models(requested: dict[str, dict[str, str]]) -> tuple[ModelFunction, ...]:
+    """Take the models from the features that are requested."""
+    from tts_prep.preprocess.features.registry import get_feature
+    from tts_prep.preprocess.models.function import ModelFunction
+    from tts_prep.preprocess.models.options import configured_model, outputs_name
 
-    requested: dict[str, dict[str, str]] = {}
-    for text in texts:
-        name, settings = parse_feature(text)
-        if name in requested:
-            raise ConfigurationError(f"feature: '{name}' is repeated; give all of its settings in one option")
-        requested[name] = settings
-    return requested
+    kinds = {name: get_feature(name) for name in requested}
+    return tuple(
+        ModelFunction(
+            outputs_name(kind.model) if ":" in name else name.replace("-", "_"),
+            kind.model,
+            configured_model(name, kind.model, requested.pop(name)),
+        )
+        for name, kind in kinds.items()
+        if kind.model
+    )
 
 
 def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> AlignerConfig:

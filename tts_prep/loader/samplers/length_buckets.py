@@ -138,7 +138,6 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
     ) -> None:
         super().__init__(rank=rank, world_size=world_size)
         _check_settings(tolerance, over_budget, window)
-        _check_sizes(batch_size, multiple_of)
         if n_shapes is not None and (drop_last or over_budget == "alone"):
             raise ConfigurationError("n_shapes: cannot be combined with drop_last or over_budget='alone'")
         if shards is not None and (sampler is not None or not shuffle or equal_epochs):
@@ -147,9 +146,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._main = next(iter(self._fields))
         self._lengths = self._fields[self._main]
         self._budgets = check_budgets(budgets, max_frames, self._main, self._fields)
-        if batch_size is None and not self._budgets:
-            raise ConfigurationError("LengthBucketBatchSampler: expected batch_size, max_frames or both, found neither")
-        self._batch_size = None if batch_size is None else check_batch_size(batch_size)
+        self._batch_size = _checked_size(batch_size, multiple_of, is_needed=not self._budgets)
         self._multiple_of = multiple_of
         self._seed = check_seed(seed)
         self._shuffle = shuffle
@@ -497,11 +494,14 @@ def _check_settings(tolerance: float, over_budget: str, window: int) -> None:
         raise ConfigurationError(f"window: expected an integer >= 1, found {window}")
 
 
-def _check_sizes(batch_size: int | None, multiple_of: int) -> None:
+def _checked_size(batch_size: int | None, multiple_of: int, *, is_needed: bool) -> int | None:
     if multiple_of < 1 or (batch_size or 0) % multiple_of:
         raise ConfigurationError(
             f"multiple_of: expected an integer >= 1 that divides the batch size {batch_size}, found {multiple_of}"
         )
+    if batch_size is None and is_needed:
+        raise ConfigurationError("LengthBucketBatchSampler: expected batch_size, max_frames or both, found neither")
+    return None if batch_size is None else check_batch_size(batch_size)
 
 
 def _counted_as_one(values: Int64Array, counts: Int64Array) -> tuple[Int64Array, Int64Array]:

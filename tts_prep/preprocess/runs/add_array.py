@@ -86,13 +86,9 @@ def add_array(
     if not backend.is_local:
         raise ConfigurationError("backend: a function of batches has its processes on this machine; give devices=")
     model = ModelFunction(name, function, dict(settings or {}), (spec,), sample_rate, batch_seconds)
-    run = ModelRun(
-        devices=tuple(devices) if devices is not None else ("cpu",) * jobs,
-        corpus=_rows(Path(store), Path(corpus), root) if corpus is not None else None,
-        timeout=timeout,
-        load_timeout=load_timeout,
-        allowed=FailureLimit.parse(max_failures),
-    )
+    rows = _rows(Path(store), Path(corpus), root) if corpus is not None else None
+    processes, allowed = ("cpu",) * jobs if devices is None else tuple(devices), FailureLimit.parse(max_failures)
+    run = ModelRun(processes, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed)
     return add_model(Path(store), model, run).manifest
 
 
