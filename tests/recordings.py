@@ -156,19 +156,6 @@ def wav_format(kind: int, bits: int, width: int, channels: int = 1, guid: bool =
     return fields + (struct.pack("<HHIH", 22, bits, 0, kind) + GUID_TAIL if guid else b"")
 
 
-def piped_caf() -> bytes:
-    """Return a CAF file whose samples reach to the end of the file."""
-    data = recording("caf")
-    return _replaced(data, data.index(b"data") + 4, b"\xff" * 8)
-
-
-def sox_piped_aiff() -> bytes:
-    """Return an AIFF file as sox writes it to a pipe: with 0x7F000000 bytes of samples."""
-    data = _replaced(recording("aiff"), 4, struct.pack(">I", 0x7F00002E))
-    data = _replaced(data, data.index(b"COMM") + 10, struct.pack(">I", 0x7F000000 // 2))
-    return _replaced(data, data.index(b"SSND") + 4, struct.pack(">I", 0x7F000008))
-
-
 def sph(bits: int, little: bool) -> tuple[bytes, np.ndarray]:
     """Return a SPH file of integers of 24 or 32 bits, and the integers."""
     top = 2 ** (bits - 1)
@@ -211,6 +198,3 @@ def ogg_flac() -> bytes:
         page = head + packet
         pages += _replaced(page, 22, struct.pack("<I", page_checksum(page)))
     return pages
-
-
-PIPED |= {"CAF": piped_caf, "AIFF, 0x7F000000": sox_piped_aiff}
