@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,7 +50,8 @@ def locations_as_json(path: Path) -> dict[str, tuple[int, tuple[int, ...], str]]
 
 def find_datasets(file: h5py.File, path: Path) -> Iterator[tuple[str, Location]]:
     """Yield path and location of every dataset of an open file; see `read_locations`."""
-    pending: list[tuple[h5py.Group, str, int]] = [(file, "", 0)]
+    # With the identifiers of HDF5 alone, which takes half of the time of h5py's groups and datasets.
+    pending: list[tuple[h5py.h5g.GroupID, str, int]] = [(file.id, "", 0)]
     n_objects = 0
     while pending:
         group, prefix, depth = pending.pop()
@@ -58,15 +60,15 @@ def find_datasets(file: h5py.File, path: Path) -> Iterator[tuple[str, Location]]
         if n_objects > _MAX_OBJECTS:
             raise CorruptStoreError(f"{path}: more than the maximum of {_MAX_OBJECTS:,} HDF5 objects")
         for name in group:
-            where = f"{prefix}{name}"
-            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            where = prefix + name.decode("utf-8", "surrogateescape")
+            if group.links.get_info(name).type != h5py.h5l.TYPE_HARD:
                 raise CorruptStoreError(
                     f"{path}: {shown(where)}: expected a dataset or group in this file, found a link"
                 )
-            item = group[name]
-            if isinstance(item, h5py.Dataset):
+            item = h5py.h5o.open(group, name)
+            if isinstance(item, h5py.h5d.DatasetID):
                 yield where, _locate(item, path, where)
-            elif not isinstance(item, h5py.Group):
+            elif not isinstance(item, h5py.h5g.GroupID):
                 raise CorruptStoreError(f"{path}: {shown(where)}: expected a dataset, found another kind of object")
             elif depth == _MAX_DEPTH:
                 raise CorruptStoreError(f"{path}: groups are nested deeper than {_MAX_DEPTH} levels")
@@ -74,14 +76,14 @@ def find_datasets(file: h5py.File, path: Path) -> Iterator[tuple[str, Location]]
                 pending.append((item, f"{where}/", depth + 1))
 
 
-def _locate(dataset: h5py.Dataset, path: Path, where: str) -> Location:
-    plist = dataset.id.get_create_plist()
-    if dataset.shape is None or plist.get_layout() != h5py.h5d.CONTIGUOUS or plist.get_external_count():
+def _locate(dataset: h5py.h5d.DatasetID, path: Path, where: str) -> Location:
+    plist, shape = dataset.get_create_plist(), dataset.shape
+    if shape is None or plist.get_layout() != h5py.h5d.CONTIGUOUS or plist.get_external_count():
         raise CorruptStoreError(f"{path}: {shown(where)}: expected contiguous storage in this file, found another kind")
     dtype = dataset.dtype
     if dtype.kind not in "iufS" or dtype.byteorder == ">":
         raise CorruptStoreError(
             f"{path}: {shown(where)}: expected little-endian numbers or a string, found {shown(str(dtype))}"
         )
-    offset = dataset.id.get_offset()
-    return Location(-1 if offset is None or dataset.size == 0 else int(offset), dataset.shape, dtype)
+    offset = dataset.get_offset()
+    return Location(-1 if offset is None or math.prod(shape) == 0 else int(offset), shape, dtype)
