@@ -47,20 +47,40 @@ def compare_datasets(
     names = UtteranceDataset(store).id
     lists = [str(wavs / f"{name}.wav") for name in names], [str(store / f"{name}.wav") for name in names]
     theirs, ours = (make_one(files, True) for make_one, files in zip(datasets, lists, strict=True))
-    pairs = []
+    triples = []
     for i in range(STEPS * BATCH):
         start = ours._start(ours.utterances[i], ours.utterances[i].mel, None, i) * mel.hop_length
         module.random = Drawn(place(start))
-        pairs.append((theirs[i], ours[i]))
-    segments = [
-        losses(make, [collate([pairs[i][side] for i in rows]) for rows in run.batches])
-        for side, collate in enumerate((torch.utils.data.default_collate, collate_hifigan))
-    ]
+        source, recipe = theirs[i], ours[i]
+        triples.append((source, with_ends_of(source, recipe), recipe))
+    collates = (torch.utils.data.default_collate, torch.utils.data.default_collate, collate_hifigan)
+    of_source, with_ends, of_recipe = (
+        losses(make, [collate([triples[i][side] for i in rows]) for rows in run.batches])
+        for side, collate in enumerate(collates)
+    )
     wholes = []
     for make_one, files in zip(datasets, lists, strict=True):
         side = make_one(files, False)
         wholes.append(losses(make, [torch.utils.data.default_collate([side[i]]) for i in range(STEPS)]))
-    return {"segments": segments, "whole recordings": wholes}
+    return {
+        "segments": [of_source, of_recipe],
+        "segments with the recipe's ends": [with_ends, of_recipe],
+        "whole recordings": wholes,
+    }
+
+
+def with_ends_of(source: Any, recipe: Any) -> tuple[Any, ...]:
+    """Return a segment of the source with the first and last two frames of the recipe's mels.
+
+    The source's have reflections there, and the recipe's what the recording has before and after.
+    """
+    mels = []
+    for place in (0, 3):
+        mel = source[place].clone()
+        for end in (slice(0, 2), slice(-2, None)):
+            mel[..., end] = torch.as_tensor(recipe[place][..., end])
+        mels.append(mel)
+    return mels[0], source[1], source[2], mels[1]
 
 
 def first_of(discriminator: Any) -> Any:
