@@ -340,6 +340,22 @@ def test_the_least_recently_used_files_leave_a_cache_of_limited_size(
     assert set(web.requests.values()) == {1}
 
 
+def test_a_file_that_a_drawn_batch_needs_stays_though_it_was_used_before_others(
+    web: WebServer, rows: list[Row], tmp_path: Path
+) -> None:
+    sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
+    rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=rest + 2 * max(sizes))
+    first_of = {int(shard): row for row, shard in reversed(list(enumerate(dataset.shard)))}
+    drawn = iter(dataset.fetched_ahead([[0], [0], [0]]))
+    assert np.array_equal(dataset[next(drawn)[0]].mel, rows[0].mel)
+    second = next(drawn)  # when the file of both is mapped
+    for shard in (1, 2):
+        assert len(dataset[first_of[shard]].mel)
+    assert np.array_equal(dataset[second[0]].mel, rows[0].mel)
+    assert web.requests["voice/shards/00000.h5"] == 1
+
+
 def test_a_file_that_is_mapped_stays_in_the_cache(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
     sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
     rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))

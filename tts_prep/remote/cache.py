@@ -7,7 +7,7 @@ import fcntl
 import hashlib
 import os
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -37,6 +37,9 @@ from tts_prep.remote.server import THREADS, Server, has_answered, write_all
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
+_DRAWN = 12
+"""Batches whose files are kept after they were yielded: `DataLoader` draws eight, and two, before it makes them."""
+
 _TRIES = 20
 _HURRY: Final = Patience(attempts=2, wait=0.25, stall=5, silence=5)
 """For a server that need not be reached."""
@@ -93,7 +96,9 @@ class CachedStore:
         self._server = Server(self._url, self._patience)
         self._room = Room(self._cache, self._size)
         self._linked: dict[str, Path] | None = None
-        self._coming: set[Path] = set()
+        # The numbers of batches that need a file, and the files of those that were yielded last.
+        self._needed: Counter[Path] = Counter()
+        self._drawn: deque[list[Path]] = deque()
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_url", "_cache", "_size", "_patience", "_version")
@@ -260,7 +265,7 @@ class CachedStore:
                 return
             if self._is_linked(entry, path):
                 return
-            self._room.reserve(file, entry.size, release, self._patience.stall if wait else None, self._coming)
+            self._room.reserve(file, entry.size, release, self._patience.stall if wait else None, self._needed)
             try:
                 self._server.download(entry, file, stop)
             except StoreError as error:
@@ -298,7 +303,6 @@ class CachedStore:
         for _ in range(_TRIES):
             self.fetch(entry, release)
             if (file := self._mapped(entry)) is not None:
-                self._coming.discard(file.path)
                 return file
         path = self.folder / entry.file
         raise CacheFullError(f"{path}: removed as often as it was downloaded; give a larger cache_size")
@@ -323,22 +327,26 @@ class CachedStore:
         self,
         batches: Iterable[Any],
         files_of: Callable[[Any], Sequence[FileEntry]],
+        is_mapped: Callable[[FileEntry], bool],
         release: Callable[[], None] | None = None,
     ) -> Iterator[Any]:
         """Yield batches, and download meanwhile the files of later ones, in their order.
 
+        Files of batches that are still to be made are the last that are removed for others, also those that were used.
+
         The files of the first batch come first, so that no others take a part of the connection while it is waited for.
 
         Args:
-            files_of: returns the files that a batch needs and this process has not mapped.
+            files_of: returns the files that a batch needs.
+            is_mapped: returns whether this process has mapped a file, which then needs no download.
             release: see `fetch`.
         """
         limit = _AHEAD_BYTES if self._size is None else min(_AHEAD_BYTES, self._size // 4)
-        coming: deque[tuple[Any, list[FileEntry]]] = deque()
+        coming: deque[tuple[Any, list[FileEntry], list[Path]]] = deque()
         counted: dict[str, int] = {}
         futures: dict[str, Future[None]] = {}
         first: list[Future[None]] = []
-        stop, iterator, is_last = Event(), iter(batches), False
+        stop, iterator, is_last, folder = Event(), iter(batches), False, self.folder
         pool = ThreadPoolExecutor(THREADS, "tts-prep-remote")
         try:
             while not is_last or coming:
@@ -348,27 +356,40 @@ class CachedStore:
                     except StopIteration:
                         is_last = True
                         break
-                    new = [entry for entry in files_of(positions) if entry.file not in counted]
+                    files = files_of(positions)
+                    paths = [folder / entry.file for entry in files]
+                    self._needed.update(paths)
+                    new = [entry for entry in files if entry.file not in counted and not is_mapped(entry)]
                     for entry in new:
                         counted[entry.file] = entry.size
-                        self._coming.add(self.folder / entry.file)
                         if entry.file not in futures or futures[entry.file].done():
                             futures[entry.file] = pool.submit(self._fetch_ahead, entry, release, stop, first)
                     first = first or list(futures.values())
-                    coming.append((positions, new))
+                    coming.append((positions, new, paths))
                 if coming:
-                    positions, new = coming.popleft()
+                    positions, new, paths = coming.popleft()
                     for entry in new:
                         del counted[entry.file]
+                    self._note_drawn(paths)
                     yield positions
         except BaseException:
             # After a break or an exception in the caller, which close this generator.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
-            self._coming.clear()
+            self._needed.clear()
+            self._drawn.clear()
             raise
         # The last batches were drawn, and are still to be made.
         pool.shutdown(wait=False)
+
+    def _note_drawn(self, paths: list[Path]) -> None:
+        """Keep the files of a batch that is yielded, and no longer those of one that was made by now."""
+        self._drawn.append(paths)
+        if len(self._drawn) > _DRAWN:
+            for path in self._drawn.popleft():
+                self._needed[path] -= 1
+                if self._needed[path] <= 0:
+                    del self._needed[path]
 
     def _fetch_ahead(
         self, entry: FileEntry, release: Callable[[], None] | None, stop: Event, earlier: Sequence[Future[None]]

@@ -256,23 +256,23 @@ class Store:
             # The arrays that were used before, in this process; the first batch has used none.
             return self._files_with([*self._arrays] or ["mel"], shards_of(batch))
 
-        return self._cached.ahead(batches, files_of, self._release)
+        return self._cached.ahead(batches, files_of, self._is_mapped, self._release)
 
     def is_at_hand(self, shards: Iterable[int]) -> bool:
         """Return whether the shards can be read without a download."""
-        return self._cached is None or all(map(self._cached.has, self._files_with(["mel"], shards)))
+        cached = self._cached
+        if cached is None:
+            return True
+        return all(self._is_mapped(entry) or cached.has(entry) for entry in self._files_with(["mel"], shards))
+
+    def _is_mapped(self, entry: FileEntry) -> bool:
+        return entry.file in self._files
 
     def _files_with(self, names: Sequence[str], shards: Iterable[int]) -> list[FileEntry]:
-        """Return the files of arrays of shards that are not mapped yet."""
+        """Return the files of arrays of shards, each once: the arrays of a shard share its file."""
         numbers = [number for number in shards if 0 <= number < len(self.manifest.shards)]
-        # Each once: the arrays of a shard share its file.
-        found = {
-            (entry := self.manifest.file_of(name, number)).file: entry
-            for number in numbers
-            for name in names
-            if number not in self._arrays.get(name, {})
-        }
-        return [*found.values()]
+        entries = [self.manifest.file_of(name, number) for number in numbers for name in names]
+        return [*{entry.file: entry for entry in entries}.values()]
 
     def _release(self) -> None:
         """Let go of all maps: those without live views are closed, and mapped again on access."""
