@@ -51,6 +51,14 @@ def test_pages_and_examples_import_from_declared_modules_alone(path: Path) -> No
     assert undeclared(path.read_text(encoding="utf-8")) == set()
 
 
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_and_examples_name_declared_things_alone(path: Path) -> None:
+    names = re.findall(rf"\b({'|'.join(map(re.escape, DECLARED[1:]))})\.(\w+)", path.read_text(encoding="utf-8"))
+    assert {
+        f"{module}.{name}" for module, name in names if name not in importlib.import_module(module).__all__
+    } == set()
+
+
 @pytest.mark.parametrize("module", DECLARED)
 def test_docstrings_of_declared_names_import_from_declared_modules_alone(module: str) -> None:
     for name in importlib.import_module(module).__all__:
