@@ -12,7 +12,7 @@ import numpy as np
 
 from tts_prep.errors import FeatureError
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.layout import FRAME, PHONEME, SAMPLE, shard_name
+from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.resampling import resample
@@ -61,7 +61,7 @@ class ShardInputs:
 
     def __init__(self, source: Source, number: int, plan: ShardPlan | None) -> None:
         self._source, self._number = source, number
-        self._stored = StoredRows(source.store / shard_name(number), intact_shard(source.store, number))
+        self._stored = StoredRows(source.store, intact_shard(source.store, number))
         self._recordings = ShardRecordings(plan, source.recipe) if plan and source.recipe else None
         self._values: dict[str, Sequence[Any]] = {}
 

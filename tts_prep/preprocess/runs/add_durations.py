@@ -12,7 +12,7 @@ import numpy as np
 
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.errors import StoreError
-from tts_prep.format.layout import FRAME, PHONEME, shard_name
+from tts_prep.format.layout import FRAME, PHONEME
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.aligner.durations import AlignedDurations, AlignerConfig
@@ -99,4 +99,4 @@ def _hashes(store: Path, manifest: Manifest) -> Iterator[tuple[str, int, int]]:
 
 
 def _stored_rows(store: Path, number: int) -> StoredRows:
-    return StoredRows(store / shard_name(number), intact_shard(store, number))
+    return StoredRows(store, intact_shard(store, number))

@@ -17,7 +17,6 @@ from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.index import index_locations
 from tts_prep.format.contents.shard import CheckedShard
 from tts_prep.format.hdf5.columns import column_datasets
-from tts_prep.format.layout import shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.configuration.records import Configuration
@@ -173,7 +172,7 @@ class _Making:
         """Yield the shards that are not finished; count those that are."""
         for number, start in enumerate(self._starts[:-1]):
             shard = intact_shard(self.store, number)
-            stored = StoredRows(self.store / shard_name(number), shard)
+            stored = StoredRows(self.store, shard)
             if entries := self._finished(shard, stored):
                 self._entries[number] = entries
                 self._count(self.outputs.missing(self.folder, stored))
@@ -211,7 +210,7 @@ class _Making:
         return None if is_open else entries
 
     def _stored(self, number: int) -> StoredRows:
-        return StoredRows(self.store / shard_name(number), intact_shard(self.store, number))
+        return StoredRows(self.store, intact_shard(self.store, number))
 
     def _count(self, missing: Mapping[str, str]) -> None:
         self.missing.update(missing)

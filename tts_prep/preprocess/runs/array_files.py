@@ -102,7 +102,7 @@ def complete_array_files(
     """
     if not features:
         return {}
-    stored = StoredRows(store / shard_name(shard.number), shard)
+    stored = StoredRows(store, shard)
     entries: dict[str, FileEntry] = {}
     missing = []
     for feature in features:

@@ -66,15 +66,14 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     recording = recording or read_recording(utterance, recipe, keeps_16_bits=True)
     for found in recording.remarks:
         remark("cleaning", found)
-    samples = recording.waveform
-    waveform = cache(partial(as_float, samples))
+    waveform = cache(partial(as_float, recording.waveform))
     known = _mel_and_energy(recording, recipe)
     mel = known["mel"]
     statistics = _statistics(mel, utterance.audio)
     arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
         arrays["waveform"] = _stored_waveform(waveform(), config.mel, recipe.arrays["waveform"]["dtype"])
-    columns = {"seconds": len(samples) / config.mel.sample_rate, **recording.columns}
+    columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
         speaker=utterance.speaker,

@@ -11,12 +11,12 @@ import numpy as np
 from tts_prep.errors import CorpusChangedError, CorruptStoreError, FeatureError
 from tts_prep.format.contents.array_file import inspect_array_file, own_columns
 from tts_prep.format.contents.array_writer import ShardRows
-from tts_prep.format.contents.shard import CheckedShard
+from tts_prep.format.contents.shard import CheckedShard, inspect_shard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, UTTERANCE, array_file_name
+from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, UTTERANCE, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
@@ -36,12 +36,12 @@ class StoredRows:
     """The stored rows of a finished shard.
 
     Args:
-        path: the path of the shard.
+        store: the store.
         shard: the checked shard.
     """
 
-    def __init__(self, path: Path, shard: CheckedShard) -> None:
-        self._file, self._shard = map_file(path), shard
+    def __init__(self, store: Path, shard: CheckedShard) -> None:
+        self._file, self._shard = map_file(store / shard_name(shard.number)), shard
         self._columns = column_datasets(shard.locations)
         lengths = {}
         for axis, columns in AXES.items():
@@ -51,6 +51,15 @@ class StoredRows:
         ids, speakers = self.texts("id"), self.texts("speaker")
         self.header = header
         self.rows = ShardRows(shard.number, header.key, speakers, lengths, ids, header.is_numbered)
+
+    @classmethod
+    def read(cls, store: Path, number: int) -> StoredRows:
+        """Return the rows of the shard with a number.
+
+        Raises:
+            CorruptStoreError: the shard is broken.
+        """
+        return cls(store, inspect_shard(stored_file(store, shard_name(number)), number, read_locations))
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts."""

@@ -21,12 +21,10 @@ from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.array_writer import write_array_file
-from tts_prep.format.contents.shard import inspect_shard
 from tts_prep.format.files.checksums import file_sha256
-from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import FRAME, PHONEME, array_file_name, shard_name
+from tts_prep.format.layout import FRAME, PHONEME, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.preprocess.configuration.records import Configuration
@@ -37,6 +35,7 @@ from tts_prep.preprocess.runs.add_columns import index_array_file
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.model_outputs import PENDING, Outputs
+from tts_prep.preprocess.runs.plan import OldRow
 
 OF_PLAN: Final = "plan"
 """The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
@@ -147,8 +146,7 @@ class _Rows:
 
     @classmethod
     def read(cls, store: Path, number: int) -> _Rows:
-        path = stored_file(store, shard_name(number))
-        stored = StoredRows(path, inspect_shard(path, number, read_locations))
+        stored = StoredRows.read(store, number)
         columns = (stored.texts(name) for name in ("id", "speaker", "text", "phoneme_text"))
         texts = list(zip(*columns, strict=True))
         return cls(stored, texts, stored.array("phonemes", PHONEME), stored.array("mel", FRAME))
@@ -162,14 +160,6 @@ class _Rows:
         )
 
 
-@dataclass(frozen=True)
-class _Place:
-    """The place of a row in the old store: number of the shard, position in it."""
-
-    shard: int
-    position: int
-
-
 class _OldRows:
     """Finds the rows of the changed shards of a new store among those of the old one."""
 
@@ -180,22 +170,22 @@ class _OldRows:
         old = {entry.sha256: number for number, entry in enumerate(manifest.shards)}
         self.old_numbers = {shard.number: old[shard.entry.sha256] for shard in shards if shard.entry.sha256 in old}
         """The number of each unchanged shard in the old store."""
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, OldRow] = {}
         for number in sorted(set(range(len(manifest.shards))) - set(self.old_numbers.values())):
             # A broken shard has no rows to keep.
             with contextlib.suppress(CorruptStoreError):
                 for position, texts in enumerate(self._old(number).texts):
-                    self._places[texts[0]] = _Place(number, position)
-        self._found: dict[int, list[_Place | None]] = {}
+                    self._places[texts[0]] = OldRow(number, position)
+        self._found: dict[int, list[OldRow | None]] = {}
 
-    def places(self, number: int) -> list[_Place | None]:
+    def places(self, number: int) -> list[OldRow | None]:
         """Return the old place of each row of a new shard; None for a row that is new or has changed."""
         if number not in self._found:
             new = _Rows.read(self._folder, number)
             self._found[number] = [self._place(new, position) for position in range(len(new.texts))]
         return self._found[number]
 
-    def _place(self, new: _Rows, position: int) -> _Place | None:
+    def _place(self, new: _Rows, position: int) -> OldRow | None:
         place = self._places.get(new.texts[position][0])
         return place if place and self._old(place.shard).is_same(place.position, new, position) else None
 

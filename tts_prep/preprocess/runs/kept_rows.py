@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.contents.shard import inspect_shard
-from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import ROW_KEYS, shard_name
@@ -155,8 +153,7 @@ class _OldShard:
     """
 
     def __init__(self, store: Path, number: int) -> None:
-        path = stored_file(store, shard_name(number))
-        self.stored = StoredRows(path, inspect_shard(path, number, read_locations))
+        self.stored = StoredRows.read(store, number)
         self.keys = self.stored.row_keys
         self._store, self._number = store, number
         self._arrays = {name: self.stored.array(name, spec["axis"]) for name, spec in self.stored.header.arrays.items()}
