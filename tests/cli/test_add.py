@@ -76,7 +76,7 @@ def test_info_shows_the_medians_of_added_measures(capsys: Capture, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "nothing to add; give --feature, --alignments, --array, --measures or --columns"),
+        ([], "nothing to add; give --feature, --alignments, --array, --measures, --columns, --license or --origin"),
         (["--feature", "energy"], "feature: energy is computed from recordings; give --corpus CORPUS"),
         (["--feature", "energy:of"], "feature: expected NAME or NAME:KEY=VALUE,KEY=VALUE"),
         (["--feature", "energy", "--feature", "energy"], "feature: 'energy' is repeated"),

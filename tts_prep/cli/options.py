@@ -237,6 +237,23 @@ _ROWS: Final = (
         other_names=("skip", "ignore", "blacklist"),
     ),
 )
+_PROVENANCE: Final = (
+    Option(
+        "licence",
+        "Licence of recordings and texts, such as cc-by-4.0, which the store keeps.",
+        flags=("--license",),
+        metavar="ID|TEXT",
+        group=STORE,
+        other_names=("licence", "licence-text", "license-text"),
+    ),
+    Option(
+        "origin",
+        "Where recordings and texts come from, and how they were made, which the store keeps.",
+        metavar="TEXT",
+        group=STORE,
+        other_names=("source", "provenance", "attribution"),
+    ),
+)
 _REPLACEMENT: Final = (
     Option(
         "overwrite",
@@ -283,8 +300,15 @@ def feature_options(function: F) -> F:
     return function
 
 
+def provenance_options(function: F) -> F:
+    """Add ``--license`` and ``--origin``."""
+    for option in reversed(_PROVENANCE):
+        function = click.option(*_flags(option), cls=GroupedOption, **_settings(option))(function)
+    return function
+
+
 def corpus_options() -> list[click.Option]:
     """Return the options of all commands that make a store."""
     settings = (option for options in SETTINGS.values() for option in options)
-    options = (*_ROWS, *_PRESETS, *settings, *FEATURE_OPTIONS, *_REPLACEMENT, *_PROCESSES)
+    options = (*_ROWS, *_PRESETS, *settings, *FEATURE_OPTIONS, *_PROVENANCE, *_REPLACEMENT, *_PROCESSES)
     return [click_option(option) for option in options]

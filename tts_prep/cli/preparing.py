@@ -29,6 +29,7 @@ from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.records.provenance import Provenance
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
@@ -104,6 +105,7 @@ def _prepare_and_report(
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
         how |= {"derived": _derived() if options["update"] else None}
+        how["provenance"] = Provenance(options["licence"] or "", options["origin"] or "").checked()
         result = prepare(items, rows.root, store, parsed.config, existing=_existing(options), part=part, **how)
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):

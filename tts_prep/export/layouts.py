@@ -51,7 +51,7 @@ def export(store: str | Path, layout: str, folder: str | Path, *, licence: str =
         layout: one of `LAYOUTS`, such as ``lhotse``.
         folder: a folder that is new or empty.
         licence: the licence of recordings and texts, for layouts that have a place for it: an identifier of the Hub
-            such as ``cc-by-4.0``, or a text.
+            such as ``cc-by-4.0``, or a text. That of the store if it is not given.
 
     Raises:
         ConfigurationError: the layout is unknown, has no place for a licence, or needs arrays that the store lacks; or

@@ -52,7 +52,7 @@ def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
             for group in chain([first], islice(groups, _FILE_GROUPS - 1)):
                 writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=len(group))
         number += 1
-    licence = Licence(folder.licence)
+    licence = Licence(folder.licence or dataset.metadata.licence)
     folder.write("README.md", dataset_card(dataset, languages, licence))
     if licence.file:
         folder.write("LICENSE", licence.file)

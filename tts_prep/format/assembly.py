@@ -32,6 +32,7 @@ from tts_prep.format.layout import (
     OOD_TEXTS,
     PARTIAL_SUFFIX,
     PLAN,
+    PROVENANCE,
     SHARDS,
     array_file_name,
     shard_name,
@@ -39,6 +40,7 @@ from tts_prep.format.layout import (
 )
 from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest, write_manifest
+from tts_prep.format.records.provenance import Provenance, read_provenance
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.records.store_plan import StorePlan, plan_sha256, read_plan, write_plan
 from tts_prep.format.statistics import ArrayStatistics, MelStatistics
@@ -102,6 +104,7 @@ def assemble_store(
     datasets = {INDEX: located(store / INDEX)}
     if ood_texts:
         datasets[OOD_TEXTS] = located(store / OOD_TEXTS, find)
+    provenance = _provenance(store)
     manifest = Manifest(
         configuration=first.configuration,
         fingerprint=fingerprint(first.configuration, first.software, [found[0] for found in added.values()]),
@@ -119,6 +122,8 @@ def assemble_store(
         remarks=Remarks.merged(header.remarks for header in headers).summary(),
         plan_file=file_entry(store / PLAN, PLAN, len(shards)),
         corrections=_corrections_entry(store),
+        provenance=provenance.as_dict(),
+        provenance_file=file_entry(store / PROVENANCE, PROVENANCE, 1) if provenance.as_dict() else None,
         array_files=files,
         datasets=datasets,
     )
@@ -293,6 +298,15 @@ def file_entry(path: Path, file: str, rows: int) -> FileEntry:
 def _corrections_entry(store: Path) -> FileEntry | None:
     corrections = read_corrections(store)
     return file_entry(store / CORRECTIONS, CORRECTIONS, len(corrections)) if corrections else None
+
+
+def _provenance(store: Path) -> Provenance:
+    try:
+        return read_provenance(store)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(
+            f"{error}; remove the file, and say licence and origin again with 'tts-prep add {store} --license …'"
+        ) from error
 
 
 def _ood_entry(store: Path, shard: ShardHeader, find: FindLocations) -> FileEntry | None:

@@ -20,6 +20,7 @@ SHARDS: Final = "shards"
 FAILURES: Final = "failures.jsonl"
 PLAN: Final = "plan.json"
 CORRECTIONS: Final = "corrections.jsonl"
+PROVENANCE: Final = "provenance.json"
 ADDED_ARRAYS: Final = "arrays"
 """The folder of added arrays."""
 

@@ -99,6 +99,8 @@ class _Verification:
             yield manifest.plan_file, self._plan_fault(manifest.plan_file)
         if manifest.corrections:
             yield manifest.corrections, self._corrections_fault(manifest.corrections)
+        if manifest.provenance_file:
+            yield manifest.provenance_file, self._file(manifest.provenance_file)[1]
         if manifest.ood_texts:
             yield manifest.ood_texts, self._ood_fault(manifest.ood_texts)
         for number, entry in enumerate(manifest.shards):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.format.records.failures import Failure
+    from tts_prep.format.records.provenance import Provenance
     from tts_prep.preprocess.audio.config import MelConfig
     from tts_prep.preprocess.audio.mel import mel_spectrogram
     from tts_prep.preprocess.audio.presets import PRESETS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.registry import make_feature
     from tts_prep.preprocess.option import Option
     from tts_prep.preprocess.runs.add_array import add_array
+    from tts_prep.preprocess.runs.add_arrays import add_provenance
     from tts_prep.preprocess.runs.add_columns import add_columns, remove_columns
     from tts_prep.preprocess.runs.add_durations import add_durations
     from tts_prep.preprocess.runs.column_table import ColumnTable
@@ -59,12 +61,14 @@ _MODULES = {
     "PRESETS": "tts_prep.preprocess.audio.presets",
     "Part": "tts_prep.preprocess.runs.parts",
     "Progress": "tts_prep.preprocess.runs.shard_run",
+    "Provenance": "tts_prep.format.records.provenance",
     "Result": "tts_prep.preprocess.runs.prepare",
     "SourceUtterance": "tts_prep.preprocess.corpora.source_utterance",
     "Vocab": "tts_prep.preprocess.text.vocab",
     "add_array": "tts_prep.preprocess.runs.add_array",
     "add_columns": "tts_prep.preprocess.runs.add_columns",
     "add_durations": "tts_prep.preprocess.runs.add_durations",
+    "add_provenance": "tts_prep.preprocess.runs.add_arrays",
     "configure": "tts_prep.preprocess.configuration.settings",
     "finish_store": "tts_prep.preprocess.runs.parts",
     "get_frontend": "tts_prep.preprocess.text.frontends.registry",
@@ -97,12 +101,14 @@ __all__ = [
     "Option",
     "Part",
     "Progress",
+    "Provenance",
     "Result",
     "SourceUtterance",
     "Vocab",
     "add_array",
     "add_columns",
     "add_durations",
+    "add_provenance",
     "configure",
     "finish_store",
     "get_frontend",

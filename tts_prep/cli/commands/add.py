@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options
+from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options, provenance_options
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
 from tts_prep.quantities import count_text
@@ -69,6 +69,7 @@ class _AddCommand(click.Command):
     metavar="FILE",
     help="Add columns of numbers or texts from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
 )
+@provenance_options
 @click.option("--replace", is_flag=True, help="Replace columns that --columns has added before.")
 @click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
 @click.option(
@@ -109,6 +110,8 @@ def add(
     reader: str | None,
     measures: bool,
     tables: tuple[Path, ...],
+    licence: str | None,
+    origin: str | None,
     replace: bool,
     jobs: int | None,
     devices: str | None,
@@ -118,7 +121,7 @@ def add(
     max_failures: str,
     **options: Any,
 ) -> None:
-    r"""Add features, durations, models' outputs, imported arrays, measures or columns to a complete STORE.
+    r"""Add features, durations, models' outputs, imported arrays, measures, columns or a licence to a complete STORE.
 
     Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
     command to resume. Pitch, energy and spectrograms are computed from the recordings, so they need --corpus.
@@ -133,6 +136,7 @@ def add(
       tts-prep add store --feature my_codec:Tokens:levels=64 --devices cuda:0,cuda:1 --batch-seconds 300
       tts-prep add store --measures
       tts-prep add store --columns scores.csv
+      tts-prep add store --license cc-by-4.0 --origin "Read by one speaker in 2024, cut by hand"
     """
     from tts_prep.errors import ConfigurationError
 
@@ -145,8 +149,12 @@ def add(
             max_failures,
         )
         _add_features(store, corpus, root, splits, reader, jobs, options, models)
-    elif not measures and not tables:
-        raise ConfigurationError("nothing to add; give --feature, --alignments, --array, --measures or --columns")
+    elif not measures and not tables and not licence and not origin:
+        raise ConfigurationError(
+            "nothing to add; give --feature, --alignments, --array, --measures, --columns, --license or --origin"
+        )
+    if licence or origin:
+        _add_provenance(store, licence or "", origin or "")
     for table in tables:
         _add_columns(store, table, replace)
     if measures:
@@ -162,6 +170,15 @@ class _Models:
     timeout: float
     load_timeout: float
     max_failures: str
+
+
+def _add_provenance(store: Path, licence: str, origin: str) -> None:
+    from tts_prep.format.records.provenance import Provenance
+    from tts_prep.preprocess.runs.add_arrays import add_provenance
+
+    manifest = add_provenance(store, Provenance(licence, origin))
+    for key, text in manifest.provenance.items():
+        say(one_line(f"{store}: {key}: {text}"))
 
 
 def _add_columns(store: Path, file: Path, replace: bool) -> None:

@@ -39,7 +39,7 @@ class _WithLayouts(click.Command):
     "licence",
     default="",
     metavar="ID|TEXT",
-    help="With --to parquet: the licence of recordings and texts, such as cc-by-4.0.",
+    help="With --to parquet: the licence of recordings and texts, such as cc-by-4.0.  [default: that of STORE]",
 )
 @quiet_option
 def export(store: Path, folder: Path, layout: str, licence: str) -> None:

@@ -43,7 +43,8 @@ def info(store: Path | str, cache: Path | None, cache_size: int | None, as_json:
     manifest = read_manifest(folder)
     size = sum(entry.size for entry in manifest.files)
     if as_json:
-        omitted = ("shards", "index", "failures", "plan_file", "ood_texts", "corrections", "array_files", "datasets")
+        files = ("index", "failures", "plan_file", "ood_texts", "corrections", "provenance_file", "shards")
+        omitted = (*files, "array_files", "datasets")
         value = {key: item for key, item in manifest_json(manifest).items() if key not in omitted}
         text = json.dumps({"store": without_secret(store), "bytes": size, **value}, indent=1, ensure_ascii=False)
         # Escape control characters, which can only be in strings.
@@ -104,6 +105,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **({"other texts": f"{manifest.ood_texts.rows:,}, out of domain"} if manifest.ood_texts else {}),
         **({"corrections": f"{count_text(corrections.rows, 'row')}, see corrections.jsonl"} if corrections else {}),
         **({"remarks": _remarks_text(store, manifest)} if manifest.remarks else {}),
+        **manifest.provenance,
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
     }

@@ -27,6 +27,7 @@ from tts_prep.format.layout import (
     MANIFEST,
     OOD_TEXTS,
     PLAN,
+    PROVENANCE,
     SHARDS,
     STORE_FORMAT,
     array_file_name,
@@ -34,6 +35,7 @@ from tts_prep.format.layout import (
     version_text,
 )
 from tts_prep.format.records.arrays import ArraySpec, parse_arrays
+from tts_prep.format.records.provenance import Provenance
 from tts_prep.format.records.version import check_version
 
 _NO_CHECKSUM = "0" * 64
@@ -61,6 +63,7 @@ class Manifest:
 
     Attributes:
         arrays: the entries of arrays by name, as in the file; ``specs`` has them as `ArraySpec`.
+        provenance: licence and origin of recordings and texts, if they are said; see `Provenance`.
         array_files: the files of each added array, one per shard.
         datasets: the locations of the datasets of ``index.h5`` and ``ood.h5``; empty before format 1.2.
     """
@@ -82,6 +85,8 @@ class Manifest:
     version: str = version_text()
     plan_file: FileEntry | None = None
     corrections: FileEntry | None = None
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    provenance_file: FileEntry | None = None
     array_files: Mapping[str, tuple[FileEntry, ...]] = field(default_factory=dict)
     datasets: Mapping[str, Locations] = field(default_factory=dict)
 
@@ -98,7 +103,7 @@ class Manifest:
     @property
     def files(self) -> tuple[FileEntry, ...]:
         """All files with a checksum in the manifest."""
-        optional = (self.plan_file, self.ood_texts, self.corrections)
+        optional = (self.plan_file, self.ood_texts, self.corrections, self.provenance_file)
         return (
             self.index,
             self.failures,
@@ -138,14 +143,14 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
     """Return the values of a manifest as in the file, without ``format`` and ``checksum``."""
     value = {key: item for key, item in vars(manifest).items() if key in Manifest.__dataclass_fields__}
-    for key in ("index", "failures", "ood_texts", "plan_file", "corrections"):
+    for key in ("index", "failures", "ood_texts", "plan_file", "corrections", "provenance_file"):
         value[key] = vars(value[key]) if value[key] else None
     value["shards"] = [vars(entry) for entry in manifest.shards]
     value["array_files"] = {name: [vars(entry) for entry in files] for name, files in manifest.array_files.items()}
     value["datasets"] = {
         file: {name: place.as_dict() for name, place in places.items()} for file, places in manifest.datasets.items()
     }
-    optional = ("ood_texts", "plan_file", "corrections", "array_files", "datasets")
+    optional = ("ood_texts", "plan_file", "corrections", "provenance", "provenance_file", "array_files", "datasets")
     return {key: item for key, item in value.items() if item or key not in optional}
 
 
@@ -274,14 +279,25 @@ def _parse(record: Record, *, located: bool) -> Manifest:
         shards=shards,
         index=index,
         failures=_file_entry(where, record.mapping("failures"), FAILURES),
-        ood_texts=_file_entry(where, record.mapping("ood_texts"), OOD_TEXTS) if "ood_texts" in record else None,
+        ood_texts=_optional_entry(record, "ood_texts", OOD_TEXTS),
         remarks=record.mapping("remarks") if "remarks" in record else {},
         version=record.text("version"),
-        plan_file=_file_entry(where, record.mapping("plan_file"), PLAN) if "plan_file" in record else None,
-        corrections=_file_entry(where, record.mapping("corrections"), CORRECTIONS) if "corrections" in record else None,
+        plan_file=_optional_entry(record, "plan_file", PLAN),
+        corrections=_optional_entry(record, "corrections", CORRECTIONS),
+        provenance=_provenance(record),
+        provenance_file=_optional_entry(record, "provenance_file", PROVENANCE),
         array_files=array_files,
         datasets=_datasets(record) if located else {},
     )
+
+
+def _provenance(record: Record) -> dict[str, str]:
+    value = record.mapping("provenance") if "provenance" in record else {}
+    return Provenance.parse(f"{record.where}: provenance", value).as_dict()
+
+
+def _optional_entry(record: Record, key: str, expected: str) -> FileEntry | None:
+    return _file_entry(record.where, record.mapping(key), expected) if key in record else None
 
 
 def _check_mel(record: Record, arrays: Mapping[str, Any]) -> None:

@@ -44,6 +44,9 @@ class StoreMetadata:
         blanks: whether the ids of utterances have blanks ``"between"`` symbols, or ``"around"``, also at both ends;
             None if they have none.
         ends: whether the ids of utterances have the start and end symbols of the vocabulary.
+        licence: the licence of recordings and texts; empty if none was named. That of every store of a chain:
+            ``[store.licence for store in chain.stores()]``.
+        origin: where recordings and texts come from, and how they were made; empty if it was not said.
     """
 
     sample_rate: int
@@ -64,6 +67,8 @@ class StoreMetadata:
     audio_settings: Mapping[str, Any] = field(default_factory=dict)
     blanks: str | None = None
     ends: bool = False
+    licence: str = ""
+    origin: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -106,6 +111,8 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
         audio_settings=configuration.mapping("audio") if "audio" in configuration else {},
         blanks=vocabulary.text("blanks") if "blanks" in vocabulary else None,
         ends="ends" in vocabulary and manifest.vocabulary["ends"] is True,
+        licence=manifest.provenance.get("license", ""),
+        origin=manifest.provenance.get("origin", ""),
     )
 
 

@@ -17,6 +17,7 @@ from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import shard_name
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
@@ -74,6 +75,26 @@ def add_features(
             with worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool:
                 added = _run(pool, make, todo, progress)
             return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
+
+
+def add_provenance(store: str | Path, provenance: Provenance) -> Manifest:
+    """Say licence and origin of the recordings and texts of a complete store; return its new manifest.
+
+    Nothing else changes, and what is left out stays as it is.
+
+    Raises:
+        ConfigurationError: a text is too long, or has control characters.
+        StoreError: the store is incomplete.
+    """
+    given = provenance.checked()
+    with StoreTransaction.begin(Path(store), Change.ADD) as transaction:
+        manifest, said = read_manifest(transaction.store), transaction.provenance(given)
+        if said.as_dict() == manifest.provenance:
+            return manifest
+        with transaction.build([manifest.fingerprint, manifest.plan, said.as_dict()]) as folder:
+            transaction.take_over(manifest)
+            write_provenance(folder, said)
+            return assemble_store(folder, stored_shards(folder, manifest), manifest.array_files)
 
 
 def _run(

@@ -26,6 +26,7 @@ from tts_prep.format.layout import (
     OOD_TEXTS,
     PARTIAL_SUFFIX,
     PLAN,
+    PROVENANCE,
     SHARDS,
     array_file_number,
     shard_number,
@@ -34,7 +35,7 @@ from tts_prep.format.layout import (
 PURPOSE: Final = ".purpose"
 """The file that identifies an unfinished replacement of a store."""
 
-_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN, CORRECTIONS)))
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN, CORRECTIONS, PROVENANCE)))
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
 _STORE_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(PURPOSE)}|({_FILES}){_PARTIAL}")
 _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")

@@ -23,6 +23,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
@@ -97,6 +98,7 @@ def prepare(
     alignments: CorpusAlignments | None = None,
     derived: Mapping[str, Derived] | None = None,
     corrections: CorrectedRows | None = None,
+    provenance: Provenance = Provenance(),
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 
@@ -118,6 +120,7 @@ def prepare(
             function that makes the array of an updated store again. It takes the folders of the old store and of the
             new one, and for each new row the same row of the old store or -1, and returns specification and values.
         corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
+        provenance: licence and origin of recordings and texts; what it leaves out stays as it is in the store.
 
     Raises:
         TtsPrepError: the run failed. Finished shards are kept.
@@ -137,10 +140,12 @@ def prepare(
             features = (*features, *recorded_features(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
-        if manifest := transaction.up_to_date(planned):
+        if manifest := transaction.up_to_date(planned, provenance):
             check_arrays_of(store, manifest, features)
             return Result.of_complete(store, manifest)
-        return make_store(transaction, planned, pool, allowed, progress, part=part, derived=derived)
+        return make_store(
+            transaction, planned, pool, allowed, progress, part=part, derived=derived, provenance=provenance
+        )
 
 
 def _change(existing: str, part: Part | None) -> Change:
@@ -168,12 +173,13 @@ def make_store(
     part: Part | None = None,
     broken: Collection[str] = (),
     derived: Mapping[str, Derived] | None = None,
+    provenance: Provenance = Provenance(),
 ) -> Result:
     """Make the missing shards of a planned store, or of a part of it; then complete it.
 
     Args:
         broken: files of the old store that must not be taken over.
-        derived: see `prepare`.
+        derived, provenance: see `prepare`.
     """
     recipe = planned.recipe
     specs = specs_of(recipe.features)
@@ -182,6 +188,7 @@ def make_store(
     with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
         transaction.plan(planned.keys, [*intact, *specs])
         write_corrections(folder, planned.corrections)
+        write_provenance(folder, transaction.provenance(provenance))
         if recipe.config.ood_texts:
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
         plans = _with_old(transaction, planned, plans, broken)

@@ -25,6 +25,7 @@ from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.replacement import check_own_folder, remove_folder, replace_store, replacement_folder
 from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.provenance import Provenance, read_provenance
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
 from tts_prep.preprocess.configuration.records import COUNTED, Configuration
 from tts_prep.preprocess.runs.folder import (
@@ -157,23 +158,42 @@ class StoreTransaction:
             for number, key in enumerate(plan.shards if plan else keys)
         }
 
-    def up_to_date(self, planned: PlannedStore) -> Manifest | None:
+    def provenance(self, given: Provenance) -> Provenance:
+        """Return licence and origin of the store as it is to be: what is given, and for the rest what it says now."""
+        return given if self.change is Change.OVERWRITE else given.completed(self._said)
+
+    @property
+    def _said(self) -> Provenance:
+        """Licence and origin of the store as it is."""
+        if self.is_complete:
+            with contextlib.suppress(StoreError):
+                return Provenance.parse(MANIFEST, read_manifest(self.store, checked=False).provenance)
+        return read_provenance(self.store)
+
+    def up_to_date(self, planned: PlannedStore, provenance: Provenance = Provenance()) -> Manifest | None:
         """Return the manifest of the store if it is complete and has the planned shards, else None.
 
         Args:
             planned: the store as it is to be.
+            provenance: what it is to say, as far as that is given.
 
         Raises:
-            StoreError: the store has other settings, rows or corrections, and is not to be replaced.
+            StoreError: the store has other settings, rows, corrections, licence or origin, and is not to be replaced.
         """
         if self.change in (Change.OVERWRITE, Change.REPAIR):
             return None
         manifest = read_manifest(self.store) if self.is_complete else None
-        # With the same keys, only the list of corrections can differ, which an update replaces.
-        is_same = self.change is not Change.UPDATE or has_corrections(self.store, planned.corrections)
+        # With the same keys, the list of corrections, licence and origin can differ, which an update replaces.
+        is_said = self.provenance(provenance) == self._said
+        is_same = self.change is not Change.UPDATE or (is_said and has_corrections(self.store, planned.corrections))
         if manifest and is_same and self._has_rows_of(manifest, planned):
             if self.change is Change.PART:
                 raise StoreError(f"{self.store}: already complete; there is no part to make")
+            if not is_said:
+                raise StoreError(
+                    f"{self.store}: complete, with another licence or origin; 'tts-prep add {self.store} --license … "
+                    "--origin …' replaces them"
+                )
             return manifest
         found = self._settings
         if found and self.change is not Change.UPDATE:
