@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from stores import Row
+from stores import Row, edit_manifest
 from web_server import Answer, serving
 
 from tts_prep.errors import StoreError
@@ -320,3 +323,62 @@ def test_an_entry_of_a_server_is_read_with_its_limits_only(folder: Path, tmp_pat
         with pytest.raises(StoreError, match="more than"):
             cached.fetch(entry)
     assert not list((tmp_path / ".partial").iterdir())
+
+
+def test_a_compressed_answer_is_taken_for_what_it_contains_and_no_more_than_that(folder: Path, tmp_path: Path) -> None:
+    def compressed(answer: Answer) -> None:
+        if "shards" in answer.name:
+            answer.body = gzip.compress(answer.body + bytes(extra), 1)
+            answer.length, answer.headers = len(answer.body), {"Content-Encoding": "gzip"}
+
+    extra = 0
+    with serving(folder, compressed) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        first_shard, second = read_manifest(cached.folder).shards[:2]
+        cached.fetch(first_shard)
+        extra = 1 << 24
+        with pytest.raises(StoreError, match="more than"):
+            cached.fetch(second)
+    check_cache(tmp_path, folder / "voice")
+
+
+def test_a_redirect_leads_to_no_file_and_takes_no_password_to_another_server(folder: Path, tmp_path: Path) -> None:
+    sent: list[str | None] = []
+
+    with serving(folder) as web, serving(folder) as other:
+        answer_of_other = other.answer
+
+        def noting(path: str, method: str, headers: dict[str, str]) -> Answer:
+            sent.append(headers.get("Authorization"))
+            return answer_of_other(path, method, headers)
+
+        def redirected(answer: Answer) -> None:
+            place = f"{other.url}/{answer.name}" if "shards" in answer.name else f"file://{folder}/{answer.name}"
+            if not answer.name.endswith("manifest.json"):
+                answer.status, answer.location, answer.body, answer.length = 302, place, b"", 0
+
+        other.answer, web.fault = noting, redirected
+        cached = CachedStore(f"{web.url.replace('//', '//anna:secret@')}/voice", tmp_path, patience=QUICK)
+        manifest = read_manifest(cached.folder)
+        cached.fetch(manifest.shards[0])
+        with pytest.raises(StoreError, match="cannot be read") as caught:
+            cached.fetch(manifest.index)
+    assert "secret" not in str(caught.value)
+    assert sent == [None]
+    check_cache(tmp_path, folder / "voice")
+
+
+@pytest.mark.parametrize("change", [str.upper, lambda sha256: sha256[:12], lambda _: ""])
+def test_a_checksum_in_another_form_is_never_taken_for_right(
+    change: Callable[[str], str], folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder / "voice", tmp_path / "served" / "voice")
+    edit_manifest(
+        tmp_path / "served" / "voice",
+        lambda value: value["shards"][0].update(sha256=change(value["shards"][0]["sha256"])),
+    )
+    cache = tmp_path / "cache"
+    with serving(tmp_path / "served") as web, pytest.raises(StoreError, match="SHA-256"):
+        cached = CachedStore(f"{web.url}/voice", cache, patience=QUICK)
+        cached.fetch(read_manifest(cached.folder).shards[0])
+    assert not list(cache.rglob("*.h5"))

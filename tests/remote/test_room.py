@@ -143,3 +143,29 @@ def test_the_cost_of_a_download_does_not_grow_with_the_files_in_the_cache(
     for number in range(5):
         reserve(room, cache, 100, f"{number:064d}")
     assert looked_at == []
+
+
+def test_a_request_for_room_is_seen_when_the_clock_was_set_back(cache: Path) -> None:
+    room = Room(cache, 1000)
+    assert not room.is_wanted()
+    put(cache, Path(".wanted"), 0, 2000)
+    assert room.is_wanted()
+    assert not room.is_wanted()
+    put(cache, Path(".wanted"), 0, 1000)
+    assert room.is_wanted()
+    assert not room.is_wanted()
+
+
+def test_the_smallest_size_that_a_process_gives_holds_for_what_it_adds_itself(cache: Path) -> None:
+    without, wide, narrow = (Room(cache, size) for size in (None, 900, 450))
+    without.remove_remains()
+    reserve(without, cache, 100, "e" * 64)
+    reserve(wide, cache, 100, "d" * 64)
+    assert shards(cache) == [0, 1, 2, 3]
+    # 600 bytes are there; what is downloaded cannot be removed.
+    reserve(narrow, cache, 100, "c" * 64)
+    assert shards(cache) == [3]
+    reserve(without, cache, 500, "b" * 64)
+    with pytest.raises(CacheFullError):
+        reserve(narrow, cache, 100, "a" * 64)
+    assert shards(cache) == []

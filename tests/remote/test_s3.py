@@ -158,6 +158,27 @@ def test_a_file_that_is_missing_is_named(web: WebServer, server: str, folder: Pa
         UtteranceDataset("s3://bucket/part", cache=tmp_path / "cache")
 
 
+def test_an_object_that_changes_between_two_requests_for_its_parts_is_read_again(
+    web: WebServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = CachedStore("s3://bucket/voice", tmp_path, patience=QUICK)
+    entry = read_manifest(cached.folder).shards[0]
+    monkeypatch.setattr("tts_prep.remote.arriving.BLOCK", entry.size // 3 + 1)
+    name = f"bucket/voice/{entry.file}"
+    before, changed = web.requests[name], []
+
+    def fault(answer: Answer) -> None:
+        if answer.name == name and answer.number == before + 1:
+            other(answer)
+            changed.append(answer.number)
+
+    web.fault = fault
+    cached.fetch(entry)
+    assert len(changed) == 1
+    assert web.requests[name] == before + 6
+    assert file_sha256(cached.folder / entry.file) == entry.sha256
+
+
 @pytest.mark.parametrize("change", FAULTS, ids=lambda change: change.__name__)
 def test_a_fault_that_passes_costs_another_attempt(
     change: Callable[[Answer], None], web: WebServer, folder: Path, tmp_path: Path

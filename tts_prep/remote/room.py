@@ -132,8 +132,9 @@ class Room:
             asked = (self._cache / _WANTED).stat().st_mtime_ns
         except OSError:
             return False
-        before, self._released = self._released, max(self._released, asked)
-        return before < asked
+        # Not whether it is later: the clock may have been set back.
+        before, self._released = self._released, asked
+        return before != asked
 
     def remove_remains(self) -> None:
         """Remove what killed processes have left of downloads, and have the files counted again."""
