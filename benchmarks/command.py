@@ -108,7 +108,8 @@ def list_contenders(peer_pythons: list[str], *, phonemes: bool) -> list[Contende
             count=count_npy,
         ),
     ]
-    for number, python in enumerate(peer_pythons):
+    with_lhotse = [python for python in peer_pythons if version_in(python, "lhotse")]
+    for number, python in enumerate(with_lhotse):
         torch = ("torch", "librosa", "numpy", "soundfile", "joblib")
         lhotse = f"lhotse {version_in(python, 'lhotse')} compute_and_store_features"
         peers = (
@@ -190,8 +191,11 @@ def encode(corpus: Path, recordings: str) -> Path:
 
 
 def version_in(python: str, package: str) -> str:
-    """Return the version of a package of another interpreter."""
-    program = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+    """Return the version of a package of another interpreter; nothing if it lacks the package."""
+    program = (
+        "import sys; from importlib.metadata import distributions\n"
+        "print(next((d.version for d in distributions(name=sys.argv[1])), ''))"
+    )
     return subprocess.run([python, "-c", program, package], check=True, capture_output=True, text=True).stdout.strip()
 
 

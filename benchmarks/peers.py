@@ -22,8 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-
-N_MELS = 80
+from streams import N_MELS, make_cut
 
 
 def pad(mels):
@@ -95,35 +94,16 @@ def webdataset_epochs(paths, batches, work):
 
 
 def lhotse_epochs(paths, batches, work):
-    from lhotse import CutSet, Features, MonoCut
+    from lhotse import CutSet
     from lhotse.features.io import NumpyHdf5Writer
 
     folder = work / "lhotse"
     folder.mkdir(exist_ok=True)
     manifest = folder / "cuts.jsonl"
-    shift = 256 / 22_050
     if not manifest.exists():
-        cuts = []
         with NumpyHdf5Writer(folder / "features.h5") as writer:
-            for path in paths:
-                mel = np.load(path)
-                key = writer.write(path.stem, mel)
-                duration = len(mel) * shift
-                features = Features(
-                    type="mel",
-                    num_frames=len(mel),
-                    num_features=N_MELS,
-                    frame_shift=shift,
-                    sampling_rate=22_050,
-                    start=0,
-                    duration=duration,
-                    storage_type=writer.name,
-                    storage_path=str(writer.storage_path),
-                    storage_key=key,
-                    channels=0,
-                )
-                cuts.append(MonoCut(path.stem, start=0, duration=duration, channel=0, features=features))
-        CutSet.from_cuts(cuts).to_file(manifest)
+            made = [make_cut(path.stem, np.load(path), writer, str(writer.storage_path)) for path in paths]
+        CutSet.from_cuts(made).to_file(manifest)
     cuts = list(CutSet.from_file(manifest))
 
     yield (

@@ -1,11 +1,13 @@
 """Run the benchmarks of docs/benchmarks.md one after the other, and write the page.
 
-    python benchmarks/run.py [--peer-python PYTHON ...] [--before PYTHON] [--only NAME ... | --tables] [--list]
+    python benchmarks/run.py [--peer-python PYTHON ...] [--node-modules FOLDER] [--before PYTHON]
+        [--only NAME ... | --tables] [--list]
 
 ``--list`` prints the commands. Each writes ``benchmarks/results/NAME.json``, or a file below another folder with
 ``--results``; nothing else may run meanwhile. ``--tables`` are the comparisons of the whole command with other systems,
 with ``--hours``, ``--long`` and ``--formats`` hours of audio and ``--runs`` rounds. With ``--before``, the interpreter
-of an environment with an earlier version, phases and the first run are those of both. Without
+of an environment with an earlier version, phases and the first run are those of both. With ``--node-modules``, epochs
+from an object store are measured too; see ``remote.py``. Without
 ``--peer-python``, only tts-prep and librosa are measured. The first interpreter has torch, lhotse, datasets,
 webdataset, grain, array_record, librosa, soundfile, soxr, joblib, phonemizer and espeakng-loader. Others are for the
 loader's table, and for another lhotse in the tables of the command. mosaicml-streaming needs its own, because it
@@ -33,6 +35,7 @@ def commands(options: argparse.Namespace) -> dict[str, str]:
     peers = f" --peer-python {shlex.join(options.peer_python)}" if options.peer_python else ""
     before = f" --before {shlex.quote(options.before)}" if options.before else ""
     hours, long, runs = f"--hours {options.hours:g}", f"--hours {options.long:g}", f"--runs {options.runs}"
+    remote = f"--node-modules {shlex.quote(str(options.node_modules))} --rounds {options.runs}"
     # Of the two tables of the same corpus, the second has what the first lacks.
     phonemes = "librosa-phonemes torch-phonemes lhotse-phonemes lhotse1-phonemes datasets-phonemes"
     made = {
@@ -43,6 +46,7 @@ def commands(options: argparse.Namespace) -> dict[str, str]:
         "first-run": f"first_run.py {runs}{before}",
         # On the store and the files that 'command' leaves.
         "loader": f"loader.py --runs 5{peers}",
+        "remote": f"remote.py {remote}{peers}",
         "readers": f"readers.py {shlex.quote(str(corpus(options.hours)))} --runs 5",
         "command-phonemes": f"command.py {hours} {runs} --phonemes --only {phonemes}{peers}",
         "command-hours-1": f"command.py --hours 1 {runs} --only librosa",
@@ -55,6 +59,8 @@ def commands(options: argparse.Namespace) -> dict[str, str]:
     for recordings in FORMATS:
         size = f"--hours {options.formats:g}"
         made[f"recordings-{recordings}"] = f"command.py {size} {runs} --recordings {recordings}{peers}"
+    if not options.node_modules:
+        del made["remote"]
     return made
 
 
@@ -66,6 +72,7 @@ def corpus(hours: float) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the benchmarks, and write docs/benchmarks.md.")
     parser.add_argument("--peer-python", nargs="+", default=[], metavar="PYTHON", help="environments with the peers")
+    parser.add_argument("--node-modules", type=Path, help="a folder with s3rver, for epochs from an object store")
     parser.add_argument("--before", metavar="PYTHON", help="an environment with an earlier version")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="results, instead of all")
     parser.add_argument("--tables", action="store_true", help="only what compares the command with other systems")

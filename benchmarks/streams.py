@@ -205,32 +205,38 @@ def files_of(location, suffix):
 # lhotse
 
 
-def write_lhotse(utterances, folder):
-    from lhotse import CutSet, MonoCut
+def make_cut(name, mel, writer, storage_path, **more):
+    """Store a mel by one of lhotse's writers, and return its cut."""
+    from lhotse import MonoCut
     from lhotse.features import Features
-    from lhotse.features.io import MemoryRawWriter
 
     shift = 256 / 22_050
+    features = Features(
+        type="mel",
+        num_frames=len(mel),
+        num_features=N_MELS,
+        frame_shift=shift,
+        sampling_rate=22_050,
+        start=0,
+        duration=len(mel) * shift,
+        storage_type=writer.name,
+        storage_path=storage_path,
+        storage_key=writer.write(name, mel),
+        channels=0,
+    )
+    return MonoCut(name, start=0, duration=features.duration, channel=0, features=features, **more)
+
+
+def write_lhotse(utterances, folder):
+    from lhotse import CutSet
+    from lhotse.features.io import MemoryRawWriter
+
     writer = MemoryRawWriter()
 
     def cuts():
         for position in range(len(utterances)):
             mel, ids = utterances[position]
-            key = f"{position:08d}"
-            features = Features(
-                type="mel",
-                num_frames=len(mel),
-                num_features=N_MELS,
-                frame_shift=shift,
-                sampling_rate=22_050,
-                start=0,
-                duration=len(mel) * shift,
-                storage_type=writer.name,
-                storage_path="",
-                storage_key=writer.write(key, mel),
-                channels=0,
-            )
-            yield MonoCut(key, 0, features.duration, 0, features=features, custom={"ids": ids.tolist()})
+            yield make_cut(f"{position:08d}", mel, writer, "", custom={"ids": ids.tolist()})
 
     folder.mkdir()
     size = round(len(utterances) * FILE_BYTES / utterances.mels.nbytes)
