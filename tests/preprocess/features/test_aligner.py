@@ -56,7 +56,9 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def model() -> AlignmentModel:
-    recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(TEXTS.items())]
+    # Of five recordings, a state learns from about ten frames, and one boundary of 170 is a frame off; of ten, none is.
+    examples = [*TEXTS.items()] * 4
+    recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(examples, start=100)]
     return AlignmentModel.train(recordings, VOCABULARY, DECIBELS)
 
 
@@ -66,8 +68,7 @@ def test_phones_of_distinct_spectra_get_their_frames_and_marks_what_is_defined(
 ) -> None:
     durations, score = model.align(synthetic(text, TEXTS[text], seed=7))
     # Silence before the first phone belongs to the first symbol, a pause to the punctuation mark, none to a space.
-    assert (durations > 0).tolist() == [frames > 0 for frames in TEXTS[text]]
-    assert np.abs(np.cumsum(durations) - np.cumsum(TEXTS[text])).max() <= 1
+    assert durations.tolist() == TEXTS[text]
     assert score == pytest.approx(0, abs=0.1)
 
 
@@ -120,10 +121,7 @@ def test_five_minutes_in_one_recording_are_aligned_in_blocks_as_exactly_as_a_sen
         frames.append(int(rng.integers(4, 12)))
         if len(text) % 7 == 0:
             text, frames = f"{text} ", [*frames, 0]
-    durations, _ = model.align(synthetic(text, frames, seed=1))
-    errors = np.abs(np.cumsum(durations) - np.cumsum(frames))
-    assert errors.max() <= 1
-    assert (errors == 0).mean() > 0.9
+    assert model.align(synthetic(text, frames, seed=1))[0].tolist() == frames
 
 
 def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(model: AlignmentModel) -> None:
@@ -136,9 +134,9 @@ def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(m
             music[start : start + 8, peak] = -1
     durations, score = model.align(replace(spoken, mel=music))
     assert durations.sum() == len(music)
-    assert score < least - 0.5
+    assert score < least - 1
     noise = np.random.default_rng(1).normal(-9, 3, spoken.mel.shape).astype(np.float32)
-    assert model.align(replace(spoken, mel=noise))[1] < least - 0.5
+    assert model.align(replace(spoken, mel=noise))[1] < least - 1
 
 
 def test_a_phone_that_occurs_once_is_learned_from_its_one_place() -> None:
