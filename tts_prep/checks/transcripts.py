@@ -56,7 +56,11 @@ _OF_NORMAL = 1.4826
 """The standard deviation of a normal distribution, relative to its median absolute deviation."""
 
 _LEAST_SCALE = 0.4
-"""The minimum standard deviation of scores of alignment; those of synthetic voices vary less."""
+"""The minimum standard deviation of scores of alignment.
+
+Those of synthetic voices vary less, but for single utterances: by 0.13 in the demo, of whose 36 right texts five would
+be suspects.
+"""
 
 Floats = npt.NDArray[np.float64]
 
