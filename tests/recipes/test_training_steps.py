@@ -21,12 +21,18 @@ from corpora import SAMPLE_RATE, TEXTS, speech_like
 SCRIPT = Path(__file__).parents[2] / "conformance" / "training"
 SOURCES = Path(os.environ["TRAINING_SOURCES"]) if os.environ.get("TRAINING_SOURCES") else None
 
-# By docs/coming-from.md, what the first step differs by: the batches. The next steps add what the weights differ by.
+# What a single loss of the first step differs by, relative to the sum. The next steps add what the weights differ by.
 EQUAL = 1e-5
 DIFFERENT = {
-    ("hifigan", "segments"): 0.02,
-    ("bigvgan", "whole recordings"): 0.001,
-    ("bigvgan", "segments"): 0.02,
+    # All of it is from two frames at each end, without which the next kind of batches is equal. Steps differ because
+    # batches do: 0.006, 0.003 and 0.021 from 44.1 kHz, and 0.006, 0.003 and 0.019 if nothing is learned between.
+    ("hifigan", "segments"): 0.025,
+    # The last two frames, of 93 to 112: 0.0015 and 0.0022. Without them, mels differ by 6e-7 on average.
+    ("bigvgan", "whole recordings"): 0.003,
+    # From the ends too: 0.012, 0.023 and 0.025 from 16 kHz.
+    ("bigvgan", "segments"): 0.03,
+    # 1e-4 from 16 kHz, 1e-6 from 44.1 kHz; docs/coming-from.md has the reasons, whose parts were not measured.
+    ("bigvgan", "segments with the recipe's ends"): 5e-4,
     ("vocos", "segments, `peak` of the recordings"): 1e-4,
     ("vocos", "segments"): 0.02,
     ("fastspeech2", "recordings, `peak = 1`"): 0.02,
@@ -110,5 +116,4 @@ def test_losses_are_those_of_the_systems_own_batches(tmp_path: Path, corpus: Pat
             assert losses.keys() == expected.keys()
             total = abs(sum(expected.values()))
             apart = max(abs(losses[name] - expected[name]) for name in expected) / total
-            # Each step of an optimizer makes a difference larger.
-            assert apart <= (bound if step == 0 else max(2 * bound, 1e-2)), f"{kind}, step {step + 1}"
+            assert apart <= (bound if step == 0 else max(bound, 1e-2)), f"{kind}, step {step + 1}"
