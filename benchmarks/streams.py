@@ -117,7 +117,8 @@ def read_litdata(location, cache, workers):
         # Without a size, LitData leaves 50 GB of the disk free.
         options = {"cache_dir": str(cache), "max_cache_size": "4GB"}
         options["storage_options"] = {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]}
-    dataset = litdata.StreamingDataset(location, shuffle=True, seed=SEED, **options)
+    # Without batch_decode=0, every item in shuffled order decodes 256 items around it.
+    dataset = litdata.StreamingDataset(location, shuffle=True, seed=SEED, batch_decode=0, **options)
     loader = litdata.StreamingDataLoader(
         dataset,
         batch_size=BATCH,
