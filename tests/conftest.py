@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from corpora import write_ljspeech
 from hypothesis import settings
+from shared_process import SharedProcess
 
 # Test workers and the commands that tests start share the processors: one thread each, and modules compiled once.
 for _library in ("OMP", "OPENBLAS", "MKL"):
@@ -31,6 +33,13 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 _PROPERTIES = int(os.environ.get("PROPERTIES", "0"))
 settings.register_profile("ours", deadline=None, derandomize=not _PROPERTIES, max_examples=_PROPERTIES or 50)
 settings.load_profile("ours")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the slowest tests come first, so that no test worker is alone with one at the end."""
+    guide = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    slowest = tuple(re.findall(r"^\| `(\w+/test_\w+\.py)`", guide, re.MULTILINE))
+    items.sort(key=lambda item: not item.path.as_posix().endswith(slowest))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -96,6 +105,22 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     path = tmp_path_factory.mktemp("stores") / "store"
     prepare(read_ljspeech(corpus), corpus, path, Configuration(store=StoreConfig(shard_utterances=3)))
     return path
+
+
+@pytest.fixture(scope="session")
+def hdf5_process() -> Iterator[SharedProcess]:
+    """Yield the process that reads HDF5 files for the tests of this test worker."""
+    with SharedProcess() as shared:
+        yield shared
+
+
+@pytest.fixture(autouse=True)
+def shared_hdf5_process(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hdf5_process: SharedProcess
+) -> None:
+    """Let tests share a process that reads HDF5 files, but for those with the mark ``own_hdf5_process``."""
+    if not request.node.get_closest_marker("own_hdf5_process"):
+        monkeypatch.setattr("tts_prep.format.hdf5.process.child_process", hdf5_process.lend)
 
 
 @pytest.fixture(autouse=True)

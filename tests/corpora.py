@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,11 @@ KALDI = {
 
 def speech_like(seconds: float, seed: int, sample_rate: int = SAMPLE_RATE) -> np.ndarray:
     """Return a decaying harmonic sound with noise, [n_samples] float64 within ±0.6."""
+    return _speech_like(seconds, seed, sample_rate).copy()
+
+
+@functools.lru_cache(256)
+def _speech_like(seconds: float, seed: int, sample_rate: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     t = np.arange(round(seconds * sample_rate)) / sample_rate
     pitch = rng.uniform(90, 240)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +85,10 @@ def _mel_statistics(rows: Sequence[Row]) -> dict[str, Any]:
     return {"count": len(frames), "mean": frames.mean(0).tolist(), "std": frames.std(0).tolist()}
 
 
+_MAX_STORES, _MAX_BYTES = 100, 1 << 20
+_stores: dict[bytes, dict[Path, bytes]] = {}
+
+
 def write_store(
     path: Path,
     rows: Sequence[Row],
@@ -93,8 +98,33 @@ def write_store(
     configuration: dict[str, Any] | None = None,
     failures: int = 0,
 ) -> Path:
-    """Write rows to a store of several shards, in order, and return its path."""
+    """Write rows to a store of several shards, in order, and return its path.
+
+    The files of small stores are kept in memory, because many tests write the same ones.
+    """
     (path / "shards").mkdir(parents=True)
+    options = (n_shards, waveform, configuration, failures)
+    key = hashlib.sha256(pickle.dumps((rows, options))).digest()
+    if key not in _stores:
+        _write_files(path, rows, *options)
+        if sum(file.stat().st_size for file in path.rglob("*")) < _MAX_BYTES:
+            if len(_stores) == _MAX_STORES:
+                del _stores[next(iter(_stores))]
+            _stores[key] = {file.relative_to(path): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+        return path
+    for name, data in _stores[key].items():
+        (path / name).write_bytes(data)
+    return path
+
+
+def _write_files(
+    path: Path,
+    rows: Sequence[Row],
+    n_shards: int,
+    waveform: bool,
+    configuration: dict[str, Any] | None,
+    failures: int,
+) -> None:
     arrays: dict[str, dict[str, Any]] = {
         "mel": {
             "dtype": str(rows[0].mel.dtype) if rows else "float32",
@@ -115,7 +145,7 @@ def write_store(
         shards.append(shard)
         statistics = {
             speaker: _statistics(np.concatenate([rows[i].mel for i in part if rows[i].speaker == speaker]))
-            for speaker in {rows[i].speaker for i in part}
+            for speaker in sorted({rows[i].speaker for i in part})
         }
         left_out = {"id": "", "where": "list:1", "stage": "text", "reason": "no text"}
         header = ShardHeader(
@@ -156,7 +186,6 @@ def write_store(
             datasets={INDEX: located(path / INDEX)},
         ),
     )
-    return path
 
 
 def _entry(store: Path, file: str, rows: int) -> FileEntry:

@@ -75,6 +75,7 @@ def read_everything(store: Path, *, verify: bool) -> list[bytes]:
     return [*found, batch.mel.tobytes(), batch.phonemes.tobytes()]
 
 
+@pytest.mark.own_hdf5_process
 def test_every_damage_at_random_places_is_found_by_verify_and_never_crashes_the_reader(copy: Path, store: Path) -> None:
     random_ = random.Random(6)
     paths = files_of(copy)

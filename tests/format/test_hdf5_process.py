@@ -28,6 +28,8 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 
+pytestmark = pytest.mark.own_hdf5_process
+
 
 @pytest.fixture(scope="module", name="find")
 def make_find() -> Iterator[FindLocations]:

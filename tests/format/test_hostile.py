@@ -28,6 +28,8 @@ from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
 
+pytestmark = pytest.mark.own_hdf5_process
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
