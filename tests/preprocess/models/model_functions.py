@@ -101,11 +101,13 @@ class Faulty:
 
     Args:
         how: the way in which it fails for `BAD`, or ``ID=WAY`` for each utterance, separated by commas.
+        mark: a file of the number of each process in which it hangs.
     """
 
     batch_seconds = 60.0
 
-    def __init__(self, how: str) -> None:
+    def __init__(self, how: str, mark: str = "") -> None:
+        self.mark = mark
         self.ways = dict(one.split("=") for one in how.split(",")) if "=" in how else {BAD: how}
         self.arrays = (ArraySpec("codes", "float32", (), "own"),)
 
@@ -115,6 +117,8 @@ class Faulty:
         if "raises" in ways:
             raise RuntimeError("no such thing\nas this")
         if "hangs" in ways:
+            with open(self.mark, "a") as file:
+                file.write(f"{os.getpid()}\n")
             time.sleep(1000)
         if "dies" in ways:
             os.kill(os.getpid(), signal.SIGKILL)
