@@ -226,6 +226,24 @@ def test_an_utterance_that_fails_has_no_value_and_all_others_have_theirs(
     assert len(mark.read_text().split()) == 2 * ("hangs" in ways)
 
 
+def first_numbers(mels, phonemes):
+    """Change the arguments in place, and fail in batches; return the first number of each, as they were changed."""
+    for value in (*mels, *phonemes):
+        value += 1
+    if len(mels) > 1:
+        raise MemoryError("one at a time")
+    return [np.float32([mel[0, 0], ids[0]]) for mel, ids in zip(mels, phonemes, strict=True)]
+
+
+def test_a_batch_that_is_tried_again_has_its_arguments_as_they_were_although_the_function_changes_them(
+    own: Path,
+) -> None:
+    add_array(own, "firsts", first_numbers, axis="utterance", row_shape=(2,), batch_seconds=60)
+    dataset = UtteranceDataset(own)
+    expected = [[utterance.mel[0, 0] + 1, utterance.phonemes[0] + 1] for utterance in dataset]
+    np.testing.assert_array_equal(dataset.views("firsts"), np.array(expected, np.float32))
+
+
 def test_too_many_failures_end_the_run_and_the_store_is_unchanged(own: Path) -> None:
     before = files(own)
     with pytest.raises(

@@ -90,18 +90,25 @@ class ShardInputs:
             return self._waveform(position, sample_rate)
         if name not in self._values:
             self._values[name] = self._column(name)
-        return self._values[name][position]
+        value = self._values[name][position]
+        if name in TEXTS:
+            return value
+        # A copy for each call: functions may change their arguments in place, and a failed batch is tried again.
+        return np.array(value, np.float32) + self._offset if name == "mels" else np.array(value)
 
     def _column(self, name: str) -> Sequence[Any]:
         if name in TEXTS:
             return self._stored.texts(TEXTS[name])
         if name == "phonemes":
-            return [np.array(ids) for ids in self._stored.array(name, PHONEME)]
+            return self._stored.array(name, PHONEME)
         if name == "mels":
-            offset = np.float32(self._stored.header.arrays["mel"].get("offset", 0.0))
-            return [np.array(mel, np.float32) + offset for mel in self._stored.array("mel", FRAME)]
-        values = stored_values(self._source.store, self._source.arrays[name], self._number, self._stored)
-        return [np.array(value) for value in values]
+            return self._stored.array("mel", FRAME)
+        return stored_values(self._source.store, self._source.arrays[name], self._number, self._stored)
+
+    @property
+    def _offset(self) -> np.float32:
+        """What is added to the stored mels."""
+        return np.float32(self._stored.header.arrays["mel"].get("offset", 0.0))
 
     @cached_property
     def _waveforms(self) -> list[Array] | None:
