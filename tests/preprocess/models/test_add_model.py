@@ -21,7 +21,7 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.models.function import ModelFunction
+from tts_prep.preprocess.models.function import LoadedModel, ModelFunction
 from tts_prep.preprocess.models.inputs import batches_of
 from tts_prep.preprocess.runs.add_model import ModelRun, add_model
 from tts_prep.preprocess.runs.prepare import prepare
@@ -275,6 +275,21 @@ def test_a_function_that_cannot_be_used_is_named(own: Path) -> None:
 
 def needs_folder(folder):
     return folder
+
+
+@pytest.mark.parametrize("given", [{"sample_rate": 0}, {"batch_seconds": 0.0}, {"batch_seconds": float("nan")}])
+def test_a_rate_and_a_duration_of_batches_that_are_no_positive_numbers_are_refused(given: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError, match="batch_seconds and sample_rate: expected numbers greater than 0"):
+        LoadedModel(ModelFunction("x", functions.Codes, arrays=(), **given), "cpu", ())
+
+
+def test_a_class_that_exits_is_an_error_with_the_status() -> None:
+    class Exits:
+        def __init__(self) -> None:
+            sys.exit("no licence key")
+
+    with pytest.raises(ConfigurationError, match=r"Exits cannot be loaded: SystemExit: no licence key"):
+        LoadedModel(ModelFunction("x", Exits), "cpu", ())
 
 
 def test_a_function_that_another_process_cannot_get_is_named_with_the_reason(

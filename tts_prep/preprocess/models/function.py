@@ -185,7 +185,7 @@ def _loaded(model: ModelFunction, device: str) -> Callable[..., Any]:
     given = {**model.settings, **({DEVICE: device} if DEVICE in names else {})}
     try:
         made = model.function(**given)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigurationError(f"{model.where} cannot be loaded: {reason_of(error)}") from error
     if not callable(made):
         raise ConfigurationError(f"{model.where}: expected a class with the method __call__")
@@ -203,10 +203,10 @@ def _description(model: ModelFunction, call: Callable[..., Any], known: Collecti
         arrays,
         columns,
         _inputs(model, call, known),
-        model.sample_rate or getattr(call, SAMPLE_RATE, None),
-        model.batch_seconds or getattr(call, "batch_seconds", None) or BATCH_SECONDS,
+        _first(model.sample_rate, getattr(call, SAMPLE_RATE, None)),
+        _first(model.batch_seconds, getattr(call, "batch_seconds", None), BATCH_SECONDS),
     )
-    if found.batch_seconds <= 0 or not (found.sample_rate is None or found.sample_rate > 0):
+    if not found.batch_seconds > 0 or not (found.sample_rate is None or found.sample_rate > 0):
         raise ConfigurationError(f"{model.where}: batch_seconds and sample_rate: expected numbers greater than 0")
     settings = {
         "model": {
@@ -222,6 +222,11 @@ def _description(model: ModelFunction, call: Callable[..., Any], known: Collecti
         replace(spec, settings={**spec.settings, **settings}, software={**software, **spec.software}) for spec in arrays
     )
     return replace(found, arrays=recorded, settings=settings, software=software)
+
+
+def _first(*values: Any) -> Any:
+    """Return the first value that is given; 0 is given, too."""
+    return next((value for value in values if value is not None), None)
 
 
 def _inputs(model: ModelFunction, call: Callable[..., Any], known: Collection[str]) -> tuple[str, ...]:
