@@ -284,3 +284,21 @@ def test_yaml_that_stands_for_more_than_it_is_or_is_none_is_refused(text: str) -
     with pytest.raises(ConfigurationError) as error:
         read_yaml(text + "b: 1\n")
     assert len(str(error.value)) < 500
+
+
+def test_processes_that_are_forked_in_the_course_of_a_command_end_by_sigterm_at_once() -> None:
+    # With a handler of Python, a signal just before a wait in C code would not end the wait.
+    code = """
+import os, signal
+from tts_prep.cli import interruption
+with interruption.ending_in_order():
+    own = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    if not (child := os.fork()):
+        here = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+        os._exit(0 if here == [signal.SIG_DFL, signal.SIG_DFL] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert signal.SIG_DFL not in own
+    assert own == [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")

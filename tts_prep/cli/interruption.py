@@ -9,6 +9,7 @@ has another cause, and ends the command as usual.
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import sys
 import threading
@@ -122,6 +123,20 @@ def ending_in_order() -> Iterator[None]:
         for number, handler in before.items():
             if handler is not None:
                 signal.signal(number, handler)
+
+
+def _end_forked_process_at_once() -> None:
+    """Let SIGTERM and SIGHUP end a process that was forked in the course of a command, such as a worker of joblib.
+
+    Python calls a handler after a call from C code, which can wait without end if the signal arrived just before it.
+    """
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _interrupt and number not in (signal.SIGINT, _ALARM):
+            signal.signal(number, signal.SIG_DFL)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_end_forked_process_at_once)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

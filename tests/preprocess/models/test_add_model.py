@@ -292,22 +292,6 @@ def test_a_class_that_exits_is_an_error_with_the_status() -> None:
         LoadedModel(ModelFunction("x", Exits), "cpu", ())
 
 
-def test_a_function_that_another_process_cannot_get_is_named_with_the_reason(
-    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = files(own)
-    with pytest.raises(ConfigurationError, match=r"<lambda> cannot be sent to a process .*; define it at the top"):
-        add_array(own, "x", lambda mels: mels, batch_seconds=60)
-    (tmp_path / "imported_here_alone.py").write_text("def copies(mels):\n    return mels\n", encoding="utf-8")
-    with monkeypatch.context() as patch:
-        patch.syspath_prepend(tmp_path)
-        import imported_here_alone
-    reason = "imported_here_alone:copies cannot be loaded: ModuleNotFoundError: No module named 'imported_here_alone'"
-    with pytest.raises(ConfigurationError, match=reason):
-        add_array(own, "x", imported_here_alone.copies, batch_seconds=60)
-    assert files(own) == before
-
-
 def test_an_array_with_other_settings_is_refused_and_its_columns_are_not_replaced(own: Path) -> None:
     add_array(own, "model", functions.Codes, settings={"levels": 8})
     with pytest.raises(StoreError, match="has the array 'codes' already, made with other settings"):

@@ -7,7 +7,6 @@ again one utterance at a time, so that only utterances that fail alone have no v
 from __future__ import annotations
 
 import multiprocessing.connection
-import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -89,32 +88,15 @@ class _InProcess:
 _loaded: _InProcess | None = None
 
 
-def _pickled(model: ModelFunction) -> bytes:
-    try:
-        return pickle.dumps(model)
-    except Exception as error:  # whatever the objects in it raise
-        raise ConfigurationError(
-            f"{model.where} cannot be sent to a process ({reason_of(error)}); define it at the top level of a module"
-        ) from error
-
-
-def _load(
-    pickled: bytes,
-    where: str,
-    device: str,
-    source: Source,
-    note: Note,  # noqa: ARG001
-) -> Description | TtsPrepError:
+def _load(model: ModelFunction, device: str, source: Source, note: Note) -> Description | TtsPrepError:  # noqa: ARG001
     """Load the function in this process; return its description, or the error."""
     global _loaded
     try:
-        # Here, because its module may be one that this process cannot import.
-        model: ModelFunction = pickle.loads(pickled)
         _loaded = _InProcess(LoadedModel(model, device, source.names), source)
     except TtsPrepError as error:
         return error
     except Exception as error:
-        return ConfigurationError(f"{where} cannot be loaded: {reason_of(error)}")
+        return ConfigurationError(f"{model.where} cannot be loaded: {reason_of(error)}")
     return _loaded.model.description
 
 
@@ -301,9 +283,6 @@ class ModelProcesses:
         timeout: seconds that a batch may take, with reading its recordings.
         load_timeout: seconds that starting a process and loading the function may take.
         look: called again and again, also while nothing happens; it may raise to end the run.
-
-    Raises:
-        ConfigurationError: the function cannot be pickled.
     """
 
     def __init__(
@@ -315,8 +294,7 @@ class ModelProcesses:
         load_timeout: float,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        pickled = _pickled(model)
-        self._load = {device: partial(_load, pickled, model.where, device, source) for device in devices}
+        self._load = {device: partial(_load, model, device, source) for device in devices}
         self._waiting, self._timeout, self._load_timeout, self._look = deque(devices), timeout, load_timeout, look
         self._processes: list[_Process] = []
 
