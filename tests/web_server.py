@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import socket
 import ssl
 import struct
@@ -154,23 +155,27 @@ def serving(
 
 
 @contextmanager
-def running(command: list[str]) -> Iterator[int]:
-    """Run a server, of whose command {port} is a part, and yield the port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [part.replace("{port}", str(port)) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield port
-    finally:
-        process.kill()
-        process.wait()
+def running(command: list[str], said: str) -> Iterator[int]:
+    """Run a server that chooses its port, and yield it.
+
+    Args:
+        said: a pattern of what the server prints as soon as it listens, with the port as its group.
+    """
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        printed: list[str] = []
+        # A full pipe would stop the server.
+        reader = threading.Thread(target=process.stdout.read)
+        try:
+            for line in process.stdout:
+                printed.append(line)
+                if found := re.search(said, line):
+                    break
+            else:
+                raise RuntimeError(f"the server has ended: {''.join(printed)}")
+            reader.start()
+            yield int(found[1])
+        finally:
+            process.kill()
+            if reader.ident is not None:
+                reader.join()

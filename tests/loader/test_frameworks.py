@@ -4,13 +4,13 @@ import json
 import os
 import pickle
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ranks import run_ranks
 from stores import make_rows, write_store
 
 from tts_prep.loader import (
@@ -32,25 +32,6 @@ N_FRAMES = [7, 3, 9, 4, 5, 11, 2, 6, 8, 10, 5, 7]
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
     return UtteranceDataset(write_store(tmp_path_factory.mktemp("store") / "s", make_rows(N_FRAMES), n_shards=3))
-
-
-def run_ranks(command, **settings):
-    """Run a script as each of two ranks; return what they print."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    processes = []
-    for rank in range(2):
-        share = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-        environment = {**os.environ, **share, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        processes.append(subprocess.Popen([sys.executable, *command], env=environment, **pipes, **settings))
-    printed = []
-    for process in processes:
-        out, err = process.communicate(timeout=300)
-        assert process.returncode == 0, err[-3000:]
-        printed.append(out)
-    return printed
 
 
 @pytest.fixture(scope="module")
@@ -349,7 +330,7 @@ def test_what_the_page_shows_runs_in_two_processes(name, tmp_path):
     # These stores have five mels.
     shown = shown.replace("Linear(80, 1)", "Linear(5, 1)").replace("max_epochs=2", "devices=2, max_epochs=2")
     (tmp_path / "shown.py").write_text(shown, encoding="utf-8")
-    run_ranks([str(tmp_path / "shown.py")], cwd=tmp_path)
+    run_ranks([str(tmp_path / "shown.py")], folder=tmp_path)
 
 
 @pytest.mark.soak

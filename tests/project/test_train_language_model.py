@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from ranks import run_ranks
 
 from tts_prep.preprocess import add_array
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
@@ -18,19 +15,9 @@ from tts_prep.preprocess.runs.prepare import prepare
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def train(store: Path, *options: object, processes: int = 2) -> list[float]:
-    """Run the example in processes as torchrun does; return the losses that it prints."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, str(EXAMPLES / "train_language_model.py"), str(store), *map(str, options)]
-    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(processes)}
-    ranks = [
-        subprocess.Popen(command, env={**environment, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
-        for rank in range(processes)
-    ]
-    outputs = [rank.communicate(timeout=300)[0] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0] * processes
+def train(store: Path, *options: object) -> list[float]:
+    """Run the example in two processes; return the losses that the first prints."""
+    outputs = run_ranks([str(EXAMPLES / "train_language_model.py"), str(store), *map(str, options)])
     return [float(line) for line in outputs[0].splitlines()]
 
 

@@ -41,6 +41,16 @@ system = fsspec.filesystem(scheme, **json.loads(options))
 system.mkdir("bucket")
 system.put(store + "/", "bucket/voice", recursive=True)
 """
+GOOGLE = """
+from functools import partial
+from http.server import HTTPServer
+from gcp_storage_emulator.server import RequestHandler
+from gcp_storage_emulator.storage import Storage
+# Its own command says no port that it has chosen.
+server = HTTPServer(("127.0.0.1", 0), partial(RequestHandler, Storage(use_memory_fs=True)))
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """The account that azurite has, as its documentation says."""
@@ -78,8 +88,7 @@ def test_a_store_is_read_from_google_cloud_storage(
     pytest.importorskip("gcp_storage_emulator")
     # gcsfs asks for the kind of a bucket by gRPC otherwise, which the emulator has not.
     monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-    command = [sys.executable, "-m", "gcp_storage_emulator", "start", "--in-memory", "--port={port}"]
-    with running([*command, "--host=127.0.0.1"]) as port:
+    with running([sys.executable, "-c", GOOGLE], r"^(\d+)$") as port:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
         in_process(UPLOADER, "gs", str(store), '{"token": "anon", "project": "test"}')
         check_read("gs://bucket/voice", rows, tmp_path / "cache")
@@ -92,8 +101,8 @@ def test_a_store_is_read_from_azure(
     azurite = shutil.which("azurite-blob")
     if azurite is None:
         pytest.skip("azurite is not installed: npm install azurite, and its node_modules/.bin in PATH")
-    options = ["--inMemoryPersistence", "--skipApiVersionCheck", "--blobHost", "127.0.0.1", "--blobPort", "{port}"]
-    with running([azurite, *options]) as port:
+    options = ["--inMemoryPersistence", "--skipApiVersionCheck", "--blobHost", "127.0.0.1", "--blobPort", "0"]
+    with running([azurite, *options], r"successfully listening at http://127\.0\.0\.1:(\d+)") as port:
         text = f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
         text += f"BlobEndpoint=http://127.0.0.1:{port}/{ACCOUNT};"
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)

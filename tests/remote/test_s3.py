@@ -30,7 +30,8 @@ SHARDS = [f"shards/{number:05d}.h5" for number in range(4)]
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Run moto's server, and return its host and port."""
-    with running([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}"]) as port:
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with running(command, r"Running on http://127\.0\.0\.1:(\d+)") as port:
         yield f"127.0.0.1:{port}"
 
 

@@ -45,7 +45,8 @@ class Cluster:
                 self.address = found[0]
                 break
         # Nobody reads on: a full pipe would stop the scheduler.
-        threading.Thread(target=scheduler.stderr.read, daemon=True).start()
+        self.reader = threading.Thread(target=scheduler.stderr.read, daemon=True)
+        self.reader.start()
         self.workers = [self.worker(number) for number in range(2)]
 
     def start(self, module: str, *arguments: str) -> subprocess.Popen[str]:
@@ -71,6 +72,7 @@ class Cluster:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             if process.stderr:
+                self.reader.join()
                 process.stderr.close()
 
 
