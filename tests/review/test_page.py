@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import http.client
-import itertools
 import json
 import os
-import random
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +24,7 @@ from stores import make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_array
-from tts_prep.review.decisions import Decision, read_decisions
+from tts_prep.review.decisions import Decision, DecisionFile, read_decisions
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> \u202e=1+1"
 needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium or chromedriver")
@@ -209,61 +207,64 @@ def test_hostile_texts_are_shown_and_not_run(serve: Serve, browser: Browser, tmp
     assert [decision.keep for decision in read_decisions(tmp_path / "decisions.csv").values()] == ["unsure"]
 
 
-def test_no_acknowledged_decision_is_lost_if_the_server_is_killed(tmp_path: Path) -> None:
-    store, file = tmp_path / "store", tmp_path / "d.csv"
-    rows = make_rows([5] * 60)
-    write_store(store, rows)
-    rng, acknowledged = random.Random(0), dict[str, str]()
-    for _ in range(3):
-        command = [sys.executable, "-m", "tts_prep", "review", str(store), "--decisions", str(file)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-            assert process.stdout
-            port, token = next(
-                found.groups()
-                for line in process.stdout
-                if (found := re.search(r"open http://127\.0\.0\.1:(\d+)/([\w-]+)/", line))
-            )
-            timer = threading.Timer(rng.uniform(0.1, 0.6), os.kill, (process.pid, signal.SIGKILL))
-            timer.start()
-            for i in itertools.count():
-                row, keep = i % len(rows), rng.choice(("yes", "no", "unsure"))
-                try:
-                    answer = decide(int(port), token, row, keep)
-                except OSError:
-                    break
-                assert answer == 200
-                acknowledged[rows[row].id] = keep
-            timer.join()
-        found = {key: decision.keep for key, decision in read_decisions(file).items()}
-        # The decision that was on its way may have been taken.
-        assert sum(found.get(key) != keep for key, keep in acknowledged.items()) <= 1
-        assert {*acknowledged} <= {*found}
-        acknowledged.update(found)
-    assert len(acknowledged) > 3
+@contextmanager
+def command(store: Path, file: Path) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+    """Run the command, and yield its process, port and token."""
+    arguments = [sys.executable, "-m", "tts_prep", "review", str(store), "--decisions", str(file)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            opened = (re.search(r"open http://127\.0\.0\.1:(\d+)/([\w-]+)/", line) for line in process.stdout)
+            port, token = next(filter(None, opened)).groups()
+            yield process, int(port), token
+        finally:
+            process.kill()
 
 
-def decide(port: int, token: str, row: int, keep: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    try:
-        headers = {"Origin": f"http://127.0.0.1:{port}", "Content-Type": "application/json"}
-        connection.request("POST", f"/{token}/decide", json.dumps({"row": row, "keep": keep}), headers)
-        return connection.getresponse().status
-    except http.client.HTTPException as error:
-        raise ConnectionError(str(error)) from error
-    finally:
-        connection.close()
+def send(port: int, token: str, row: int, keep: str) -> http.client.HTTPConnection:
+    """Send a decision, and do not wait for the answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {"Origin": f"http://127.0.0.1:{port}", "Content-Type": "application/json"}
+    connection.request("POST", f"/{token}/decide", json.dumps({"row": row, "keep": keep}), headers)
+    return connection
+
+
+def files_in(folder: Path) -> set[tuple[str, int]]:
+    with os.scandir(folder) as entries:
+        return {(entry.name, entry.inode()) for entry in entries}
+
+
+@pytest.mark.parametrize("moment", ["sent", "being written", "answered"])
+def test_no_acknowledged_decision_is_lost_if_the_server_is_killed(tmp_path: Path, moment: str) -> None:
+    file = tmp_path / "decisions" / "d.csv"
+    file.parent.mkdir()
+    rows = make_rows([5] * 8)
+    expected = {row.id: ("yes", "no", "unsure")[number % 3] for number, row in enumerate(rows)}
+    with command(write_store(tmp_path / "store", rows), file) as (process, port, token):
+        for number, keep in enumerate(expected.values()):
+            with closing(send(port, token, number, keep)) as connection:
+                assert connection.getresponse().status == 200
+        # Another decision on the first row is on its way.
+        before = files_in(file.parent)
+        with closing(send(port, token, 0, "unsure")) as connection:
+            if moment == "answered":
+                assert connection.getresponse().status == 200
+            while moment == "being written" and files_in(file.parent) == before:
+                assert process.poll() is None
+            process.kill()
+    found = {key: decision.keep for key, decision in read_decisions(file).items()}
+    if found[rows[0].id] == "unsure" or moment == "answered":
+        expected[rows[0].id] = "unsure"
+    assert found == expected
+    # The next server goes on with the file.
+    DecisionFile(file).decide(rows[1].id, Decision("yes"))
+    assert read_decisions(file)[rows[1].id] == Decision("yes")
 
 
 def test_the_command_ends_in_order_when_it_is_interrupted(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    write_store(store, make_rows([5] * 3))
-    command = [sys.executable, "-m", "tts_prep", "review", str(store), "--decisions", str(tmp_path / "d.csv")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout
-    while "open http" not in process.stdout.readline():
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with command(write_store(tmp_path / "store", make_rows([5] * 3)), tmp_path / "d.csv") as (process, *_):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, f"{tmp_path / 'd.csv'}: 0 of 3 utterances are decided\n")
     assert "rror" not in err
 
