@@ -41,6 +41,13 @@ def sleep(seconds: float, _: object) -> None:
     time.sleep(seconds)
 
 
+def mark_and_wait(mark: Path, moment: str, _: object) -> None:
+    """Make a file for this process; then wait to be ended, if the file is that of the moment."""
+    mark.with_name(f"{mark.name}-{os.getpid()}").touch()
+    while mark.name == moment:
+        time.sleep(60)
+
+
 def say_ready(note: Callable[[str], None]) -> int:
     note("compiling")
     note("")
