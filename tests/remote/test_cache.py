@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,16 +113,36 @@ def test_an_epoch_downloads_every_file_once(web: WebServer, tmp_path: Path) -> N
     assert web.sent == needed + (web.folder / "voice" / "manifest.json").stat().st_size
 
 
-def test_files_are_downloaded_ahead_of_the_loop(web: WebServer, tmp_path: Path) -> None:
+class Fetched:
+    """The end of each call that fetches a file into a cache."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        fetch, self._ended = CachedStore.fetch, threading.Condition()
+
+        def noted(*arguments: Any, **options: Any) -> None:
+            fetch(*arguments, **options)
+            with self._ended:
+                self._ended.notify_all()
+
+        monkeypatch.setattr(CachedStore, "fetch", noted)
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition is true at such an end."""
+        with self._ended:
+            assert self._ended.wait_for(condition, timeout=120)
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> Fetched:
+    return Fetched(monkeypatch)
+
+
+def test_files_are_downloaded_ahead_of_the_loop(web: WebServer, fetched: Fetched, tmp_path: Path) -> None:
     dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path)
     sampler = LengthBucketBatchSampler(dataset.n_frames, batch_size=2, shuffle=False)
     batches = iter(DataLoader(dataset, batch_sampler=sampler, prefetch=0))
     next(batches)
-    deadline = 200
-    while len(shard_files(tmp_path)) < SHARDS and deadline:
-        deadline -= 1
-        subprocess.run(["sleep", "0.05"], check=True)
-    assert len(shard_files(tmp_path)) == SHARDS
+    fetched.wait(lambda: len(shard_files(tmp_path)) == SHARDS)
     batches.close()
 
 
@@ -147,7 +168,9 @@ def test_no_later_file_is_downloaded_beside_those_of_the_first_batch(
     assert len(events) == 2 * SHARDS
 
 
-def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(
+    web: WebServer, rows: list[Row], fetched: Fetched, tmp_path: Path
+) -> None:
     # Two stores, one of them a second time in a part of the chain, and one on this machine.
     write_store(tmp_path / "here", make_rows([30, 40]), n_shards=1, waveform=True)
     there = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "a")
@@ -157,16 +180,9 @@ def test_the_files_of_a_chain_are_downloaded_ahead_of_the_loop(web: WebServer, r
     order = [0, 1, len(rows) + 2, len(chain) - 1, 5, 0]
     batches = iter(DataLoader(chain, sampler=order, batch_size=2, prefetch=0))
     mels = [next(batches).mel]
-    deadline = 200
+    paths = [tmp_path / name for name in "ab"]
     expected = ["a/00000.h5", "a/00001.h5", "b/00000.h5", "b/00011.h5"]
-    while deadline:
-        found = [f"{path.relative_to(tmp_path).parts[0]}/{path.name}" for path in shard_files(tmp_path)]
-        found = sorted(name for name in found if not name.startswith("here"))
-        if found == expected:
-            break
-        deadline -= 1
-        subprocess.run(["sleep", "0.05"], check=True)
-    assert found == expected
+    fetched.wait(lambda: [f"{path.name}/{file.name}" for path in paths for file in shard_files(path)] == expected)
     mels += [batch.mel for batch in batches]
     wanted = [rows[0], rows[1], rows[0], rows[-1], rows[5], rows[0]]
     for place, row in enumerate(wanted):
