@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from corpora import write_ljspeech
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from shared_process import SharedProcess
 
 # Test workers and the commands that tests start share the processors: one thread each, and modules compiled once.
@@ -31,7 +31,13 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 # Speed is measured by benchmarks; a busy machine fails no test. The examples of properties are the same ones in every
 # run, so that a change is what fails a test; 'make soak' tries thousands of others.
 _PROPERTIES = int(os.environ.get("PROPERTIES", "0"))
-settings.register_profile("ours", deadline=None, derandomize=not _PROPERTIES, max_examples=_PROPERTIES or 50)
+settings.register_profile(
+    "ours",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not _PROPERTIES,
+    max_examples=_PROPERTIES or 50,
+)
 settings.load_profile("ours")
 
 

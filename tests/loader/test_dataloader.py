@@ -153,13 +153,17 @@ def test_an_exception_in_the_background_comes_where_its_batch_would(dataset, pre
 
 
 def test_no_more_is_made_ahead_than_was_asked_for(dataset):
-    made = []
-    iterator = iter(DataLoader(dataset, collate_fn=lambda utterances: made.append(utterances), prefetch=3))
+    made, count = [], threading.Semaphore(0)
+
+    def make(utterances):
+        made.append(utterances)
+        count.release()
+
+    iterator = iter(DataLoader(dataset, collate_fn=make, prefetch=3))
     next(iterator)
-    deadline = time.monotonic() + 10
-    while len(made) < 4 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    time.sleep(0.05)
+    for _ in range(4):
+        assert count.acquire(timeout=60)
+    time.sleep(0.05)  # in which more could be made
     assert len(made) == 4  # the one that was taken, and three
     iterator.close()
 

@@ -42,14 +42,14 @@ def test_the_caller_makes_what_no_thread_has_begun_rather_than_wait():
         makers[task] = "thread" if in_background() else "caller"
         if task == 0:
             begun.set()
-            assert made.wait(10)
+            assert made.wait(60)
         if task == 1:
             made.set()
         return task
 
     def tasks():
         yield 0
-        assert begun.wait(10)
+        assert begun.wait(60)
         yield 1
 
     # The only thread cannot end its task before the caller has made the one after it.
@@ -68,14 +68,14 @@ def test_an_exception_in_the_caller_comes_where_its_result_would():
     def make(task):
         if in_background():
             begun.set()
-            assert failed.wait(10)
+            assert failed.wait(60)
             return task
         failed.set()
         raise ZeroDivisionError(task)
 
     def tasks():
         yield 0
-        assert begun.wait(10)
+        assert begun.wait(60)
         yield 1
 
     results = made_ahead(make, tasks(), 2, 1, helped=True)

@@ -162,7 +162,8 @@ def test_only_a_module_that_is_named_is_imported_from_the_working_folder(own: Pa
         command = [sys.executable, script, *map(str, arguments)]
         return subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True, timeout=120)
 
-    done = tts_prep("add", own, "--feature", "mine:Codes", "--jobs", "1")
+    # On a busy machine, the progress would be printed too.
+    done = tts_prep("add", own, "--feature", "mine:Codes", "--jobs", "1", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     # What a store says of its models imports nothing.
     (folder / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
