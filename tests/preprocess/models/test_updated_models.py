@@ -47,33 +47,40 @@ def files(store: Path) -> dict[str, bytes]:
     return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
 
 
-@pytest.fixture(scope="session")
-def whole(made_once) -> Path:
-    return made_once("models-update", _made)
-
-
-def _made(folder: Path) -> None:
-    """Make the folder of a corpus, its store with a model's outputs, and the log of the model."""
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a corpus and its store with a model's outputs, of which tests make copies."""
+    folder = tmp_path_factory.mktemp("whole")
+    # The same log everywhere, because it is one of the settings that a store records.
+    (folder / "log").symlink_to(folder / "calls")
     make(folder / "corpus", folder / "store", ROWS)
-    shutil.copytree(folder / "store", folder / "plain")
+    add(folder)
+    return folder
 
 
 @pytest.fixture
 def place(whole: Path, tmp_path: Path) -> Path:
-    folder = Path(shutil.copytree(whole, tmp_path / "place"))
-    add(folder)
-    (folder / "log").unlink()
+    folder = Path(shutil.copytree(whole, tmp_path / "place", symlinks=True))
+    forget(folder)
     return folder
 
 
 def add(place: Path, store: str = "store", **options):
-    # The same log everywhere, because it is one of the settings that a store records.
-    settings = {"log": str(place / "log")}
+    settings = {"log": str(log_of(place))}
     return add_array(place / store, "model", functions.Logged, settings=settings, max_failures=1, **options)
 
 
+def log_of(place: Path) -> Path:
+    return (place / "log").resolve()
+
+
+def forget(place: Path) -> None:
+    log_of(place).unlink(missing_ok=True)
+
+
 def called(place: Path) -> set[str]:
-    return set((place / "log").read_text().split()) if (place / "log").exists() else set()
+    log = log_of(place)
+    return set(log.read_text().split()) if log.exists() else set()
 
 
 def test_an_update_keeps_the_values_of_unchanged_rows_and_says_which_have_none(place: Path) -> None:
@@ -107,7 +114,7 @@ def test_the_next_call_computes_the_missing_rows_alone_and_the_bytes_are_those_o
     add(place, "new")
     assert files(place / "store") == files(place / "new")
     # Then there is nothing to do.
-    (place / "log").unlink()
+    forget(place)
     add(place)
     assert called(place) == set()
 
@@ -122,7 +129,7 @@ def test_two_updates_in_a_row_leave_the_rows_of_both_to_the_next_call(place: Pat
 def test_an_interrupted_call_after_an_update_leaves_the_store_as_it_was_and_resumes(place: Path) -> None:
     make(place / "corpus", place / "store", CHANGED, existing="update")
     before = files(place / "store")
-    model = ModelFunction("model", functions.Logged, {"log": str(place / "log")})
+    model = ModelFunction("model", functions.Logged, {"log": str(log_of(place))})
 
     def interrupted(done: int, _total: int) -> None:
         # The first of three shards is unchanged, the second is computed, the third is not begun.
@@ -132,7 +139,7 @@ def test_an_interrupted_call_after_an_update_leaves_the_store_as_it_was_and_resu
     with pytest.raises(KeyboardInterrupt):
         add_model(place / "store", model, ModelRun(progress=interrupted, allowed=FailureLimit.parse(1)))
     assert files(place / "store") == before
-    (place / "log").unlink()
+    forget(place)
     add(place)
     assert called(place) == {"S-0007"}
     make(place / "corpus", place / "new", CHANGED)
