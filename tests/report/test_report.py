@@ -26,6 +26,7 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.media import mel_picture, sound
+from tts_prep.preprocess import add_columns
 from tts_prep.report.cards import Cards
 from tts_prep.report.charts import histogram
 from tts_prep.report.columns import NumberColumn
@@ -373,6 +374,41 @@ def test_marks_of_an_axis_have_different_texts() -> None:
         texts = [label.text for label in drawing.labels if label.y == max(m.y for m in drawing.labels) - 18]
         assert len(texts) > 2
         assert len({*texts}) == len(texts)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0.3, 0.1 + 0.2),
+        (1.0, 1 + 2**-52),
+        (1e-14, 2e-14),
+        (-3e-9, 1e-9),
+        (0.0, 5e-324),
+        (1e-320, 2e-310),
+        (1e-299, 3e-300),
+        (-1e308, 1e308),
+        (1e300, -1e300),
+        (1e17, 1e17 + 16),
+        (1.7e9, 1.7e9 + 60),
+    ],
+)
+def test_a_histogram_of_any_two_numbers_has_all_of_them_and_marks_with_different_texts(
+    values: tuple[float, float],
+) -> None:
+    drawing = histogram([np.array([*values, values[0], np.nan])], "", "score", [1.0])
+    counts = [int(rectangle.hint.rpartition(": ")[2]) for rectangle in drawing.rectangles]
+    assert sum(counts) == (3 if max(map(abs, values)) <= 1e300 else 0)
+    texts = [label.text for label in drawing.labels if label.y == max(m.y for m in drawing.labels) - 18]
+    assert len({*texts}) == len(texts) > 1
+
+
+def test_a_column_of_numbers_that_differ_by_rounding_has_a_place_on_the_page(tmp_path: Path) -> None:
+    rows = make_rows([40, 25, 60])
+    store = write_store(tmp_path / "store", rows)
+    numbers = {"near": [0.3, 0.1 + 0.2, 0.3], "tiny": [1e-14, 2e-14, 0.0], "large": [1e308, -1e308, 0.0]}
+    add_columns(store, {"id": [row.id for row in rows], **numbers})
+    figures = {a.get("id", "") for tag, a in Page(report_html(summarise(store))).elements if tag == "figure"}
+    assert {"figure-near", "figure-tiny", "figure-large"} <= figures
 
 
 def test_a_column_of_yes_and_no_has_no_histogram(tmp_path: Path) -> None:

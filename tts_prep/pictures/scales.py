@@ -9,6 +9,15 @@ from dataclasses import dataclass
 
 from tts_prep.quantities import number_text
 
+LARGEST, SMALLEST = 1e300, 1e-300
+"""The largest magnitude and the smallest difference that are drawn; beyond them, numbers overflow or vanish."""
+
+_ROUNDING = 1e-12
+"""The least margin of a scale, relative to its values."""
+
+_LEAST_FIXED = 1e-4
+"""Ticks that are all smaller are written with an exponent."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -26,7 +35,10 @@ class Scale:
 
 def padded_scale(low: float, high: float, start: float, end: float) -> Scale:
     """Return a nonempty scale with a margin of 2% around its values."""
-    margin = (high - low) * 0.02 or max(0.5, abs(low) * 0.05)
+    margin = (high - low) * 0.02
+    # Values that differ by rounding alone, such as 0.3 and 0.1 + 0.2, are drawn as one.
+    if margin <= max(SMALLEST, _ROUNDING * max(abs(low), abs(high))):
+        margin = max(0.5, abs(low) * 0.05)
     return Scale(low - margin, high + margin, start, end)
 
 
@@ -35,16 +47,20 @@ def ticks(low: float, high: float, n: int = 5) -> list[float]:
     step = 10.0 ** math.floor(math.log10((high - low) / n))
     step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= n)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [round(i * step, 12) for i in range(first, last + 1)]
+    decimals = max(12, 2 - math.floor(math.log10(step)))
+    return [round(i * step, decimals) for i in range(first, last + 1)]
 
 
 def tick_texts(values: Sequence[float]) -> list[tuple[float, str]]:
-    """Return evenly spaced values with texts that differ, even if the step is small: 100, 100.5, 101."""
+    """Return evenly spaced values with texts that differ, even if the step is small: 100, 100.5, 101, or 1e-09."""
     step = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     texts = [number_text(value) for value in values]
     if len({*texts}) < len(texts):
-        texts = [f"{value:,.{decimals}f}".replace("-", "−") for value in values]
+        largest = max(map(abs, values))
+        # As many significant digits as tell them apart.
+        form = f",.{decimals}f" if largest >= _LEAST_FIXED else f".{decimals + 1 + math.floor(math.log10(largest))}g"
+        texts = [f"{value:{form}}".replace("-", "−") for value in values]
     return list(zip(values, texts, strict=True))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.pictures.drawing import Drawing, Label, Line, Path, Rectangle
-from tts_prep.pictures.scales import MelAxis, Scale, padded_scale, tick_texts, ticks
+from tts_prep.pictures.scales import LARGEST, MelAxis, Scale, padded_scale, tick_texts, ticks
 from tts_prep.quantities import number_text
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192
@@ -25,6 +25,9 @@ _LEAST_HEIGHT = 2.0
 _REACH = 0.5
 """The maximum extension of the axis to show a limit, relative to the range of values."""
 
+_LARGEST_INTEGER = 2.0**52
+"""Above it, there is no number between two integers."""
+
 Floats = npt.NDArray[np.float64]
 
 _STYLES, _SUSPECT = ("bar", "bar second"), "bar suspect"
@@ -38,7 +41,7 @@ def histogram(
     flagged: npt.NDArray[np.bool_] | None = None,
     legend: Sequence[str] = (),
 ) -> Drawing:
-    """Draw the histogram of one or two series with common bins. Values that are not finite are ignored.
+    """Draw the histogram of one or two series with common bins. Values that are not finite, or over 1e300, are ignored.
 
     Args:
         series: the values of each series, [n].
@@ -48,7 +51,7 @@ def histogram(
         flagged: [n], whether the utterances of a single series are suspect. They are the lower part of each bar.
         legend: the names of two series.
     """
-    finite = [values[np.isfinite(values)] for values in series]
+    finite = [values[np.abs(values) <= LARGEST] for values in series]
     edges = _edges(np.concatenate(finite))
     low, high = float(edges[0]), float(edges[-1])
     drawn = [limit for limit in limits if low - _REACH * (high - low) <= limit <= high + _REACH * (high - low)]
@@ -64,7 +67,7 @@ def histogram(
     for number, (n_all, tall) in enumerate(zip(counts, heights, strict=True)):
         rectangles += bars.of(n_all, tall, _STYLES[number], share=(number, len(series)))
     if flagged is not None:
-        suspect = np.histogram(series[0][flagged & np.isfinite(series[0])], edges)[0]
+        suspect = np.histogram(series[0][flagged & (np.abs(series[0]) <= LARGEST)], edges)[0]
         rectangles += bars.of(suspect, suspect, _SUSPECT, " suspect")
     marks = [tick for tick in ticks(y.low, y.high) if as_shares or tick == round(tick)]
     lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
@@ -144,7 +147,7 @@ def _edges(values: Floats) -> Floats:
         return np.array([centre - 0.5, centre + 0.5])
     low, high = float(values.min()), float(values.max())
     count = int(min(60, max(8, np.sqrt(len(values)))))
-    if np.all(values == np.rint(values)):
+    if np.all(values == np.rint(values)) and max(-low, high) < _LARGEST_INTEGER:
         # For integers, all bins must contain the same number of integers.
         width = max(1, round((high - low) / count))
         return np.arange(low - 0.5, high + width, width)

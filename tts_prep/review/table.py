@@ -15,6 +15,7 @@ from tts_prep.checks.detection import Suspects
 from tts_prep.checks.index_columns import NAMES
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import CategoryValues, UtteranceDataset
+from tts_prep.pictures.scales import LARGEST, SMALLEST
 from tts_prep.report.columns import NumberColumn
 from tts_prep.review.decisions import KEEP, DecisionFile
 from tts_prep.review.expression import Mask, evaluate
@@ -278,12 +279,12 @@ class Table:
         thresholds = self.suspects.thresholds if self.suspects else ()
         for column in self.columns:
             values = self.values(column.key) if column.kind == "number" and column.key != "row" else None
-            if values is None or len(finite := values[rows][np.isfinite(values[rows])]) < 2:
+            if values is None or len(finite := values[rows][np.abs(values[rows]) <= LARGEST]) < 2:
                 continue
-            if finite.min() == finite.max() or np.isin(finite, (0, 1)).all():
+            if finite.max() - finite.min() <= SMALLEST or np.isin(finite, (0, 1)).all():
                 continue
             edges = _bin_edges(finite)
-            suspect = values[rows][flagged[rows] & np.isfinite(values[rows])]
+            suspect = finite[flagged[rows][np.abs(values[rows]) <= LARGEST]]
             yield {
                 "key": column.key,
                 "label": column.label,
