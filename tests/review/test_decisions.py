@@ -82,6 +82,21 @@ def test_columns_of_another_program_are_kept(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == expected
 
 
+def test_line_breaks_in_columns_of_another_program_and_in_ids_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b'id,keep,"a\rb"\n"x\ry",yes,"1\r2"\nz,no,"3\n4"\nw,no,"\r\n"\n')
+    DecisionFile(path).decide("z", Decision("yes"))
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [*csv.reader(file)]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("id", "keep", "a\rb"),
+        ("x\ry", "yes", "1\r2"),
+        ("z", "yes", "3\n4"),
+        ("w", "no", "'\r\n"),
+    ]
+    assert read_decisions(path) == {"x\ry": Decision("yes"), "z": Decision("yes"), "w": Decision("no")}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -75,6 +75,9 @@ def test_a_condition_selects_the_rows_that_python_would(condition: str, expected
         ("snr < 1 and " * 60 + "snr < 2", "500 at most"),
         ("(" * 90 + "snr < 1" + ")" * 90 + " and " + "not " * 45 + "snr < 1", "too deeply nested"),
         ("-" * 100 + "snr < 1", "too deeply nested"),
+        ("-" * 490 + "1", "too deeply nested"),
+        ("~" * 490 + "snr", "too deeply nested"),
+        ("-" * 490 + "1 in text", "too deeply nested"),
         ("\x00", "not a condition"),
     ],
 )

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from reviewing import Serve, example_rows
-from stores import make_rows
+from stores import make_rows, write_store
 
+from tts_prep.preprocess import add_columns
 from tts_prep.review.decisions import Decision, read_decisions
 
 HOSTILE = "<script>document.title='owned'</script><img src=http://evil.invalid/x onerror=alert(1)>\"' =1+1 \u202e"
@@ -145,6 +146,18 @@ def test_distributions_count_every_utterance_once(serve: Serve) -> None:
     for i, n in enumerate(seconds["counts"]):
         low, high = seconds["edges"][i : i + 2]
         assert review.get(f"rows?filter={low}+%3C%3D+seconds+%3C+{high}")["total"] == n
+
+
+@pytest.mark.parametrize("values", [(-1e308, 1e308), (0.0, 5e-324), (-1e308, 5e-324), (0.3, 0.1 + 0.2), (1e17, 1e18)])
+def test_distributions_are_shown_beside_columns_of_extreme_numbers(
+    serve: Serve, tmp_path: Path, values: tuple[float, float]
+) -> None:
+    rows = example_rows()
+    store = write_store(tmp_path / "store", rows, waveform=True)
+    add_columns(store, {"id": [row.id for row in rows], "extreme": [values[i % 2] for i in range(len(rows))]})
+    found = {histogram["key"]: histogram for histogram in serve(rows, store=store).get("histograms")["histograms"]}
+    assert sum(found["seconds"]["counts"]) == len(rows)
+    assert sum(found["extreme"]["counts"] if "extreme" in found else [len(rows)]) == len(rows)
 
 
 def test_speakers_are_side_by_side(serve: Serve) -> None:
@@ -312,6 +325,10 @@ def test_requests_are_limited_in_size_and_kind(serve: Serve) -> None:
     assert review.ask("GET", f"{review.base}rows?filter={'(' * 3_000}")[0] == 400
     assert review.ask("GET", f"{review.base}rows?n=1e9")[0] == 400
     assert len(review.get("rows?n=999999999")["rows"]) == 6
+    assert review.ask("GET", f"{review.base}rows?{'a=1&' * 30}")[0] == 414
+    assert review.ask("GET", f"{review.base}rows?search={'a' * 9_000}")[0] == 414
+    assert review.ask("GET", f"{review.base}rows?filter={'-' * 490}1")[0] == 400
+    assert len(review.get("0/waveform?n=0")["low"]) == 1
 
 
 def test_thousands_of_random_requests_neither_stop_nor_change_anything(serve: Serve, tmp_path: Path) -> None:

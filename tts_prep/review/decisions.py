@@ -165,13 +165,21 @@ def write_decisions(
         WriteError: the file cannot be written.
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_COLUMNS, *other_names])
+    _write_row(text, [*_COLUMNS, *other_names])
     for utterance, d in decisions.items():
         more = others.get(utterance, [""] * len(other_names))
-        writer.writerow(map(as_cell, (utterance, d.keep, d.text, d.speaker, d.note, *more)))
+        _write_row(text, [as_cell(value) for value in (utterance, d.keep, d.text, d.speaker, d.note, *more)])
     with replacing(path) as partial:
         partial.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+def _write_row(file: io.StringIO, values: Sequence[str]) -> None:
+    # A lone carriage return ends a line for who reads it, but Python before 3.13 writes it without quotes.
+    if any("\r" in value for value in values):
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    else:
+        writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(values)
 
 
 def read_decisions(path: Path) -> dict[str, Decision]:

@@ -23,7 +23,9 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 MAX_LENGTH: Final = 500
 """The maximum length of a condition in characters. It bounds the depth of its nesting, too."""
 
-_MAX_DEPTH = 40
+_MAX_DEPTH = 43
+"""The maximum depth of the tree of a condition: who walks through a deeper one may exceed the stack."""
+
 _COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -69,8 +71,18 @@ def evaluate(text: str, n: int, names: Collection[str], values: Callable[[str], 
         where = getattr(error, "offset", None)
         at = f" at character {where}" if where else ""
         raise ConfigurationError(f"filter: not a condition{at}; expected one {_EXAMPLE}") from None
+    _check_depth(tree)
     with np.errstate(all="ignore"):
-        return _Evaluation(n, names, values).condition(tree.body, 0)
+        return _Evaluation(n, names, values).condition(tree.body)
+
+
+def _check_depth(tree: ast.AST) -> None:
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > _MAX_DEPTH:
+            raise ConfigurationError("filter: too deeply nested; expected fewer parentheses")
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
 
 
 class _Evaluation:
@@ -79,36 +91,34 @@ class _Evaluation:
     def __init__(self, n: int, names: Collection[str], values: Callable[[str], Any]) -> None:
         self._n, self._names, self._values = n, names, values
 
-    def condition(self, node: ast.expr, depth: int) -> Mask:
+    def condition(self, node: ast.expr) -> Mask:
         """Return the mask of a node that is true or false."""
-        if depth > _MAX_DEPTH:
-            raise ConfigurationError("filter: too deeply nested; expected fewer parentheses")
         if isinstance(node, ast.BoolOp):
             join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-            mask: Mask = join.reduce([self.condition(value, depth + 1) for value in node.values])
+            mask: Mask = join.reduce([self.condition(value) for value in node.values])
             return mask
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return ~self.condition(node.operand, depth + 1)
+            return ~self.condition(node.operand)
         if isinstance(node, ast.Compare):
-            return self._comparisons(node, depth + 1)
+            return self._comparisons(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "missing":
-            return self._missing(node, depth + 1)
+            return self._missing(node)
         raise ConfigurationError(f"filter: found '{_source(node)}', expected a condition {_EXAMPLE}")
 
-    def _comparisons(self, node: ast.Compare, depth: int) -> Mask:
+    def _comparisons(self, node: ast.Compare) -> Mask:
         mask = np.ones(self._n, bool)
         left = node.left
         for operation, right in zip(node.ops, node.comparators, strict=True):
-            mask &= self._comparison(left, operation, right, depth)
+            mask &= self._comparison(left, operation, right)
             left = right
         return mask
 
-    def _comparison(self, left: ast.expr, operation: ast.cmpop, right: ast.expr, depth: int) -> Mask:
+    def _comparison(self, left: ast.expr, operation: ast.cmpop, right: ast.expr) -> Mask:
         if isinstance(operation, ast.In | ast.NotIn):
-            mask = self._contained(left, right, depth)
+            mask = self._contained(left, right)
             return mask if isinstance(operation, ast.In) else ~mask
         compare = _COMPARISONS.get(type(operation))
-        one, two = self._value(left, depth), self._value(right, depth)
+        one, two = self._value(left), self._value(right)
         what = f"{_source(left)} … {_source(right)}"
         if compare is None:
             raise ConfigurationError(f"filter: '{what}': expected <, <=, >, >=, ==, !=, in or not in")
@@ -126,12 +136,12 @@ class _Evaluation:
         mask = _equal(one, (two,), self._n)
         return mask if compare is operator.eq else ~mask
 
-    def _contained(self, left: ast.expr, right: ast.expr, depth: int) -> Mask:
+    def _contained(self, left: ast.expr, right: ast.expr) -> Mask:
         """Return the mask of ``"the" in text`` and of ``speaker in ("p225", "p226")``."""
         what = f"{_source(left)} in {_source(right)}"
         if isinstance(right, ast.Tuple | ast.List):
-            wanted = [self._value(value, depth + 1) for value in right.elts]
-            values = self._value(left, depth)
+            wanted = [self._value(value) for value in right.elts]
+            values = self._value(left)
             if not wanted:
                 return np.zeros(self._n, bool)
             if _is_number(values) and all(isinstance(value, float) for value in wanted):
@@ -139,7 +149,7 @@ class _Evaluation:
             if not _is_number(values) and all(isinstance(value, str) for value in wanted):
                 return _equal(values, wanted, self._n)
             raise ConfigurationError(f"filter: '{what}': expected values of the kind of the column")
-        part, values = self._value(left, depth), self._value(right, depth)
+        part, values = self._value(left), self._value(right)
         if not isinstance(part, str) or _is_number(values):
             raise ConfigurationError(f"filter: '{what}': expected a text in quotes before 'in', and a column of texts")
         if isinstance(values, str):
@@ -149,32 +159,30 @@ class _Evaluation:
             return np.isin(values.codes, codes)
         return np.fromiter((part in value for value in values), np.bool_, self._n)
 
-    def _missing(self, node: ast.Call, depth: int) -> Mask:
+    def _missing(self, node: ast.Call) -> Mask:
         if len(node.args) != 1 or node.keywords:
             raise ConfigurationError("filter: expected missing(COLUMN), such as missing(snr)")
-        values = self._value(node.args[0], depth)
+        values = self._value(node.args[0])
         if _is_number(values):
             return np.broadcast_to(np.isnan(values), self._n).copy()
         return _equal(values, ("",), self._n)
 
-    def _value(self, node: ast.expr, depth: int) -> Any:
+    def _value(self, node: ast.expr) -> Any:
         """Return a number, numbers [n], a text, or a column of texts."""
-        if depth > _MAX_DEPTH:
-            raise ConfigurationError("filter: too deeply nested; expected fewer parentheses")
         if isinstance(node, ast.Constant):
             return _constant(node)
         if isinstance(node, ast.Name):
             return self._column(node.id)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
             sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
-            return sign * self._number(node.operand, depth + 1)
+            return sign * self._number(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-            one, two = self._number(node.left, depth + 1), self._number(node.right, depth + 1)
+            one, two = self._number(node.left), self._number(node.right)
             return _ARITHMETIC[type(node.op)](np.asarray(one, np.float64), np.asarray(two, np.float64))
         raise ConfigurationError(f"filter: found '{_source(node)}', expected a column, a number or a text in quotes")
 
-    def _number(self, node: ast.expr, depth: int) -> Any:
-        value = self._value(node, depth)
+    def _number(self, node: ast.expr) -> Any:
+        value = self._value(node)
         if not _is_number(value):
             raise ConfigurationError(f"filter: '{_source(node)}' is text, expected a number")
         return value

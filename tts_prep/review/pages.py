@@ -214,7 +214,7 @@ class Pages:
 
     def _waveform(self, row: int, query: Mapping[str, str]) -> Answer:
         sound = self._sounds.get(row)
-        low, high = sound.extremes(_number(query, "n", 1_000, _MAX_BLOCKS))
+        low, high = sound.extremes(max(1, _number(query, "n", 1_000, _MAX_BLOCKS)))
         seconds = len(sound.samples) / sound.sample_rate
         return json_answer({"low": low, "high": high, "seconds": seconds, "source": sound.source, "note": sound.note})
 

@@ -18,6 +18,7 @@ from tts_prep.review.pages import Answer, Pages, json_answer
 
 _MAX_BODY: Final = 65_536
 _MAX_QUERY: Final = 8_192
+_MAX_FIELDS: Final = 20
 _MAX_CONNECTIONS: Final = 64
 _MAX_SECONDS: Final = 120.0
 """The maximum duration of a connection."""
@@ -131,8 +132,9 @@ class _Handler(BaseHTTPRequestHandler):
         # Other sites may link to the page, but get nothing of it.
         if path is None or not self._is_own(navigation=path == ""):
             return _refused()
-        pairs = [] if len(query) > _MAX_QUERY else parse_qsl(query, keep_blank_values=True, max_num_fields=20)
-        return self.server.pages.get(path, dict(pairs))
+        if len(query) > _MAX_QUERY or query.count("&") >= _MAX_FIELDS:
+            return json_answer({"error": f"expected at most {_MAX_QUERY:,} characters of {_MAX_FIELDS} fields"}, 414)
+        return self.server.pages.get(path, dict(parse_qsl(query, keep_blank_values=True)))
 
     def _post(self) -> Answer:
         path, _ = self._path()
