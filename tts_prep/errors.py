@@ -32,6 +32,15 @@ def _cut(text: str, limit: int) -> str:
     )
 
 
+def described(error: BaseException) -> str:
+    """Return the class and the message of an exception of any library, whose message may itself raise."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "without a message that can be shown"
+    return f"{type(error).__name__}: {text}"
+
+
 class TtsPrepError(Exception):
     """The base class of all exceptions that tts-prep raises."""
 

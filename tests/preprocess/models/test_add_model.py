@@ -277,12 +277,6 @@ def needs_folder(folder):
     return folder
 
 
-@pytest.mark.parametrize("given", [{"sample_rate": 0}, {"batch_seconds": 0.0}, {"batch_seconds": float("nan")}])
-def test_a_rate_and_a_duration_of_batches_that_are_no_positive_numbers_are_refused(given: dict[str, float]) -> None:
-    with pytest.raises(ConfigurationError, match="batch_seconds and sample_rate: expected numbers greater than 0"):
-        LoadedModel(ModelFunction("x", functions.Codes, arrays=(), **given), "cpu", ())
-
-
 def test_a_class_that_exits_is_an_error_with_the_status() -> None:
     class Exits:
         def __init__(self) -> None:

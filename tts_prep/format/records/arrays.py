@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, one_line
 from tts_prep.format.decoding import Record
+from tts_prep.format.files.checksums import canonical_json
 from tts_prep.format.layout import ARRAY_DTYPES, ARRAYS, AXES, FIXED_COLUMNS, OWN, UTTERANCE
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -96,10 +99,36 @@ class ArraySpec:
         Raises:
             ConfigurationError: it is not valid.
         """
-        fault = self._fault() or ("is stored in the shards, choose another name" if not self.added else None)
+        fault = self._fault_of_types() or self._fault()
+        if not fault and not self.added:
+            fault = "is stored in the shards, choose another name"
         if fault:
-            raise ConfigurationError(f"array '{self.name[:64]}': {fault}")
-        return self
+            raise ConfigurationError(one_line(f"array '{str(self.name)[:64]}': {fault}"))
+        # As they are read again: with lists for tuples.
+        return replace(self, settings=json.loads(canonical_json(dict(self.settings))))
+
+    def _fault_of_types(self) -> str | None:
+        """Return what has another type than a manifest can hold; records that are parsed have these types."""
+        if not isinstance(self.name, str):
+            return f"name: expected a text, found {reprlib.repr(self.name)}"
+        for name, value, example in (("dtype", self.dtype, "float32"), ("axis", self.axis, "frame")):
+            if not isinstance(value, str):
+                return f"{name}: expected a text such as '{example}', found {reprlib.repr(value)}"
+        if not isinstance(self.row_shape, tuple):
+            return f"row_shape: expected a tuple of integers, such as (80,), found {reprlib.repr(self.row_shape)}"
+        if self.rate is not None and (isinstance(self.rate, bool) or not isinstance(self.rate, (int, float))):
+            return f"rate: expected a number of Hz, found {reprlib.repr(self.rate)}"
+        if not isinstance(self.settings, Mapping):
+            return f"settings: expected a dict, found {reprlib.repr(self.settings)}"
+        try:
+            canonical_json(dict(self.settings)).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            return f"settings: expected values that JSON has, numbers, texts, lists and dicts of them ({error})"
+        if not isinstance(self.software, Mapping) or not all(
+            isinstance(text, str) for item in self.software.items() for text in item
+        ):
+            return f"software: expected a dict of names and versions, found {reprlib.repr(self.software)}"
+        return None
 
     def _fault(self) -> str | None:
         layout = ARRAYS.get(self.name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import reprlib
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from tts_prep.errors import ConfigurationError, FeatureError, UtteranceError, one_line
+from tts_prep.errors import ConfigurationError, FeatureError, UtteranceError, described, one_line
 from tts_prep.format.contents.array_file import checked_values
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.audio.reading import MAX_RATE, MIN_RATE
 
 WAVEFORMS: Final = "waveforms"
 SAMPLE_RATE: Final = "sample_rate"
@@ -91,6 +93,12 @@ class Description:
         """The names of all outputs."""
         return (*(spec.name for spec in self.arrays), *self.columns)
 
+    @property
+    def interface(self) -> object:
+        """What must be the same in all processes that call a function."""
+        arrays = [(spec.name, spec.dtype, spec.row_shape, spec.axis) for spec in self.arrays]
+        return arrays, self.columns, self.inputs, self.sample_rate
+
 
 class LoadedModel:
     """A function in the process that calls it.
@@ -129,14 +137,8 @@ class LoadedModel:
             result = {names[0]: result}
         if {*result} != {*names}:
             raise FeatureError(f"expected a dict of {', '.join(names)}, found {', '.join(map(str, result)) or 'none'}")
-        for name, values in result.items():
-            found = len(values) if hasattr(values, "__len__") and np.ndim(values) != 0 else None
-            if found != count:
-                raise FeatureError(
-                    f"'{name}': expected {count} values, one for each utterance, found "
-                    f"{type(values).__name__ if found is None else found}"
-                )
-        return [{name: values[row] for name, values in result.items()} for row in range(count)]
+        columns = {name: _of_utterances(name, result[name], count) for name in names}
+        return [{name: values[row] for name, values in columns.items()} for row in range(count)]
 
     def _checked(self, values: Mapping[str, Any], lengths: Mapping[str, int]) -> Values | Missing:
         try:
@@ -144,7 +146,9 @@ class LoadedModel:
                 return Missing("the function returned None for it")
             arrays = {spec.name: _array(spec, values[spec.name], lengths) for spec in self.description.arrays}
             return {**arrays, **{name: _column(name, kind, values[name]) for name, kind in self._columns}}
-        except (UtteranceError, TypeError, ValueError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # objects of other libraries have their own ways of becoming arrays
             return Missing(reason_of(error))
 
     @property
@@ -154,11 +158,22 @@ class LoadedModel:
 
 def reason_of(error: BaseException) -> str:
     """Return an error as the reason why an utterance has no value."""
-    text = str(error) if isinstance(error, UtteranceError) else f"{type(error).__name__}: {error}"
+    text = str(error) if isinstance(error, UtteranceError) else described(error)
     return one_line(" ".join(text.split()), _REASON)
 
 
+def _of_utterances(name: str, values: Any, count: int) -> list[Any]:
+    """Return an output as a list of one value for each utterance, whose lengths and types may differ."""
+    is_list = hasattr(values, "__len__") and not isinstance(values, (str, bytes, bytearray, Mapping, Set))
+    found = len(values) if is_list and getattr(values, "ndim", 1) != 0 else type(values).__name__
+    if found != count:
+        raise FeatureError(f"'{name}': expected {count} values, one for each utterance, found {found}")
+    return list(values)
+
+
 def _array(spec: ArraySpec, value: Any, lengths: Mapping[str, int]) -> Array:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise FeatureError(f"array '{spec.name}': {int(np.sum(value.mask)):,} values are masked")
     return checked_values(spec, np.asarray(value), lengths.get(spec.axis)).reshape(
         spec.row_shape if spec.axis == "utterance" else (-1, *spec.row_shape)
     )
@@ -171,10 +186,14 @@ def _column(name: str, kind: type, value: Any) -> float | str:
         if "\0" in value:
             raise FeatureError(f"'{name}': a text cannot have a zero character")
         value.encode("utf-8")
-        return value
+        return str.__str__(value)  # of a class of its own, too, which other processes may not have
+    if isinstance(value, (str, bytes)):
+        raise FeatureError(f"'{name}': expected a number, found {type(value).__name__}")
     number = float(value)
     if not math.isfinite(number):
         raise FeatureError(f"'{name}': expected a finite number, found {number}")
+    if isinstance(value, (int, np.integer)) and int(number) != int(value):
+        raise FeatureError(f"'{name}': {value} is not a number of 64 bits exactly; return it as a text")
     return number
 
 
@@ -185,7 +204,7 @@ def _loaded(model: ModelFunction, device: str) -> Callable[..., Any]:
     given = {**model.settings, **({DEVICE: device} if DEVICE in names else {})}
     try:
         made = model.function(**given)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # whatever it raises, it ends in one line, sys.exit too
         raise ConfigurationError(f"{model.where} cannot be loaded: {reason_of(error)}") from error
     if not callable(made):
         raise ConfigurationError(f"{model.where}: expected a class with the method __call__")
@@ -193,35 +212,79 @@ def _loaded(model: ModelFunction, device: str) -> Callable[..., Any]:
 
 
 def _description(model: ModelFunction, call: Callable[..., Any], known: Collection[str]) -> Description:
-    columns = dict(getattr(call, "columns", {}))
-    arrays = tuple(getattr(call, "arrays", () if columns else model.arrays))
-    if not all(isinstance(spec, ArraySpec) for spec in arrays) or not (arrays or columns):
-        raise ConfigurationError(f"{model.where}: expected 'arrays', a tuple of ArraySpec, or 'columns'")
-    if not all(kind in (float, str) for kind in columns.values()):
-        raise ConfigurationError(f"{model.where}: columns: expected float or str for each name, found {columns}")
-    found = Description(
-        arrays,
-        columns,
-        _inputs(model, call, known),
-        _first(model.sample_rate, getattr(call, SAMPLE_RATE, None)),
-        _first(model.batch_seconds, getattr(call, "batch_seconds", None), BATCH_SECONDS),
-    )
-    if not found.batch_seconds > 0 or not (found.sample_rate is None or found.sample_rate > 0):
-        raise ConfigurationError(f"{model.where}: batch_seconds and sample_rate: expected numbers greater than 0")
+    columns = _declared_columns(model, call)
+    sample_rate, batch_seconds = _sample_rate(model, call), _batch_seconds(model, call)
     settings = {
         "model": {
-            "batch_seconds": found.batch_seconds,
+            "batch_seconds": batch_seconds,
             "function": model.where,
-            "sample_rate": found.sample_rate,
+            "sample_rate": sample_rate,
             "settings": dict(model.settings),
             "weights": str(getattr(call, "weights", "")),
         }
     }
     software = _software(model, call)
-    recorded = tuple(
-        replace(spec, settings={**spec.settings, **settings}, software={**software, **spec.software}) for spec in arrays
+    return Description(
+        tuple(_recorded(model, spec, settings, software) for spec in _declared_arrays(model, call, columns)),
+        columns,
+        _inputs(model, call, known),
+        sample_rate,
+        batch_seconds,
+        settings,
+        software,
     )
-    return replace(found, arrays=recorded, settings=settings, software=software)
+
+
+def _declared_arrays(
+    model: ModelFunction, call: Callable[..., Any], columns: Mapping[str, type]
+) -> Sequence[ArraySpec]:
+    arrays = getattr(call, "arrays", () if columns else model.arrays)
+    if not isinstance(arrays, (tuple, list)) or not all(isinstance(spec, ArraySpec) for spec in arrays):
+        raise _fault(model, "arrays", "a tuple of ArraySpec", arrays)
+    if not arrays and not columns:
+        raise ConfigurationError(f"{model.where}: expected 'arrays', a tuple of ArraySpec, or 'columns', found neither")
+    return arrays
+
+
+def _declared_columns(model: ModelFunction, call: Callable[..., Any]) -> dict[str, type]:
+    columns = getattr(call, "columns", {})
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns):
+        raise _fault(model, "columns", "a dict of names and float or str", columns)
+    for name, kind in columns.items():
+        if kind is not float and kind is not str:
+            raise _fault(model, f"columns: {name}", "float or str", kind)
+    return dict(columns)
+
+
+def _sample_rate(model: ModelFunction, call: Callable[..., Any]) -> int | None:
+    rate = _first(model.sample_rate, getattr(call, SAMPLE_RATE, None))
+    is_number = isinstance(rate, (int, np.integer)) and not isinstance(rate, bool)
+    if rate is not None and not (is_number and MIN_RATE <= rate <= MAX_RATE):
+        raise _fault(model, SAMPLE_RATE, f"a whole number of Hz from {MIN_RATE:,} to {MAX_RATE:,}", rate)
+    return None if rate is None else int(rate)
+
+
+def _batch_seconds(model: ModelFunction, call: Callable[..., Any]) -> float:
+    seconds = _first(model.batch_seconds, getattr(call, "batch_seconds", None), BATCH_SECONDS)
+    number = seconds.item() if isinstance(seconds, np.number) else seconds
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < math.inf:
+        raise _fault(model, "batch_seconds", "a finite number of seconds greater than 0", seconds)
+    return number
+
+
+def _recorded(
+    model: ModelFunction, spec: ArraySpec, settings: Mapping[str, Any], software: Mapping[str, str]
+) -> ArraySpec:
+    """Return the record of a declared array."""
+    try:
+        spec = spec.checked()
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{model.where}: {error}") from None
+    return replace(spec, settings={**spec.settings, **settings}, software={**software, **spec.software})
+
+
+def _fault(model: ModelFunction, what: str, expected: str, found: object) -> ConfigurationError:
+    return ConfigurationError(one_line(f"{model.where}: {what}: expected {expected}, found {reprlib.repr(found)}"))
 
 
 def _first(*values: Any) -> Any:
@@ -248,7 +311,10 @@ def _software(model: ModelFunction, call: Callable[..., Any]) -> dict[str, str]:
         found[packages[0]] = version(packages[0])
     elif source := getattr(sys.modules.get(module), "__file__", None):
         found[Path(source).stem] = f"sha256:{file_sha256(Path(source))[:16]}"
+    names = getattr(call, "software", ())
+    if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) and name for name in names):
+        raise _fault(model, "software", "a tuple of names of packages", names)
     try:
-        return {**found, **{name: version(name) for name in getattr(call, "software", ())}}
+        return {**found, **{name: version(name) for name in names}}
     except PackageNotFoundError as error:
         raise ConfigurationError(f"{model.where}: software: {error.name!r} is not installed") from error

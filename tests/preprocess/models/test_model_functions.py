@@ -1,0 +1,281 @@
+"""What a function of batches may declare and return: values that are stored as they are, or a reason in one line."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess import ArraySpec
+from tts_prep.preprocess.models.function import LoadedModel, Missing, ModelFunction
+
+OWN = ArraySpec("codes", "float32", (), "own")
+PAIR = ArraySpec("codes", "float32", (2,), "utterance")
+EXPECTED = np.array([[1.5, 2.5], [3.5, -4.5]], np.float32)
+
+
+class Returning:
+    """A model that returns what was said last.
+
+    Args:
+        kind: what it declares.
+    """
+
+    returned: ClassVar[Any] = None
+
+    def __init__(self, kind: str) -> None:
+        self.arrays = {"own": (OWN,), "pair": (PAIR,)}.get(kind, ())
+        self.columns = {"number": {"note": float}, "text": {"note": str}}.get(kind, {})
+
+    def __call__(self) -> Any:
+        returned = type(self).returned
+        return returned() if callable(returned) else returned
+
+
+@cache
+def loaded(kind: str) -> LoadedModel:
+    # Loading looks up installed packages, which takes as long as hundreds of calls.
+    return LoadedModel(ModelFunction("x", Returning, {"kind": kind}), "cpu", ())
+
+
+def outcomes(returned: Any, kind: str = "pair") -> list[Any]:
+    """Return the outcomes of two utterances for which a function returns something, or calls something."""
+    Returning.returned = returned
+    return list(loaded(kind)({}, [{}, {}]))
+
+
+class Arrayed:
+    """An object that NumPy can read, and nothing else."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self._values
+
+
+def test_values_of_different_lengths_are_those_of_one_batch() -> None:
+    values = [np.arange(3, dtype=np.float32), np.arange(5, dtype=np.float32)]
+    found = outcomes(values, "own")
+    assert [of["codes"].tolist() for of in found] == [[0, 1, 2], [0, 1, 2, 3, 4]]
+
+
+def of_pandas(values: np.ndarray) -> Any:
+    # Its labels are not the positions.
+    return pytest.importorskip("pandas").Series(list(values), index=[1, 0])
+
+
+def of_torch(values: np.ndarray) -> Any:
+    return pytest.importorskip("torch").from_numpy(values.copy())
+
+
+@pytest.mark.parametrize(
+    "as_returned",
+    [
+        list,
+        tuple,
+        deque,
+        np.asfortranarray,
+        lambda values: np.repeat(values, 3, axis=1)[:, ::3],
+        lambda values: values[::-1].copy()[::-1],
+        lambda values: [of[::-1].copy()[::-1] for of in values],
+        lambda values: [Arrayed(of) for of in values],
+        lambda values: [[*of] for of in values],
+        lambda values: list(np.ma.MaskedArray(values)),
+        lambda values: {"codes": values},
+        of_pandas,
+        of_torch,
+    ],
+)
+def test_values_are_kept_in_whatever_form_they_are_returned(as_returned: Callable[[np.ndarray], Any]) -> None:
+    found = outcomes(as_returned(EXPECTED))
+    for of, expected in zip(found, EXPECTED, strict=True):
+        value = of["codes"]
+        assert (type(value), value.dtype, value.flags.c_contiguous) == (np.ndarray, np.float32, True)
+        assert value.tolist() == expected.tolist()
+
+
+def with_gradient() -> Any:
+    return pytest.importorskip("torch").ones(2, 2, requires_grad=True)
+
+
+class BrokenError(Exception):
+    """An exception whose message cannot be shown."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class Unreadable:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise BrokenError
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (EXPECTED.astype(">f4"), "expected float32, found >f4"),
+        (EXPECTED.astype(np.longdouble), "expected float32, found"),
+        (EXPECTED.astype(object), "expected float32, found object"),
+        (EXPECTED.astype(complex), "expected float32, found complex128"),
+        (EXPECTED.astype("datetime64[s]"), "expected float32, found datetime64"),
+        ([[1, 2], [3, 4]], "expected float32, found int64"),
+        ([np.float32(1), np.float32(2)], r"expected the shape \[2\], found \[\]"),
+        ([EXPECTED[:, :1]] * 2, r"expected the shape \[2\], found \[2, 1\]"),
+        ([np.float32([np.nan, np.inf])] * 2, "2 values are not finite"),
+        (list(np.ma.masked_less(EXPECTED, 4)[[0, 0]]), "2 values are masked"),
+        ([(of for of in row) for row in EXPECTED], "expected float32, found object"),
+        ([{1, 2}, {3}], "expected float32, found object"),
+        ([[1, [2]], [3, [4]]], "ValueError"),
+        ([Unreadable(), Unreadable()], "BrokenError: without a message that can be shown"),
+        ([None, None], "the function returned None for it"),
+        (with_gradient, "RuntimeError: Can't call numpy"),
+    ],
+)
+def test_a_value_that_is_not_of_its_array_is_missing_with_the_reason(values: Any, reason: str) -> None:
+    for of in outcomes(values):
+        assert isinstance(of, Missing)
+        assert re.search(reason, of.reason), of.reason
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ((of for of in EXPECTED), "'codes': expected 2 values, one for each utterance, found generator"),
+        ({"codes": {0: 1, 1: 2}}, "'codes': expected 2 values, one for each utterance, found dict"),
+        ("ab", "found str"),
+        (b"ab", "found bytes"),
+        ({1.0, 2.0}, "found set"),
+        (np.float32(3), "found float32"),
+        (np.array(3.0), "found ndarray"),
+        (EXPECTED[:1], "found 1"),
+        ({"other": EXPECTED}, "expected a dict of codes, found other"),
+        ({}, "expected a dict of codes, found none"),
+        (None, "found NoneType"),
+    ],
+)
+def test_a_result_that_is_not_one_value_for_each_utterance_is_an_error(returned: Any, message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        outcomes(returned)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        (float, 3, 3.0),
+        (float, np.float32(0.5), 0.5),
+        (float, np.array(2.0), 2.0),
+        (float, 2**60, 2.0**60),
+        (float, 2**53 + 1, "9007199254740993 is not a number of 64 bits exactly; return it as a text"),
+        (float, np.int64(2**53 + 1), "9007199254740993 is not a number of 64 bits exactly"),
+        (float, 10**400, "OverflowError"),
+        (float, "3.5", "expected a number, found str"),
+        (float, float("nan"), "expected a finite number, found nan"),
+        (float, 1j, "TypeError"),
+        (str, np.str_("text"), "text"),
+        (str, "", ""),
+        (str, 3, "expected a text, found int"),
+        (str, "a\0b", "a text cannot have a zero character"),
+        (str, "\ud800", "UnicodeEncodeError"),
+    ],
+)
+def test_a_number_and_a_text_are_kept_exactly_or_missing(kind: type, value: Any, expected: Any) -> None:
+    for of in outcomes({"note": [value, value]}, {float: "number", str: "text"}[kind]):
+        if isinstance(of, Missing):
+            assert expected in of.reason
+        else:
+            assert (type(of["note"]), of["note"]) == (kind, expected)
+
+
+def declared(**declarations: Any) -> None:
+    """Load a class with declarations."""
+    base = {"arrays": (OWN,), "__call__": lambda self, waveforms: waveforms}
+    LoadedModel(ModelFunction("x", type("Model", (), {**base, **declarations})), "cpu", ())
+
+
+RATE = "sample_rate: expected a whole number of Hz from 1,000 to 1,000,000, found "
+SECONDS = "batch_seconds: expected a finite number of seconds greater than 0, found "
+
+
+@pytest.mark.parametrize(
+    ("declaration", "message"),
+    [
+        *(({"sample_rate": rate}, f"{RATE}{rate!r}") for rate in (float("inf"), True, 8000.5, "8000", -8000, 0, 10**9)),
+        *(({"batch_seconds": one}, f"{SECONDS}{one!r}") for one in (float("inf"), float("nan"), True, "60", 0, -1.0)),
+        ({"columns": 5}, "columns: expected a dict of names and float or str, found 5"),
+        ({"columns": ("peak",)}, "columns: expected a dict of names and float or str, found ('peak',)"),
+        ({"columns": {5: float}}, "columns: expected a dict of names and float or str, found {5: <class 'float'>}"),
+        ({"columns": {"peak": int}}, "columns: peak: expected float or str, found <class 'int'>"),
+        ({"columns": {"peak": "float"}}, "columns: peak: expected float or str, found 'float'"),
+        ({"software": 5}, "software: expected a tuple of names of packages, found 5"),
+        ({"software": "numpy"}, "software: expected a tuple of names of packages, found 'numpy'"),
+        ({"software": (5,)}, "software: expected a tuple of names of packages, found (5,)"),
+        ({"software": ("no-such-package",)}, "software: 'no-such-package' is not installed"),
+        ({"arrays": 5}, "arrays: expected a tuple of ArraySpec, found 5"),
+        ({"arrays": ("codes",)}, "arrays: expected a tuple of ArraySpec, found ('codes',)"),
+        ({"arrays": ()}, "expected 'arrays', a tuple of ArraySpec, or 'columns', found neither"),
+        ({"arrays": OWN}, "arrays: expected a tuple of ArraySpec, found ArraySpec("),
+        *(
+            ({"arrays": (ArraySpec(*fields),)}, f"array {message}")
+            for fields, message in (
+                ((5, "int16", (), "own"), "'5': name: expected a text, found 5"),
+                (
+                    ("c", np.int16, (), "own"),
+                    "'c': dtype: expected a text such as 'float32', found <class 'numpy.int16'>",
+                ),
+                (("c", "int16", (), 0), "'c': axis: expected a text such as 'frame', found 0"),
+                (("c", "int16", [2], "own"), "'c': row_shape: expected a tuple of integers, such as (80,), found [2]"),
+                (("c", "int16", 2, "own"), "'c': row_shape: expected a tuple of integers, such as (80,), found 2"),
+                (("c", "int16", (), "own", "50"), "'c': rate: expected a number of Hz, found '50'"),
+                (("c", "int16", (), "own", True), "'c': rate: expected a number of Hz, found True"),
+                (("c", "int16", (), "own", None, 5), "'c': settings: expected a dict, found 5"),
+                (
+                    ("c", "int16", (), "own", None, {"place": Path("here")}),
+                    "'c': settings: expected values that JSON has, numbers, texts, lists and dicts of them (",
+                ),
+                (("c", "int16", (), "own", None, {}, {"numpy": 2}), "'c': software: expected a dict of names and"),
+            )
+        ),
+    ],
+)
+def test_a_declaration_of_another_type_is_refused_in_one_line_that_says_what_is_expected(
+    declaration: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        declared(**declaration)
+    assert message in str(error.value)
+    assert str(error.value).startswith(f"{__name__}:Model")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [({"sample_rate": 0}, f"{RATE}0"), ({"batch_seconds": 0.0}, f"{SECONDS}0.0")]
+)
+def test_a_rate_and_a_duration_that_the_caller_gives_are_checked_too(given: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        LoadedModel(ModelFunction("x", Returning, {"kind": "own"}, **given), "cpu", ())
+
+
+def test_declarations_of_numpy_are_recorded_as_numbers() -> None:
+    declared(sample_rate=np.int64(16_000), batch_seconds=np.float32(30), software=["numpy"], arrays=[OWN])
+
+
+class Odd(BaseException):
+    """An exception that `except Exception` does not catch."""
+
+
+@pytest.mark.parametrize("raised", [Odd("now"), SystemExit("now"), KeyboardInterrupt("now"), GeneratorExit("now")])
+def test_a_class_that_raises_anything_while_it_is_created_is_an_error(raised: BaseException) -> None:
+    class Raises:
+        def __init__(self) -> None:
+            raise raised
+
+    with pytest.raises(ConfigurationError, match=rf"Raises cannot be loaded: {type(raised).__name__}: now"):
+        LoadedModel(ModelFunction("x", Raises), "cpu", ())
