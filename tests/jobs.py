@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +135,26 @@ def die_later_each_time(
     file.write_bytes(bytes(times + 1))
     report(times)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fork(number: int) -> tuple[int, bool]:
+    """Return a value in two processes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return number, os.fork() == 0
+
+
+def fork_and_die(folder: Path, _: int) -> None:
+    """Die, and leave a process that lives on, whose id is the name of a file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        forked = os.fork()
+    if forked == 0:
+        time.sleep(600)
+        os._exit(0)
+    (folder / str(forked)).touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail_to_get_ready(_: object) -> None:
+    raise SystemExit("nothing is ready")

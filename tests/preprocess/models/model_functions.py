@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import locale
 import os
 import signal
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +128,13 @@ class Faulty:
         if "dies" in ways:
             os.kill(os.getpid(), signal.SIGKILL)
         if "exits" in ways:
-            raise SystemExit
+            os._exit(3)
+        if "calls sys.exit" in ways:
+            raise SystemExit("no licence")
+        if "raises no Exception" in ways:
+            raise asyncio.CancelledError
+        if "recurses" in ways:
+            self(waveforms, ids)
         for at, way in ((ids.index(uid), way) for uid, way in self.ways.items() if uid in ids):
             wrong = {
                 "wrong dtype": values[at].astype(np.float64),
@@ -134,6 +145,50 @@ class Faulty:
             }
             values[at] = wrong.get(way, values[at])
         return values[:-1] if "too few values" in ways else values
+
+
+class Disturbing:
+    """The loudness of each utterance, of a model that changes its process while it is created and called.
+
+    Args:
+        folder: the working folder that it changes to.
+    """
+
+    arrays = (ArraySpec("rms", "float32", (), "utterance"),)
+    batch_seconds = 0.1
+
+    def __init__(self, folder: str) -> None:
+        os.chdir(folder)
+        self.folder, self.buffer = os.getcwd(), np.zeros(1, np.float32)
+        for number in (signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_IGN)
+        locale.setlocale(locale.LC_ALL, "C")
+        np.seterr(all="raise")
+        threading.Thread(target=time.sleep, args=(1000,)).start()
+
+    def __call__(self, waveforms):
+        # They are closed since the first call.
+        with contextlib.suppress(OSError):
+            os.write(1, b"\xff\0\x1b")
+            print("text of a model", flush=True)
+        for number in range(3):
+            with contextlib.suppress(OSError):
+                os.close(number)
+        assert os.getcwd() == self.folder
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            is_forked = os.fork() == 0
+        # The forked process returns, too, and its value is that of no utterance.
+        self.buffer[:] = 99 if is_forked else loudness(waveforms)
+        return self.buffer
+
+
+class Differing(Codes):
+    """Codes of another rate in each process."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.sample_rate = 8000 + int(device)
 
 
 class Unloadable:

@@ -21,7 +21,7 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.models.function import LoadedModel, ModelFunction
+from tts_prep.preprocess.models.function import ModelFunction
 from tts_prep.preprocess.models.inputs import batches_of
 from tts_prep.preprocess.runs.add_model import ModelRun, add_model
 from tts_prep.preprocess.runs.prepare import prepare
@@ -165,7 +165,10 @@ REASONS = {
     "raises": "RuntimeError: no such thing as this",
     "hangs": "no result within 1 s",
     "dies": "its process ended (signal 9)",
-    "exits": "its process ended (exit status 0)",
+    "exits": "its process ended (exit status 3)",
+    "calls sys.exit": "SystemExit: no licence",
+    "raises no Exception": "CancelledError:",
+    "recurses": "RecursionError: maximum recursion depth",
     "too few values": "'codes': expected 1 values, one for each utterance, found 0",
     "wrong dtype": "array 'codes': expected float32, found float64",
     "not finite": "values are not finite",
@@ -195,7 +198,8 @@ class Clock:
     "ways",
     [
         ("raises", "too few values", "wrong dtype", "not finite"),
-        ("wrong shape", "no value", "text"),
+        ("wrong shape", "no value", "text", "calls sys.exit"),
+        ("raises no Exception", "recurses"),
         ("hangs",),
         ("dies", "exits"),
     ],
@@ -277,13 +281,38 @@ def needs_folder(folder):
     return folder
 
 
-def test_a_class_that_exits_is_an_error_with_the_status() -> None:
-    class Exits:
-        def __init__(self) -> None:
-            sys.exit("no licence key")
+def test_a_function_that_another_process_cannot_get_is_named_with_the_reason(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = files(own)
+    with pytest.raises(ConfigurationError, match=r"<lambda>: a function cannot be sent .*; define functions and"):
+        add_array(own, "x", lambda mels: mels, batch_seconds=60)
+    (tmp_path / "imported_here_alone.py").write_text("def copies(mels):\n    return mels\n", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(tmp_path)
+        import imported_here_alone
+    reason = "ModuleNotFoundError: No module named 'imported_here_alone'; expected a module that it can import"
+    with pytest.raises(ConfigurationError, match=f"imported_here_alone:copies cannot be loaded .*{reason}"):
+        add_array(own, "x", imported_here_alone.copies, batch_seconds=60)
+    assert files(own) == before
 
-    with pytest.raises(ConfigurationError, match=r"Exits cannot be loaded: SystemExit: no licence key"):
-        LoadedModel(ModelFunction("x", Exits), "cpu", ())
+
+def test_a_model_that_changes_its_process_has_the_values_of_one_that_does_not(
+    own: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A relative path, although the model changes its working folder.
+    monkeypatch.chdir(corpus.parent)
+    add_array(own, "rms", functions.Disturbing, settings={"folder": str(tmp_path)}, corpus=corpus.name)
+    dataset = UtteranceDataset(own)
+    expected = [functions.loudness([utterance.waveform])[0] for utterance in dataset]
+    assert dataset.views("rms") == expected
+
+
+def test_a_function_that_differs_between_processes_is_refused(own: Path) -> None:
+    before = files(own)
+    with pytest.raises(ConfigurationError, match=r"Differing: asks for or returns something else in the process of 2"):
+        add_array(own, "x", functions.Differing, devices=["1", "2"])
+    assert files(own) == before
 
 
 def test_an_array_with_other_settings_is_refused_and_its_columns_are_not_replaced(own: Path) -> None:

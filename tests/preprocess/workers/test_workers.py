@@ -17,7 +17,7 @@ import jobs
 import pytest
 
 from tts_prep.cli import interruption
-from tts_prep.errors import WorkerError
+from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
@@ -234,6 +234,34 @@ def test_a_worker_that_is_killed_after_it_has_compiled_is_an_error_without_the_n
     pytest.importorskip("numba")
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="killed again while running alone; is"):
         list(pool.run(jobs.die_after_compiling, [1], str))
+
+
+def test_a_job_that_forks_and_returns_twice_has_the_result_of_its_worker() -> None:
+    with worker_pool(2, Backend()) as pool:
+        assert sorted(pool.run(jobs.fork, [*range(20)], str)) == [(number, False) for number in range(20)]
+
+
+def test_a_worker_that_dies_is_seen_although_a_process_that_it_forked_lives_on(tmp_path: Path) -> None:
+    with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was killed"):
+        list(pool.run(partial(jobs.fork_and_die, tmp_path), [1], "job {}".format))
+    # It raises if one of them has ended.
+    for forked in tmp_path.iterdir():
+        os.kill(int(forked.name), signal.SIGKILL)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_jobs_are_done_by_processes_that_could_not_get_ready() -> None:
+    with worker_pool(2, Backend(), jobs.fail_to_get_ready) as pool:
+        assert sorted(pool.run(abs, [-1, -2, -3], str)) == [1, 2, 3]
+        assert set(pool.ready_values) == {None}
+
+
+def test_a_job_that_cannot_be_sent_to_a_process_is_an_error_with_the_reason() -> None:
+    with (
+        worker_pool(2, Backend()) as pool,
+        pytest.raises(ConfigurationError, match=r"cannot be sent to another process \(.*<lambda>.*; define functions"),
+    ):
+        list(pool.run(lambda number: number, [1, 2], str))
 
 
 def test_the_steps_that_kill_a_worker_are_left_out_and_no_others() -> None:

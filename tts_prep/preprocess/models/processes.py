@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from tts_prep.errors import ConfigurationError, FeatureError, TtsPrepError, UtteranceError, WorkerError
+from tts_prep.errors import ConfigurationError, FeatureError, TtsPrepError, UtteranceError, WorkerError, one_line
 from tts_prep.preprocess.models.function import (
     SAMPLE_RATE,
     Description,
@@ -26,8 +26,8 @@ from tts_prep.preprocess.models.function import (
 )
 from tts_prep.preprocess.models.inputs import ShardInputs, Source
 from tts_prep.preprocess.runs.plan import ShardPlan
-from tts_prep.preprocess.workers.processes import Note, Worker, WorkerDiedError
-from tts_prep.preprocess.workers.worker import DONE, READY
+from tts_prep.preprocess.workers.processes import Note, Worker, WorkerDiedError, working_folder, working_in
+from tts_prep.preprocess.workers.worker import DONE, READY, UNREADY
 
 Outcome: TypeAlias = "Values | Missing"
 
@@ -73,10 +73,16 @@ class _Failed:
 
 @dataclass
 class _InProcess:
-    """What a process has loaded: the function, and the shard that it read last."""
+    """What a process has loaded.
+
+    Attributes:
+        folder: the working folder in which it was started, to which paths of a corpus may be relative.
+        shard: the shard that it read last.
+    """
 
     model: LoadedModel
     source: Source
+    folder: str | None
     shard: tuple[int, ShardInputs] | None = None
 
     def inputs(self, batch: _Batch) -> ShardInputs:
@@ -91,11 +97,12 @@ _loaded: _InProcess | None = None
 def _load(model: ModelFunction, device: str, source: Source, note: Note) -> Description | TtsPrepError:  # noqa: ARG001
     """Load the function in this process; return its description, or the error."""
     global _loaded
+    folder = working_folder()
     try:
-        _loaded = _InProcess(LoadedModel(model, device, source.names), source)
+        _loaded = _InProcess(LoadedModel(model, device, source.names), source, folder)
     except TtsPrepError as error:
         return error
-    except Exception as error:
+    except BaseException as error:
         return ConfigurationError(f"{model.where} cannot be loaded: {reason_of(error)}")
     return _loaded.model.description
 
@@ -103,29 +110,39 @@ def _load(model: ModelFunction, device: str, source: Source, note: Note) -> Desc
 def _compute(batch: _Batch) -> Sequence[Outcome] | _Failed:
     """Return the values of a batch in a process that has loaded the function."""
     assert _loaded is not None
-    shard, description = _loaded.inputs(batch), _loaded.model.description
+    description = _loaded.model.description
+    # Some models leave the folder in which their process was started.
+    with working_in(_loaded.folder):
+        shard = _loaded.inputs(batch)
+        given, found = _arguments(batch, shard, description)
+    rows = [row for row in range(len(batch.positions)) if row not in found]
+    if rows:
+        try:
+            arguments = {**given, **_constants(shard, description)}
+            lengths = [shard.lengths(batch.positions[row]) for row in rows]
+            found.update(zip(rows, _loaded.model(arguments, lengths), strict=True))
+        except BaseException as error:  # sys.exit in a model is a failure of its utterances
+            if len(batch.positions) > 1:
+                return _Failed(reason_of(error))
+            found[0] = Missing(reason_of(error))
+    return [found[row] for row in range(len(batch.positions))]
+
+
+def _arguments(
+    batch: _Batch, shard: ShardInputs, description: Description
+) -> tuple[dict[str, list[Any]], dict[int, Outcome]]:
+    """Return the arguments that are lists, of the utterances that have them, and why the others have none, by row."""
     found: dict[int, Outcome] = {}
     given: dict[str, list[Any]] = {name: [] for name in description.inputs if name != SAMPLE_RATE}
-    rows = []
     for row, position in enumerate(batch.positions):
         try:
             values = {name: _argument(batch, shard, description, name, row, position) for name in given}
         except UtteranceError as error:
             found[row] = Missing(reason_of(error))
             continue
-        rows.append(row)
         for name, value in values.items():
             given[name].append(value)
-    if rows:
-        try:
-            arguments = {**given, **_constants(shard, description)}
-            lengths = [shard.lengths(batch.positions[row]) for row in rows]
-            found.update(zip(rows, _loaded.model(arguments, lengths), strict=True))
-        except Exception as error:
-            if len(batch.positions) > 1:
-                return _Failed(reason_of(error))
-            found[0] = Missing(reason_of(error))
-    return [found[row] for row in range(len(batch.positions))]
+    return given, found
 
 
 def _constants(shard: ShardInputs, description: Description) -> dict[str, Any]:
@@ -147,8 +164,8 @@ def _argument(batch: _Batch, shard: ShardInputs, description: Description, name:
 class _Process:
     """One process, and the shard that it works on."""
 
-    def __init__(self, device: str, load: Callable[[Note], object], timeout: float, load_timeout: float) -> None:
-        self.device, self._load = device, load
+    def __init__(self, model: ModelFunction, device: str, source: Source, timeout: float, load_timeout: float) -> None:
+        self.device, self._model, self._load = device, model, partial(_load, model, device, source)
         self._timeout, self._load_timeout = timeout, load_timeout
         self.work: ShardWork | None = None
         self._waiting: deque[tuple[int, ...]] = deque()
@@ -159,7 +176,10 @@ class _Process:
         self._begin()
 
     def _begin(self) -> None:
-        self.worker = Worker(self._load)
+        try:
+            self.worker = Worker(self._load)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self._model.where}: {error}") from error
         self._is_ended = False
         self.description: Description | None = None
         self._loaded_by = time.monotonic() + self._load_timeout
@@ -206,9 +226,14 @@ class _Process:
         except WorkerDiedError:
             self._died()
             return
+        if kind == UNREADY:
+            raise ConfigurationError(
+                f"{self._model.where} cannot be loaded in a new process: {one_line(value)}; expected a module that it "
+                "can import: not a notebook, and not one on a path that was removed from sys.path"
+            )
         if kind == READY:
             if not isinstance(value, Description):
-                raise value or ConfigurationError(f"{self.device}: the function cannot be loaded")
+                raise value
             self.description, self._failed_starts = value, 0
             # Only now, because loading can take long.
             self._deadline = time.monotonic() + self._timeout if self._now else float("inf")
@@ -294,9 +319,10 @@ class ModelProcesses:
         load_timeout: float,
         look: Callable[[], None] = lambda: None,
     ) -> None:
-        self._load = {device: partial(_load, model, device, source) for device in devices}
-        self._waiting, self._timeout, self._load_timeout, self._look = deque(devices), timeout, load_timeout, look
+        self._model, self._source, self._waiting = model, source, deque(devices)
+        self._timeout, self._load_timeout, self._look = timeout, load_timeout, look
         self._processes: list[_Process] = []
+        self._interface: object = None
 
     def describe(self) -> Description:
         """Start the first process, and return the description of its function."""
@@ -325,22 +351,38 @@ class ModelProcesses:
     def _start(self) -> _Process:
         device = self._waiting.popleft()
         try:
-            process = _Process(device, self._load[device], self._timeout, self._load_timeout)
+            process = _Process(self._model, device, self._source, self._timeout, self._load_timeout)
         except OSError as error:
             raise WorkerError(f"no process can be started ({error.strerror}); give fewer --jobs") from error
         self._processes.append(process)
         return process
 
     def _wait(self) -> None:
-        """Take the answers of processes, and end those that take too long."""
+        """Take the answers of processes, and end those that take too long.
+
+        Raises:
+            ConfigurationError: the function says in one process that it returns something else than in another one.
+        """
         self._look()
         by_connection = {process.connection: process for process in self._processes}
         ready = multiprocessing.connection.wait(list(by_connection), _LOOK_SECONDS)
         for connection in ready:
             by_connection[connection].answer()
+        self._check_descriptions()
         now = time.monotonic()
         for process in self._processes:
             process.check_time(now)
+
+    def _check_descriptions(self) -> None:
+        for process in self._processes:
+            if process.description is None:
+                continue
+            self._interface = self._interface or process.description.interface
+            if process.description.interface != self._interface:
+                raise ConfigurationError(
+                    f"{self._model.where}: asks for or returns something else in the process of {process.device} than "
+                    "in the first one; expected the same arrays, columns, arguments and sample_rate in each"
+                )
 
     def stop(self) -> None:
         """End all processes."""

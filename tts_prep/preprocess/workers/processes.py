@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from tts_prep.errors import WorkerError
+from tts_prep.errors import ConfigurationError, WorkerError, described, one_line
 from tts_prep.preprocess.workers.cluster import SAFE_PATH, Backend, environment, run_on_cluster
 from tts_prep.preprocess.workers.worker import (
     ADVANCE,
@@ -33,6 +33,7 @@ from tts_prep.preprocess.workers.worker import (
     NOTE,
     READY,
     STEP,
+    UNREADY,
     now_and_then,
     work,
 )
@@ -72,16 +73,22 @@ def _nothing(_: object) -> None:
 class Worker:
     """One worker process and the pipe to it.
 
+    Attributes:
+        is_ready: whether ``get_ready`` has ended.
+        ready_value: what it returned.
+
     Raises:
+        ConfigurationError: ``get_ready`` cannot be pickled.
         OSError: the system cannot start another process.
     """
 
     def __init__(self, get_ready: Callable[[Note], object]) -> None:
+        pickled = _pickled(get_ready)
         self.connection, theirs = _SPAWN.Pipe()
-        arguments = (theirs, pickle.dumps(get_ready), _working_folder())
+        arguments = (theirs, pickled, working_folder())
         self._process = _SPAWN.Process(target=work, args=arguments, daemon=True)
         try:
-            with environment(_ENVIRONMENT), _root_as_working_folder(), _signals_blocked():
+            with environment(_ENVIRONMENT), _root_asworking_folder(), _signals_blocked():
                 self._process.start()
         except BaseException:
             self.connection.close()
@@ -97,8 +104,11 @@ class Worker:
 
         Args:
             called: for each of these names, the least seconds between two answers.
+
+        Raises:
+            ConfigurationError: the function or the job cannot be pickled.
         """
-        message = pickle.dumps((make, job, dict(called)))
+        message = _pickled((make, job, dict(called)))
         # If the worker is dead, `receive` raises.
         with contextlib.suppress(OSError):
             self.connection.send_bytes(message)
@@ -114,8 +124,8 @@ class Worker:
             kind, value = self.connection.recv()
         except (EOFError, OSError):
             raise WorkerDiedError from None
-        if kind == READY:
-            self.is_ready, self.ready_value = True, value
+        if kind in (READY, UNREADY):
+            self.is_ready, self.ready_value = True, value if kind == READY else None
         elif kind == COMPILING:
             self._compiling = value
         elif kind not in (NOTE, STEP, ADVANCE, DONE):
@@ -346,6 +356,20 @@ class WorkerPool(Generic[Job, Done]):
             self._workers.pop().end()
 
 
+def _pickled(what: object) -> bytes:
+    try:
+        return pickle.dumps(what)
+    except MemoryError:
+        raise
+    except Exception as error:  # objects of users have their own ways of being pickled
+        raise ConfigurationError(
+            one_line(
+                f"a function cannot be sent to another process ({described(error)}); define functions and classes at "
+                "the top level of a module, and give them settings that can be pickled"
+            )
+        ) from error
+
+
 def _answering(workers: Sequence[Worker], note: Note) -> list[Worker]:
     """Wait for workers that answer or end. Note the processes that a signal has stopped, while nothing else happens."""
     connections = {worker.connection: worker for worker in workers}
@@ -382,9 +406,9 @@ def worker_pool(
 
 
 @contextmanager
-def _root_as_working_folder() -> Iterator[None]:
+def _root_asworking_folder() -> Iterator[None]:
     """With Python 3.10, work in the root folder, from which a process started in this block can import nothing."""
-    if sys.version_info >= (3, 11) or _working_folder() is None:
+    if sys.version_info >= (3, 11) or working_folder() is None:
         yield
         return
     before = os.open(".", os.O_RDONLY)
@@ -396,10 +420,28 @@ def _root_as_working_folder() -> Iterator[None]:
         os.close(before)
 
 
-def _working_folder() -> str | None:
+@contextmanager
+def working_in(folder: str | None) -> Iterator[None]:
+    """Work in a folder in this block, and after it in the one before; one that is None or was removed is left out."""
+    before = working_folder()
+    if folder is None or folder == before:
+        yield
+        return
+    with contextlib.suppress(OSError):
+        os.chdir(folder)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with contextlib.suppress(OSError):
+                os.chdir(before)
+
+
+def working_folder() -> str | None:
+    """Return the working folder; None if it was removed."""
     try:
         return str(Path.cwd())
-    except OSError:  # it was removed
+    except OSError:
         return None
 
 

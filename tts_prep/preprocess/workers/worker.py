@@ -1,6 +1,6 @@
 """The main loop of a worker process, which receives jobs and sends results through a pipe.
 
-The module imports only the standard library, so that errors of other imports are sent back.
+The module imports only the standard library and the exceptions, so that errors of other imports are sent back.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+from tts_prep.errors import described
+
 NOTE = "note"
 READY = "ready"
+UNREADY = "unready"
 STEP = "step"
 ADVANCE = "advance"
 COMPILING = "compiling"
@@ -30,14 +33,14 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
     """Run jobs until the pipe is closed.
 
     A job is a pickled (function, argument, seconds between calls by name of a function). Answers are pairs of a kind
-    and a value: any number of (``NOTE``, a text of ``get_ready``), (``READY``, what ``get_ready`` returns) once; for
-    each job any number of (``STEP``, what ``report`` was called with) and (``ADVANCE``, what ``advance`` was called
-    with), at most every so many seconds, then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
+    and a value: any number of (``NOTE``, a text of ``get_ready``); once (``READY``, what ``get_ready`` returns) or
+    (``UNREADY``, why it cannot be loaded, or what it raised), after which jobs are run all the same; for each job any
+    number of (``STEP``, what ``report`` was called with) and (``ADVANCE``, what ``advance`` was called with), at most
+    every so many seconds, then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
     (``COMPILING``, name) precedes the compilation of a function, and (``COMPILING``, "") follows it.
 
     Args:
-        get_ready: a pickled function to call before the first job, with a function that takes notes; its errors are
-            ignored.
+        get_ready: a pickled function to call before the first job, with a function that takes notes.
         folder: the working folder.
     """
     if folder is not None:
@@ -50,16 +53,26 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
         from tts_prep.compiler import report_compilation
 
         report_compilation(lambda name: connection.send((COMPILING, name)))
+    # The parent sees that this process has ended although a process that a job has forked goes on.
+    os.register_at_fork(after_in_child=connection.close)
+    process = os.getpid()
     try:
-        value = None
-        with contextlib.suppress(Exception):
-            value = pickle.loads(get_ready)(lambda text: connection.send((NOTE, text)))
-        connection.send((READY, value))
+        answer = _ready(connection, get_ready)
         while True:
-            answer = _answer(connection, connection.recv_bytes())
+            if os.getpid() != process:
+                os._exit(1)  # a forked process that has come back from the job, which this one answers
             connection.send_bytes(answer)
+            answer = _answer(connection, connection.recv_bytes())
     except (EOFError, OSError):
         return  # the parent has ended or closed the pipe
+
+
+def _ready(connection: Connection[Any, Any], get_ready: bytes) -> bytes:
+    try:
+        value = pickle.loads(get_ready)(lambda text: connection.send((NOTE, text)))
+        return pickle.dumps((READY, value))
+    except BaseException as error:  # modules of users, which are imported here, may raise SystemExit
+        return pickle.dumps((UNREADY, described(error)))
 
 
 def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
