@@ -46,16 +46,18 @@ def test_the_best_alignment_is_the_best_of_all_paths(seed: int) -> None:
         Transcript(np.array([0, 1, 2, 0, 3, 0]), np.array([True, False, False, True, False, True])),
         Transcript(np.array([0, 2, 0]), np.array([True, False, True])),
     ]
-    scores = [rng.normal(size=(n, 4)).astype(np.float32) for n in (6, 4)]
-    for values in scores:
-        found = align(values, transcripts)
-        for row, transcript in enumerate(transcripts):
+    scores, spans = rng.normal(size=(10, 4)).astype(np.float32), np.array([[0, 6], [6, 10]])
+    of_recordings = [transcripts, transcripts[::-1]]
+    found = align(scores, spans, of_recordings)
+    for recording, (start, stop) in enumerate(spans.tolist()):
+        values = scores[start:stop]
+        for row, transcript in enumerate(of_recordings[recording]):
             every = paths(len(values), transcript.optional.tolist())
             totals = [
                 sum(float(values[t, transcript.classes[place]]) for t, place in enumerate(path)) for path in every
             ]
             best = every[int(np.argmax(totals))]
-            assert found.totals[row] == pytest.approx(max(totals), abs=1e-5)
+            assert found.totals[recording, row] == pytest.approx(max(totals), abs=1e-5)
             assert transcript.classes[frame_places(values, transcript)].tolist() == transcript.classes[best].tolist()
 
 
@@ -80,8 +82,8 @@ def test_more_phones_than_frames_fit_never_and_their_end_is_left_out() -> None:
     transcript = Transcript(np.array([0, 1, 2, 3, 0]), np.array([True, False, False, False, True]))
     scores = np.full((2, 4), -9, np.float32)
     scores[0, 1] = scores[1, 2] = 0
-    found = align(scores, [transcript])
-    assert (found.totals.tolist(), found.unspoken.tolist()) == ([-np.inf], [1])
+    found = align(scores, np.array([[0, 2]]), [[transcript]])
+    assert (found.totals.tolist(), found.unspoken.tolist()) == ([[-np.inf]], [[1]])
 
 
 @pytest.mark.parametrize(("times_as_likely", "unspoken"), [(1, 0), (19, 0), (21, 1)])
@@ -93,7 +95,7 @@ def test_a_phone_is_unspoken_only_where_that_is_more_than_twenty_times_as_likely
     # No silence; with the second phone in one frame, the recording is that much less likely than without it.
     scores[:, 0] = -9
     scores[:, 2] = -np.log(times_as_likely)
-    assert align(scores, [transcript]).unspoken.tolist() == [unspoken]
+    assert align(scores, np.array([[0, 5]]), [[transcript]]).unspoken.tolist() == [[unspoken]]
 
 
 @pytest.fixture(scope="module")

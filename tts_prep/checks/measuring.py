@@ -17,7 +17,7 @@ from tts_prep.checks.catalogue import MEASURES, Measure
 from tts_prep.checks.duplicates import fingerprints
 from tts_prep.checks.findings import Findings, Floats, Measures, Rows
 from tts_prep.checks.index_columns import holds_measures, measures_spec, measures_table, stored_measures
-from tts_prep.checks.transcripts import TranscriptChecker, count_phones
+from tts_prep.checks.transcripts import TranscriptChecker
 from tts_prep.checks.voices import SIZE, describe
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import CorruptStoreError
@@ -109,7 +109,7 @@ class _Reader:
         """Measure some utterances; called from several threads."""
         part = self._dataset[positions]
         phonemes, mels = part.views("phonemes"), Mels.of(part.views("mel"), part.n_mels)
-        phones, pauses = count_phones(phonemes, self._dataset)  # raises where an id is not in the vocabulary
+        phones, pauses = self._checker.count(phonemes)  # raises where an id is not in the vocabulary
         powers = self._powers(mels)
         sounds = self._sounds(part, mels, powers, positions)
         compared = self._checker.compare(mels, phonemes, part.seconds.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ from tts_prep.acoustics.phones.classes import PhoneClasses
 from tts_prep.acoustics.phones.model import PhoneModel, features, fit
 from tts_prep.acoustics.phones.symbols import PAUSE, PHONE, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import Transcript, align
+from tts_prep.acoustics.threads import map_slices
 from tts_prep.compiler import Compiled
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.layout import ALIGNMENT_SCORE
@@ -63,6 +65,7 @@ be suspects.
 """
 
 Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +171,7 @@ class TranscriptChecker:
     """
 
     def __init__(self, dataset: UtteranceDataset, decibels: float | None) -> None:
-        self._decibels = decibels or 1.0
+        self._path, self._decibels = dataset.path, decibels or 1.0
         self._per_frame = max(1, round(FRAME_SECONDS * dataset.sample_rate / dataset.hop_length))
         self._kinds = symbol_kinds(dataset.symbols, dataset.pad_id)
         self._classes = PhoneClasses.of(self._kinds, [])
@@ -186,21 +189,46 @@ class TranscriptChecker:
             rows = np.sort(np.random.default_rng(_SEED).choice(rows, SAMPLE, replace=False))
         sample = dataset[rows]
         phonemes = sample.views("phonemes")
-        count_phones(phonemes, dataset)  # raises where an id is not in the vocabulary
+        self.count(phonemes)  # raises where an id is not in the vocabulary
         self._classes = PhoneClasses.of(self._kinds, phonemes)
-        usable = []
-        for start in range(0, len(sample), _AT_A_TIME):
-            part = slice(start, start + _AT_A_TIME)
-            found = features(Mels.of(sample[part].views("mel"), dataset.n_mels), self._decibels, self._per_frame)
-            for ids, first, stop in zip(phonemes[part], found.starts[:-1], found.starts[1:], strict=True):
-                transcript = self._classes.transcript(ids)
-                if _LEAST_PHONES <= transcript.n_phones <= stop - first:
-                    usable.append((found.frames[first:stop], found.speech[first:stop], transcript))
+        parts = map_slices(partial(self._of_sample, sample), [1] * len(sample), _AT_A_TIME)
+        usable = [of_row for part in parts for of_row in part]
         if len(usable) >= LEAST_SAMPLE:
             self._pool = sorted((transcript for _, _, transcript in usable), key=lambda item: item.n_phones)
             self._counts = np.array([transcript.n_phones for transcript in self._pool])
             frames, speech, transcripts = zip(*usable, strict=True)
             self._model = fit(frames, speech, transcripts, self._classes.n_classes)
+
+    def _of_sample(
+        self, sample: UtteranceDataset, rows: slice
+    ) -> list[tuple[Floats32, npt.NDArray[np.bool_], Transcript]]:
+        """Return features, whether they are speech, and the transcript of each recording that is long enough."""
+        part = sample[rows]
+        found = features(Mels.of(part.views("mel"), part.n_mels), self._decibels, self._per_frame)
+        usable = []
+        for ids, first, stop in zip(part.views("phonemes"), found.starts[:-1], found.starts[1:], strict=True):
+            transcript = self._classes.transcript(ids)
+            if _LEAST_PHONES <= transcript.n_phones <= stop - first:
+                usable.append((found.frames[first:stop], found.speech[first:stop], transcript))
+        return usable
+
+    def count(
+        self, phonemes: Sequence[npt.NDArray[np.int32]]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the numbers of phones and pauses of each utterance, two arrays [n].
+
+        Args:
+            phonemes: one array of ids per utterance.
+
+        Raises:
+            CorruptStoreError: an id is not in the vocabulary.
+        """
+        ids = np.concatenate([*phonemes, np.empty(0, np.int32)])
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(self._kinds):
+            raise CorruptStoreError(f"{self._path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+        rows = np.repeat(np.arange(len(phonemes)), [*map(len, phonemes)])
+        counts = np.bincount(4 * rows + self._kinds[ids], minlength=4 * len(phonemes)).reshape(-1, 4)
+        return counts[:, PHONE], counts[:, PAUSE]
 
     def _others(self, transcript: Transcript) -> list[Transcript]:
         """Return different transcripts of the sample with the most similar numbers of phones."""
@@ -228,12 +256,13 @@ class TranscriptChecker:
             found = features(mels, self._decibels, self._per_frame)
             scores, deviations_of_frames = self._model.scores(found.frames)
             _average_speech(deviations_of_frames, found.speech, found.starts, deviations, n_speech)
-            for row, (ids, duration) in enumerate(zip(phonemes, seconds, strict=True)):
-                frames = scores[found.starts[row] : found.starts[row + 1]]
-                transcripts = self._to_compare(ids) if len(frames) and duration <= MAX_SECONDS else []
-                if transcripts:
-                    aligned = align(frames, transcripts)
-                    totals[row], unspoken[row] = aligned.totals, aligned.unspoken[0]
+            measured = np.flatnonzero((np.diff(found.starts) > 0) & (np.asarray(seconds) <= MAX_SECONDS))
+            to_compare = {row: of_row for row in measured.tolist() if (of_row := self._to_compare(phonemes[row]))}
+            if to_compare:
+                rows = np.array([*to_compare])
+                spans = np.stack([found.starts[rows], found.starts[rows + 1]], axis=1)
+                aligned = align(scores, spans, [*to_compare.values()])
+                totals[rows], unspoken[rows] = aligned.totals, aligned.unspoken[:, 0]
         # Noise brings the classes closer together, and all advantages with them.
         totals /= np.maximum(deviations, 1e-3)[:, None]
         own, others = totals[:, 0], totals[:, 1:]
@@ -249,27 +278,6 @@ class TranscriptChecker:
         transcript = self._classes.transcript(ids)
         others = self._others(transcript) if transcript.n_phones >= _LEAST_PHONES else []
         return [transcript, *others] if len(others) == N_OTHERS else []
-
-
-def count_phones(
-    phonemes: Sequence[npt.NDArray[np.int32]], dataset: UtteranceDataset
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the numbers of phones and pauses of each utterance, two arrays [n].
-
-    Args:
-        phonemes: one array of ids per utterance.
-        dataset: the dataset with the vocabulary of the ids.
-
-    Raises:
-        CorruptStoreError: an id is not in the vocabulary.
-    """
-    kinds = symbol_kinds(dataset.symbols, dataset.pad_id)
-    counts = np.zeros((len(phonemes), 4), np.int64)
-    for row, ids in enumerate(phonemes):
-        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(kinds):
-            raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
-        counts[row] = np.bincount(kinds[ids], minlength=4)
-    return counts[:, PHONE], counts[:, PAUSE]
 
 
 @Compiled

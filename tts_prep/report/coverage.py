@@ -56,16 +56,16 @@ def cover(dataset: UtteranceDataset) -> Coverage:
     counts = np.zeros(n, np.int64)
     pairs = np.zeros(n_phones**2, np.int64)
     for start in range(0, len(dataset), _AT_A_TIME):
-        for ids in dataset[start : start + _AT_A_TIME].views("phonemes"):
-            if not len(ids):
-                continue
-            if not 0 <= int(ids.min()) <= int(ids.max()) < n:
-                raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
-            counts += np.bincount(ids, minlength=n)
-            kept = ids[phone[ids] | pause[ids]]
-            places = place[kept]
-            both = (places[:-1] >= 0) & (places[1:] >= 0)
-            np.add.at(pairs, places[:-1][both] * n_phones + places[1:][both], 1)
+        texts = dataset[start : start + _AT_A_TIME].views("phonemes")
+        ids = np.concatenate([*texts, np.empty(0, np.int32)], dtype=np.int64, casting="same_kind")
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < n:
+            raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+        counts += np.bincount(ids, minlength=n)
+        kept = phone[ids] | pause[ids]
+        places, utterances = place[ids[kept]], np.repeat(np.arange(len(texts)), [*map(len, texts)])[kept]
+        first, second = places[:-1], places[1:]
+        both = (first >= 0) & (second >= 0) & (utterances[:-1] == utterances[1:])
+        pairs += np.bincount(first[both] * n_phones + second[both], minlength=n_phones**2)
     used = np.flatnonzero(phone & (counts > 0))
     square = pairs.reshape(n_phones, n_phones)[np.ix_(place[used], place[used])]
     in_use = {symbol: number for number, symbol in enumerate(dataset.symbols)}

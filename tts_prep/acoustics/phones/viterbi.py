@@ -62,37 +62,41 @@ class Transcript:
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """The best alignments of transcripts with one recording.
+    """The best alignments of transcripts with recordings.
 
     Attributes:
-        totals: [n] sums of the scores of all frames; −∞ if there are more phones than frames.
-        unspoken: [n] numbers of phones at the end of the transcript whose omission increases the sum by LEAST_GAIN.
+        totals: [n, n_transcripts] sums of the scores of all frames; −∞ if there are more phones than frames.
+        unspoken: [n, n_transcripts] numbers of phones at the end of the transcript whose omission increases the sum by
+            LEAST_GAIN.
     """
 
     totals: npt.NDArray[np.float64]
     unspoken: npt.NDArray[np.int64]
 
 
-def align(scores: Scores, transcripts: Sequence[Transcript]) -> Alignments:
-    """Align transcripts with one recording.
+def align(scores: Scores, spans: npt.NDArray[np.int64], transcripts: Sequence[Sequence[Transcript]]) -> Alignments:
+    """Align transcripts with recordings, as many with each.
 
     Args:
-        scores: [n_frames, n_classes], the score of each class for each frame; at least one frame.
-        transcripts: at least one.
+        scores: [n_frames, n_classes], the score of each class for each frame of all recordings.
+        spans: [n, 2], the first frame of each recording, and the one after its last; at least one recording, with at
+            least one frame.
+        transcripts: [n, n_transcripts], at least one for each recording.
     """
-    classes = np.concatenate([transcript.states[0] for transcript in transcripts])
-    skips = np.concatenate([transcript.states[1] for transcript in transcripts])
-    starts = np.cumsum([0, *(len(transcript.classes) + _GAP for transcript in transcripts)])
-    best = _best_paths(scores, classes, skips, starts[:-1])
-    totals, unspoken = np.empty(len(transcripts)), np.empty(len(transcripts), np.int64)
+    states = [transcript.states for of_recording in transcripts for transcript in of_recording]
+    classes, skips = (np.concatenate(values) for values in zip(*states, strict=True))
+    starts = np.cumsum([0, *(len(classes_of) for classes_of, _ in states)])
+    best = np.empty(len(classes), np.float32)
+    _find_best_paths(scores, spans, classes, skips, starts, best)
+    totals, unspoken = np.empty(len(states)), np.empty(len(states), np.int64)
     _read_ends(best, skips, starts, totals, unspoken)
     totals[totals < _NEVER / 2] = -np.inf
-    return Alignments(totals, unspoken)
+    return Alignments(totals.reshape(len(spans), -1), unspoken.reshape(len(spans), -1))
 
 
 @partial(Compiled, keeps_gil=True)
 def _read_ends(best: Any, skips: Any, starts: Any, totals: Any, unspoken: Any) -> None:
-    """Fill `Alignments.totals` and `Alignments.unspoken` from the result of `_best_paths`.
+    """Fill `Alignments.totals` and `Alignments.unspoken`, [n] each, from the result of `_find_best_paths`.
 
     Args:
         starts: [n_transcripts + 1] int64, the first place of each transcript, and the number of places.
@@ -168,27 +172,36 @@ def _trace_best_path(scores: Any, classes: Any, skips: Any, block: int, places: 
 
 
 @Compiled
-def _best_paths(scores: Any, classes: Any, skips: Any, starts: Any) -> Any:
-    """Return the scores of the best paths that end at each class, [n] float32.
+def _find_best_paths(scores: Any, spans: Any, classes: Any, skips: Any, starts: Any, best: Any) -> None:
+    """Fill in the scores of the best paths that end at each class, [n_places] float32.
 
-    Several transcripts are aligned side by side, because the compiled loop over their classes is faster if it is long.
+    The transcripts of a recording are aligned side by side, because the compiled loop over their classes is faster if
+    it is long.
 
     Args:
         scores: [n_frames, n_classes] float32.
-        classes: [n] uint32, the classes of all transcripts, with _GAP unused ones between two transcripts.
-        skips: [n] float32, from `Transcript.states`.
-        starts: [n_transcripts] int64, the first place of each transcript.
+        spans: [n, 2] int64, the frames of each recording.
+        classes: [n_places] uint32, the classes of all transcripts, with _GAP unused ones after each.
+        skips: [n_places] float32, from `Transcript.states`.
+        starts: [n * n_transcripts + 1] int64, the first place of each transcript, and the number of places.
     """
-    n = len(classes)
-    # Two values of padding before the first class. The first frame is reached from the value before each transcript.
-    before, after = np.full(n + _GAP, _NEVER, np.float32), np.full(n + _GAP, _NEVER, np.float32)
-    for start in starts:
-        before[start + 1] = 0
-    for frame in range(len(scores)):
-        row = scores[frame]
-        for i in range(n):
-            after[i + 2] = max(max(before[i + 2], before[i + 1]), before[i] + skips[i]) + row[classes[i]]
-        before, after = after, before
-        for start in starts:
-            before[start] = before[start + 1] = _NEVER
-    return before[2:].copy()
+    per_recording = (len(starts) - 1) // len(spans)
+    for recording in range(len(spans)):
+        starts_here = starts[recording * per_recording : (recording + 1) * per_recording + 1]
+        first, stop = starts_here[0], starts_here[per_recording]
+        firsts = starts_here[:per_recording] - first
+        classes_here, skips_here = classes[first:stop], skips[first:stop]
+        n = len(classes_here)
+        # Two values of padding before the first class. The first frame is reached from the value before each transcript.
+        before, after = np.full(n + _GAP, _NEVER, np.float32), np.full(n + _GAP, _NEVER, np.float32)
+        for start in firsts:
+            before[start + 1] = 0
+        for frame in range(spans[recording, 0], spans[recording, 1]):
+            row = scores[frame]
+            for i in range(n):
+                at_best = max(max(before[i + 2], before[i + 1]), before[i] + skips_here[i])
+                after[i + 2] = at_best + row[classes_here[i]]
+            before, after = after, before
+            for start in firsts:
+                before[start] = before[start + 1] = _NEVER
+        best[first:stop] = before[2:]
