@@ -8,7 +8,7 @@ import pytest
 from tts_prep.acoustics.decay import decay_seconds, find_quantiles
 from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_powers
 from tts_prep.checks.catalogue import MEASURE
-from tts_prep.checks.distortions import NO_HUM, _average, hum, saturation
+from tts_prep.checks.distortions import NO_HUM, Peaks, _average, hum, saturation
 from tts_prep.preprocess import PRESETS, mel_spectrogram
 from tts_prep.preprocess.text.frontends.speech import speak
 
@@ -27,6 +27,10 @@ def clip() -> np.ndarray:
 
 def hum_of(samples: np.ndarray, rate: int = RATE) -> float:
     return hum(samples.astype(np.float32), rate, 1.0, float(np.square(samples).sum()) / max(1, len(samples)))
+
+
+def saturation_of(samples: np.ndarray, rate: int) -> float:
+    return saturation(Peaks.of(samples, rate))
 
 
 @pytest.mark.parametrize("mains", [50, 60])
@@ -56,15 +60,15 @@ def test_hum_of_silence_and_of_short_recordings_is_not_measured(clip: np.ndarray
 
 
 def test_peaks_that_an_amplifier_saturates_are_equally_high(clip: np.ndarray) -> None:
-    clean = saturation(clip, RATE)
+    clean = saturation_of(clip, RATE)
     assert clean < LIMITS["saturated"]
-    shares = [saturation(np.tanh(clip / np.abs(clip).max() * 10 ** (drive / 20)), RATE) for drive in (9, 12, 18)]
+    shares = [saturation_of(np.tanh(clip / np.abs(clip).max() * 10 ** (drive / 20)), RATE) for drive in (9, 12, 18)]
     assert LIMITS["saturated"] < shares[0] < shares[1] < shares[2]
     # The level does not matter, nor which polarity is saturated.
     driven = np.tanh(4 * clip / np.abs(clip).max())
-    assert saturation(driven / 100, RATE) == saturation(driven, RATE)
+    assert saturation_of(driven / 100, RATE) == saturation_of(driven, RATE)
     one_sided = np.where(clip < 0, driven, clip / np.abs(clip).max())
-    assert saturation(one_sided, RATE) == saturation(-one_sided, RATE) > LIMITS["saturated"]
+    assert saturation_of(one_sided, RATE) == saturation_of(-one_sided, RATE) > LIMITS["saturated"]
 
 
 def test_the_share_of_equal_peaks_is_counted() -> None:
@@ -72,8 +76,8 @@ def test_the_share_of_equal_peaks_is_counted() -> None:
     peaks = np.repeat([1.0, 0.5, 0.01], [30, 50, 20])
     samples = np.zeros((100, RATE // 100))
     samples[:, 7] = peaks
-    assert saturation(samples.ravel(), RATE) == pytest.approx((30 - 2 * 30**0.5) / 80)
-    assert np.isnan(saturation(samples.ravel()[: RATE // 4], RATE))
+    assert saturation_of(samples.ravel(), RATE) == pytest.approx((30 - 2 * 30**0.5) / 80)
+    assert np.isnan(saturation_of(samples.ravel()[: RATE // 4], RATE))
 
 
 def decay_of(*clips: np.ndarray) -> np.ndarray:

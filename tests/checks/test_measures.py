@@ -14,6 +14,7 @@ from tts_prep.acoustics.levels import (
 )
 from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_levels, mel_powers
 from tts_prep.acoustics.phones.symbols import PHONE, is_pause, is_phone, symbol_kinds
+from tts_prep.checks.distortions import Peaks, clipped_samples
 from tts_prep.checks.duplicates import (
     LENGTH_TOLERANCE,
     array_digest,
@@ -24,7 +25,7 @@ from tts_prep.checks.duplicates import (
 )
 from tts_prep.checks.measuring import sound_measures
 from tts_prep.checks.mismatch import mismatch_scores, rank_correlations
-from tts_prep.checks.waveforms import Waveform, bandwidth, clipped_samples, digital_silence
+from tts_prep.checks.waveforms import Waveform, bandwidth, digital_silence
 
 RATE = 22_050
 
@@ -102,11 +103,24 @@ def test_the_signal_to_noise_ratio_is_that_of_the_same_recording_at_a_far_lower_
     assert quiet["snr"] == pytest.approx(measured(speech(1))["snr"], abs=0.01)
 
 
+def clipped_in(samples: np.ndarray) -> int:
+    return clipped_samples(Peaks.of(samples, RATE))
+
+
+def test_a_flat_peak_may_cross_the_blocks_in_which_peaks_are_looked_for() -> None:
+    length = RATE // 100
+    values = np.zeros(4 * length + 7, np.float32)
+    values[length - 2 : length + 3] = values[-2:] = 0.5
+    values[3 * length + 1 : 3 * length + 4] = -0.5
+    assert clipped_in(values) == 5 + 3
+    assert clipped_in((values * 32767).astype(np.int16)) == 5 + 3
+
+
 def test_clipped_samples_are_those_of_flat_peaks_at_any_level() -> None:
     values = np.array([0, 0.5, 0.5, 0.5, 0, -0.4, -0.4, 0.1, -0.4, 0.5, 0.5], np.float32)
-    assert clipped_samples(values) == 3
-    assert clipped_samples(np.concatenate([values, [-0.4] * 4]).astype(np.float32)) == 7
-    assert clipped_samples(values / 100) == 0
+    assert clipped_in(values) == 3
+    assert clipped_in(np.concatenate([values, [-0.4] * 4]).astype(np.float32)) == 7
+    assert clipped_in(values / 100) == 0
 
 
 def test_digital_silence_has_sound_on_both_sides() -> None:

@@ -1,9 +1,10 @@
-"""Measures of what a recording chain does to a voice: hum of the mains, and soft clipping."""
+"""Measures of what a recording chain does to a voice: hum of the mains, and clipping, hard and soft."""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -42,7 +43,13 @@ _VARIATION: Final = 2.5
 """The largest ratio of the powers of a line in the quiet frames: hum is constant, and a voice begins or ends there."""
 
 _BLOCK: Final = 0.01
-"""The duration in seconds of which a peak is taken for `saturation`: a period of a low voice."""
+"""The duration of a block of `Peaks` in seconds: a period of a low voice."""
+
+CLIP_RUN: Final = 3
+"""The minimum run of samples at the highest or lowest value that is a flat peak."""
+
+CLIP_LEAST: Final = 0.05
+"""The minimum level of a flat peak relative to full scale. Below it, flat peaks are caused by rounding."""
 
 _LOUD, _TOP = 10 ** (-20 / 20), 10 ** (-1 / 20)
 """The peaks that count as speech, and those that count as the highest, relative to the highest."""
@@ -166,23 +173,89 @@ def _transform(length: int, sample_rate: float) -> Floats:
     return np.ascontiguousarray(waves.reshape(length, -1), np.float32)
 
 
-def saturation(samples: npt.NDArray[Any], sample_rate: int) -> float:
+@dataclass(frozen=True, eq=False)
+class Peaks:
+    """The peaks of a recording, found by reading it once.
+
+    Attributes:
+        samples: [n_samples], integers or float.
+        length: the number of samples of a block; the last one can have fewer.
+        highest, lowest: [n_blocks], the largest and the smallest sample of each block.
+    """
+
+    samples: npt.NDArray[Any]
+    length: int
+    highest: npt.NDArray[Any]
+    lowest: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, samples: npt.NDArray[Any], sample_rate: int) -> Peaks:
+        """Return the peaks of every _BLOCK seconds."""
+        length = max(1, int(_BLOCK * sample_rate))
+        highest, lowest = np.empty((2, -(-len(samples) // length)), samples.dtype)
+        _find_peaks(samples, length, highest, lowest)
+        return cls(samples, length, highest, lowest)
+
+    def largest(self) -> float:
+        """Return the largest magnitude of a sample."""
+        return max(float(self.highest.max(initial=0)), -float(self.lowest.min(initial=0)))
+
+
+@partial(Compiled, any_order=True)
+def _find_peaks(samples: Any, length: int, highest: Any, lowest: Any) -> None:
+    """Fill in the largest and the smallest sample of every block of a length."""
+    for number in range(len(highest)):
+        block = samples[number * length : (number + 1) * length]
+        high = low = block[0]
+        for i in range(len(block)):
+            high, low = max(high, block[i]), min(low, block[i])
+        highest[number], lowest[number] = high, low
+
+
+def saturation(peaks: Peaks) -> float:
     """Return the share of the peaks of speech that are within 1 dB of the highest, for the polarity with more of them.
 
-    A peak is that of 10 ms, of one polarity; it is speech if it is within 20 dB of the highest. In a voice, few peaks
-    are nearly as high as the highest. An amplifier that saturates makes many of them equal. Twice the square root of
-    their number is subtracted, the standard deviation of a count, because short recordings have few peaks.
+    A peak is that of a block of 10 ms, of one polarity; it is speech if it is within 20 dB of the highest. In a voice,
+    few peaks are nearly as high as the highest. An amplifier that saturates makes many of them equal. Twice the square
+    root of their number is subtracted, the standard deviation of a count, because short recordings have few peaks.
 
     Returns:
         NaN for recordings with less than half a second of speech.
     """
-    length = max(1, int(_BLOCK * sample_rate))
-    blocks = samples[: len(samples) // length * length].reshape(-1, length)
     shares = [math.nan]
-    for peaks in (blocks.max(axis=1, initial=0), -blocks.min(axis=1, initial=0).astype(np.float32)):
-        highest = float(peaks.max(initial=0))
-        loud = int((peaks > _LOUD * highest).sum())
+    n = len(peaks.samples) // peaks.length
+    for of_blocks in (peaks.highest[:n], -peaks.lowest[:n].astype(np.float32)):
+        highest = float(of_blocks.max(initial=0))
+        loud = int((of_blocks > _LOUD * highest).sum())
         if highest > 0 and loud >= _LEAST_BLOCKS:
-            top = float((peaks > _TOP * highest).sum())
+            top = float((of_blocks > _TOP * highest).sum())
             shares.append(max(0.0, top - 2 * math.sqrt(top)) / loud)
     return float(np.fmax.reduce(shares))
+
+
+def clipped_samples(peaks: Peaks, full_scale: float = 1.0) -> int:
+    """Return the number of samples in runs of at least CLIP_RUN at the highest or the lowest value.
+
+    Flat peaks are detected at any level, because a recording may have been scaled after clipping.
+    """
+    count = 0
+    for of_blocks, peak in ((peaks.highest, np.max), (peaks.lowest, np.min)):
+        if len(of_blocks) and abs(float(peak(of_blocks))) >= CLIP_LEAST * full_scale:
+            count += int(_flat_samples(peaks.samples, peaks.length, of_blocks, peak(of_blocks), CLIP_RUN))
+    return count
+
+
+@partial(Compiled, keeps_gil=True)
+def _flat_samples(samples: Any, length: int, of_blocks: Any, peak: Any, least: int) -> int:
+    """Return the number of samples in runs of at least so many at a peak; most blocks do not reach it."""
+    count, run = 0, 0
+    for number in range(len(of_blocks)):
+        if of_blocks[number] != peak:
+            count, run = count + (run if run >= least else 0), 0
+            continue
+        for value in samples[number * length : (number + 1) * length]:
+            if value == peak:
+                run += 1
+            else:
+                count, run = count + (run if run >= least else 0), 0
+    return count + (run if run >= least else 0)

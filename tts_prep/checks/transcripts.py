@@ -212,9 +212,7 @@ class TranscriptChecker:
                 usable.append((found.frames[first:stop], found.speech[first:stop], transcript))
         return usable
 
-    def count(
-        self, phonemes: Sequence[npt.NDArray[np.int32]]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def count(self, phonemes: Sequence[npt.NDArray[np.int32]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the numbers of phones and pauses of each utterance, two arrays [n].
 
         Args:

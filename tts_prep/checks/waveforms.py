@@ -25,14 +25,8 @@ from tts_prep.acoustics.levels import (
     wada_snr,
 )
 from tts_prep.acoustics.loudness import loudness
-from tts_prep.checks.distortions import hum, saturation
+from tts_prep.checks.distortions import Peaks, clipped_samples, hum, saturation
 from tts_prep.compiler import Compiled
-
-CLIP_RUN = 3
-"""The minimum run of samples at the highest or lowest value that is a flat peak."""
-
-CLIP_LEAST = 0.05
-"""The minimum level of a flat peak relative to full scale. Below it, flat peaks are caused by rounding."""
 
 _TRANSFORM = 1024
 """The length of the transform of `bandwidth` in samples."""
@@ -70,8 +64,12 @@ class Waveform:
     @cached_property
     def peak(self) -> float:
         """The largest magnitude of a sample, relative to full scale."""
-        highest, lowest = float(self.samples.max(initial=0)), float(self.samples.min(initial=0))
-        return max(highest, -lowest) / self.full_scale
+        return self.peaks.largest() / self.full_scale
+
+    @cached_property
+    def peaks(self) -> Peaks:
+        """The peaks of short blocks."""
+        return Peaks.of(self.samples, self.sample_rate)
 
     @cached_property
     def sums(self) -> SampleSums:
@@ -114,11 +112,11 @@ class Waveform:
 
     def saturation(self) -> float:
         """Return the share of peaks that are as high as the highest."""
-        return saturation(self.samples, self.sample_rate)
+        return saturation(self.peaks)
 
     def clipped_samples(self) -> float:
         """Return the number of samples of flat peaks."""
-        return float(clipped_samples(self.samples, self.full_scale))
+        return float(clipped_samples(self.peaks, self.full_scale))
 
     def digital_silence(self) -> float:
         """Return the longest run of zeros between other values in seconds."""
@@ -132,23 +130,6 @@ class Waveform:
 def _power(samples: npt.NDArray[Any], full_scale: float) -> float:
     values = samples.astype(np.float32) / np.float32(full_scale)
     return float(np.dot(values, values)) / max(1, len(values))
-
-
-def clipped_samples(samples: npt.NDArray[Any], full_scale: float = 1.0) -> int:
-    """Return the number of samples in runs of at least CLIP_RUN at the highest or the lowest value.
-
-    Flat peaks are detected at any level, because a recording may have been scaled after clipping.
-    """
-    if not len(samples):
-        return 0
-    count = 0
-    for peak in (samples.max(), samples.min()):
-        is_peak = samples == peak
-        # The peak of most recordings is a single sample.
-        if abs(float(peak)) >= CLIP_LEAST * full_scale and np.count_nonzero(is_peak) >= CLIP_RUN:
-            runs = _run_lengths(np.flatnonzero(is_peak))
-            count += int(runs[runs >= CLIP_RUN].sum())
-    return count
 
 
 def digital_silence(samples: npt.NDArray[Any]) -> int:
@@ -235,10 +216,3 @@ def _add_squares(rows: Any, sums: Any) -> None:
         for i in range(len(sums)):
             value = np.float64(row[i])
             sums[i] += value * value
-
-
-def _run_lengths(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the lengths of the runs of successive numbers in ascending positions."""
-    ends = np.flatnonzero(np.diff(positions) != 1)
-    lengths: npt.NDArray[np.int64] = np.diff(np.concatenate(([-1], ends, [len(positions) - 1])))
-    return lengths

@@ -144,7 +144,7 @@ def _trace_best_path(scores: Any, classes: Any, skips: Any, block: int, places: 
     # Two values of padding before the first class. The first frame is reached from the value before the transcript.
     starts[0, 1] = 0
     # How many classes each best path advances at each frame, 0 to 2.
-    steps = np.empty((block, n), np.uint8)
+    steps, of_frame = np.empty((block, n), np.uint8), np.empty(n, np.float32)
     place = -1
     # The blocks in order, and then backwards from the last one.
     for turn in range(2 * n_blocks - 1):
@@ -153,12 +153,14 @@ def _trace_best_path(scores: Any, classes: Any, skips: Any, block: int, places: 
         first = number * block
         size = min(block, n_frames - first)
         for frame in range(size):
-            row = scores[first + frame]
+            row, of_row = scores[first + frame], steps[frame]
+            for i in range(n):
+                of_frame[i] = row[classes[i]]
             for i in range(n):
                 stay, one, two = before[i + 2], before[i + 1], before[i] + skips[i]
                 best = max(stay, one)
-                steps[frame, i] = 2 if two > best else 1 if one > stay else 0
-                after[i + 2] = max(best, two) + row[classes[i]]
+                of_row[i] = 2 if two > best else 1 if one > stay else 0
+                after[i + 2] = max(best, two) + of_frame[i]
             before, after = after, before
             before[0] = before[1] = _NEVER
         if turn < n_blocks - 1:
@@ -192,15 +194,18 @@ def _find_best_paths(scores: Any, spans: Any, classes: Any, skips: Any, starts: 
         firsts = starts_here[:per_recording] - first
         classes_here, skips_here = classes[first:stop], skips[first:stop]
         n = len(classes_here)
-        # Two values of padding before the first class. The first frame is reached from the value before each transcript.
+        # Two values of padding before the first class; the first frame is reached from the value before a transcript.
         before, after = np.full(n + _GAP, _NEVER, np.float32), np.full(n + _GAP, _NEVER, np.float32)
+        of_frame = np.empty(n, np.float32)
         for start in firsts:
             before[start + 1] = 0
         for frame in range(spans[recording, 0], spans[recording, 1]):
             row = scores[frame]
+            # A loop of its own, because the next one is vectorized only without it.
             for i in range(n):
-                at_best = max(max(before[i + 2], before[i + 1]), before[i] + skips_here[i])
-                after[i + 2] = at_best + row[classes_here[i]]
+                of_frame[i] = row[classes_here[i]]
+            for i in range(n):
+                after[i + 2] = max(max(before[i + 2], before[i + 1]), before[i] + skips_here[i]) + of_frame[i]
             before, after = after, before
             for start in firsts:
                 before[start] = before[start + 1] = _NEVER
