@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from dataclasses import replace
@@ -30,6 +31,7 @@ IDS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 OPTIONS = ("--frontend", "characters", "--preset", "hifigan", "--shard-utterances", 3, "--quiet")
 STRESS = "',%="
 DECIBELS = 20 / np.log(10)
+DAMAGED = ("0", "-1", "NaN", "Infinity")
 
 
 def synthetic(symbols: str, frames: list[int], seed: int) -> Recording:
@@ -154,6 +156,51 @@ def test_constant_mels_give_durations_whose_sum_is_the_number_of_frames(model: A
     assert all(durations[[0, 1, 3, 5, 6]] > 0)
 
 
+def test_recordings_without_any_difference_train_a_model_that_aligns(model: AlignmentModel) -> None:
+    ids = synthetic("ab a,sb", [1] * 7, 0).phonemes
+    recordings = [Recording(ids, np.full((50, 20), -11.5, np.float32)), Recording(ids[:1], np.zeros((1, 20)))]
+    durations, score = AlignmentModel.train(recordings, VOCABULARY, DECIBELS).align(recordings[0])
+    assert durations.sum() == 50
+    assert score == pytest.approx(0)
+
+
+@pytest.mark.parametrize("n_mels", [1, 12, 13])
+def test_a_mel_of_few_bins_is_aligned(n_mels: int) -> None:
+    recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(TEXTS.items())]
+    recordings = [replace(recording, mel=recording.mel[:, -n_mels:]) for recording in recordings]
+    trained = AlignmentModel.train(recordings, VOCABULARY, DECIBELS)
+    durations, score = AlignmentModel.from_text(trained.as_text()).align(recordings[0])
+    assert durations.sum() == len(recordings[0].mel)
+    assert np.isfinite(score)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_a_mel_that_is_not_finite_is_divided_evenly_and_has_no_score(model: AlignmentModel, value: float) -> None:
+    recording = synthetic("ab", [9, 9], 3)
+    recording.mel[4, 2] = value
+    durations, score = model.align(recording)
+    assert durations.tolist() == [9, 9]
+    assert np.isnan(score)
+
+
+@pytest.mark.parametrize("number", [-1, len(SYMBOLS), 2_000_000_000])
+def test_a_phoneme_beyond_the_vocabulary_is_an_error_not_a_read_of_other_memory(
+    model: AlignmentModel, number: int
+) -> None:
+    recording = replace(synthetic("ab", [9, 9], 3), phonemes=np.array([IDS["a"], number], np.int32))
+    with pytest.raises(FeatureError, match=f"a phoneme has the id {number:,}, of 9 symbols"):
+        model.align(recording)
+    with pytest.raises(FeatureError, match=f"a phoneme has the id {number:,}, of 9 symbols"):
+        AlignmentModel.train([recording], VOCABULARY, DECIBELS)
+
+
+def test_a_model_for_another_number_of_bins_is_an_error(model: AlignmentModel) -> None:
+    settings = AlignerConfig(model=model.as_text())
+    assert TRAINED.make(replace(PRESETS["hifigan"], n_mels=20), settings).settings == settings
+    with pytest.raises(ConfigurationError, match="is for 26 features, a mel of 8 bins has 16"):
+        TRAINED.make(replace(PRESETS["hifigan"], n_mels=8), settings)
+
+
 def test_one_recording_alone_is_enough_to_train(model: AlignmentModel) -> None:
     recording = synthetic("ˈab a,sb", TEXTS["ˈab a,sb"], 1)
     durations, _ = AlignmentModel.train([recording], VOCABULARY, DECIBELS).align(recording)
@@ -182,6 +229,7 @@ def test_a_model_is_the_same_after_its_text(model: AlignmentModel) -> None:
         lambda text: text.replace('"states":3', '"states":2'),
         lambda text: text.replace('"states":3', '"states":0'),
         lambda text: text.replace('"states":3', '"states":1000000000'),
+        *(lambda text, value=value: re.sub('"decibels":[^,]*', f'"decibels":{value}', text) for value in DAMAGED),
     ],
 )
 def test_a_damaged_model_is_an_error(model: AlignmentModel, damage) -> None:

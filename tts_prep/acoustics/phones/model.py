@@ -31,6 +31,9 @@ _PRIOR = 20.0
 _FLOOR = 1e-3
 """The share of the mean variance that is added to each variance."""
 
+_LEAST_FLOOR = 1e-6
+"""The minimum of what is added: frames that are all the same have no variance."""
+
 _LEAST_VARIANCE = 1e-4
 """The minimum variance of a coefficient to which it is scaled, dB²."""
 
@@ -56,8 +59,13 @@ class Features:
     starts: npt.NDArray[np.int64]
 
 
+def n_features(n_mels: int) -> int:
+    """Return the number of features of a frame."""
+    return 2 * min(N_COEFFICIENTS, n_mels)
+
+
 def features(mels: Mels, decibels: float, per_frame: int, *, scaled: bool = False) -> Features:
-    """Return 2 * min(N_COEFFICIENTS, n_mels) features of every ``per_frame`` frames.
+    """Return `n_features` features of every ``per_frame`` frames.
 
     The features are cepstral coefficients (Davis and Mermelstein, 1980) and their slopes. The mean over the speech of
     the recording is subtracted, which removes the influence of level, microphone and much of the speaker.
@@ -288,7 +296,7 @@ def estimate(
     # The mean of (x - m)(x - m)' over all frames, where m is the mean of the frame's class.
     cross = sums.T @ means
     covariance = (products - cross - cross.T + (means.T * counts) @ means) / n
-    covariance += _FLOOR * np.trace(covariance) / size * np.eye(size)
+    covariance += max(_FLOOR * np.trace(covariance) / size, _LEAST_FLOOR) * np.eye(size)
     weights = np.linalg.solve(covariance, means.T)
     offsets = -0.5 * np.einsum("cf,fc->c", means, weights)
     return PhoneModel(weights.astype(np.float32), offsets.astype(np.float32))

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.acoustics.phones.model import n_features
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import ALIGNMENT_SCORE, PHONEME, UTTERANCE
@@ -19,6 +20,10 @@ from tts_prep.preprocess.features.kind import TrainedKind, setting
 
 _VERSION: Final = "3"
 """The version of the algorithm: the same model of another version could give other durations."""
+
+_TRAIN_AGAIN: Final = (
+    "train it again by 'tts-prep remove STORE --array durations' and 'tts-prep add STORE --feature durations'"
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class AlignedDurations:
         return (mel - np.float32(utterance.extractor.half_precision_offset())).astype(self.settings.mel)
 
 
-def _make(_: MelConfig, settings: AlignerConfig) -> AlignedDurations:
+def _make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
     if not settings.model:
         raise ConfigurationError(
             "durations: expected --alignments PATH, a folder of TextGrids or durations, or a CTM file; or a complete "
@@ -86,10 +91,15 @@ def _make(_: MelConfig, settings: AlignerConfig) -> AlignedDurations:
         )
     if settings.version != _VERSION:
         raise ConfigurationError(
-            f"durations: the aligner has version {_VERSION}, found a model of {settings.version}; train it again by "
-            "'tts-prep remove STORE --array durations' and 'tts-prep add STORE --feature durations'"
+            f"durations: the aligner has version {_VERSION}, found a model of {settings.version}; {_TRAIN_AGAIN}"
         )
-    return AlignedDurations(settings, AlignmentModel.from_text(settings.model))
+    model = AlignmentModel.from_text(settings.model)
+    if model.n_features != (expected := n_features(mel.n_mels)):
+        raise ConfigurationError(
+            f"durations: the model of the aligner is for {model.n_features} features, a mel of {mel.n_mels} bins has "
+            f"{expected}; {_TRAIN_AGAIN}"
+        )
+    return AlignedDurations(settings, model)
 
 
 TRAINED: Final = TrainedKind(AlignerConfig, _make)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.phones.classes import MAX_CLASSES, PhoneClasses
-from tts_prep.acoustics.phones.model import N_COEFFICIENTS, PhoneModel, features
+from tts_prep.acoustics.phones.model import PhoneModel, features
 from tts_prep.acoustics.phones.states import MAX_STATES, fit_states, n_state_classes, phone_scores, state_transcript
 from tts_prep.acoustics.phones.symbols import PHONE, STRESS, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, frame_places
@@ -43,6 +44,16 @@ class Vocabulary:
     def kinds(self) -> npt.NDArray[np.int64]:
         """The kind of each symbol, [n_symbols]; see `tts_prep.acoustics.phones.symbols`."""
         return symbol_kinds(self.symbols, self.pad_id)
+
+    def check(self, phonemes: npt.NDArray[np.int32]) -> None:
+        """Check that the vocabulary has all ids, because compiled functions read whatever lies at others.
+
+        Raises:
+            FeatureError: it has not.
+        """
+        unknown = phonemes[(phonemes < 0) | (phonemes >= len(self.symbols))]
+        if len(unknown):
+            raise FeatureError(f"durations: a phoneme has the id {unknown[0]:,}, of {len(self.symbols):,} symbols")
 
 
 def phone_name(symbol: str) -> str:
@@ -88,8 +99,10 @@ class AlignmentModel:
         """Train a model on recordings. The result depends on their order only by rounding.
 
         Raises:
-            FeatureError: no recording has phones.
+            FeatureError: no recording has phones, or one has a phoneme that the vocabulary has not.
         """
+        for recording in recordings:
+            vocabulary.check(recording.phonemes)
         phones = _frequent_phones(recordings, vocabulary)
         classes = _classes(vocabulary, phones)
         usable = []
@@ -106,6 +119,11 @@ class AlignmentModel:
         frames, speech, transcripts = zip(*usable, strict=True)
         model, n_states = fit_states(frames, speech, transcripts, classes.n_classes)
         return cls(vocabulary, decibels, phones, n_states, _bytes(model.weights), _bytes(model.offsets))
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of a frame."""
+        return len(self.weights) // len(self.offsets)
 
     @cached_property
     def _classes(self) -> PhoneClasses:
@@ -124,14 +142,18 @@ class AlignmentModel:
         symbol belongs to the first or the last one. All other symbols, such as stress marks, have none.
 
         The score is the mean log-likelihood of the frames of phones, relative to that of the best class of each frame:
-        0 if every frame sounds most like its own phone. If there are fewer frames than phones, or no phones, all
-        frames are divided evenly, and the score is NaN.
+        0 if every frame sounds most like its own phone. If there are fewer frames than phones, or no phones, or values
+        that are not finite, all frames are divided evenly, and the score is NaN.
+
+        Raises:
+            FeatureError: a phoneme is not in the vocabulary.
         """
+        self.vocabulary.check(recording.phonemes)
         transcript, symbols = self._classes.located(recording.phonemes)
-        n_frames = len(recording.mel)
-        if not 0 < transcript.n_phones <= n_frames:
+        n_frames, found = len(recording.mel), _features(recording.mel, self.decibels)[0]
+        if not 0 < transcript.n_phones <= len(found):
             return _equal_shares(n_frames, len(recording.phonemes)), float("nan")
-        scores, _ = self._model.scores(_features(recording.mel, self.decibels)[0])
+        scores, _ = self._model.scores(found)
         states, places_of_states = state_transcript(transcript, self.n_states, n_frames)
         places = places_of_states[frame_places(scores, states)]
         classes = transcript.classes[places]
@@ -168,8 +190,10 @@ class AlignmentModel:
             if not 0 < n_states <= MAX_STATES:
                 raise ValueError(f"{n_states} states")
             n_classes = n_state_classes(len(phones) + 2, n_states)
-            if len(offsets) != 4 * n_classes or len(weights) != 2 * N_COEFFICIENTS * len(offsets):
+            if len(offsets) != 4 * n_classes or len(weights) % len(offsets):
                 raise ValueError("numbers are missing")
+            if not 0 < decibels < math.inf:
+                raise ValueError(f"{decibels} dB per unit")
             if not 0 <= vocabulary.pad_id < len(vocabulary.symbols):
                 raise ValueError("its symbols have no padding")
             if not all(np.isfinite(np.frombuffer(numbers, "<f4")).all() for numbers in (weights, offsets)):
