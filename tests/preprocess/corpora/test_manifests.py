@@ -109,6 +109,36 @@ def test_csv_is_read_with_its_quotes_and_line_breaks(tmp_path: Path) -> None:
     assert math.isnan(float(b.meta["score"]))
 
 
+def test_a_quotation_mark_within_a_field_joins_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "metadata.csv").write_text(
+        'file_name,text\na.wav,A 5" pipe\nb.wav,Two.\nc.wav,A 6" pipe\nd.wav,"Four\n""4"""\n', encoding="utf-8"
+    )
+    rows, failed = read(tmp_path)
+    assert failed == []
+    assert [row.text for row in rows] == ['A 5" pipe', "Two.", 'A 6" pipe', 'Four\n"4"']
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+def test_a_text_has_all_line_breaks_of_unicode_that_are_none_in_a_table(tmp_path: Path, separator: str) -> None:
+    texts = [f"One{mark}two." for mark in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"]
+    lines = [f"{i}.wav{separator}{text}\n" for i, text in enumerate(texts)]
+    (tmp_path / "metadata.csv").write_text("".join([f"file_name{separator}text\n", *lines]), encoding="utf-8")
+    rows, failed = read(tmp_path)
+    assert ([row.text for row in rows], failed) == (texts, [])
+
+
+def test_a_row_that_is_cut_by_a_carriage_return_or_an_open_quotation_mark_is_named(tmp_path: Path) -> None:
+    content = b'file_name,text\na.wav,One\rtwo.\nb.wav,Two.\nc.wav,"Three\nd.wav,\xff\ne.wav,"Five\nf.wav,Six.\n'
+    (tmp_path / "metadata.csv").write_bytes(content)
+    rows, failed = read(tmp_path)
+    assert [row.text for row in rows] == ["Two."]
+    reasons = [failure.reason for failure in failed]
+    assert [reason.partition(": ")[0] for reason in reasons] == [f"metadata.csv:{line}" for line in (2, 4, 5, 6)]
+    assert "new-line character" in reasons[0]
+    assert "byte 0xff" in reasons[2]
+    assert "unexpected end of data); 2 lines were taken for it, because of a quotation mark" in reasons[3]
+
+
 def test_f5_tts_separates_by_bars(tmp_path: Path) -> None:
     (tmp_path / "metadata.csv").write_text("audio_file|text\nwavs/1.wav|One, two; 'three'.\n", encoding="utf-8")
     (a,), failed = read(tmp_path / "metadata.csv")

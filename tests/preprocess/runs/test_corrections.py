@@ -213,6 +213,7 @@ def test_a_broken_list_of_corrections_is_made_again_by_an_update(corpus: Path, t
         ("id,keep,text\na,maybe,x\n", "decisions.csv:2: keep: expected yes, no or unsure, found 'maybe'"),
         (f"id,text\na,{'x' * 70_000}\n", "decisions.csv:2: text: expected at most 65,536 characters, found 70,000"),
         ("", "decisions.csv: expected the names of the columns in the first line"),
+        ("id,text,Text\na,x,y\n", "decisions.csv:2: two columns have one name: id, text, Text"),
     ],
 )
 def test_bad_files_of_decisions_are_refused_in_one_line(
@@ -231,6 +232,14 @@ def test_files_that_leave_rows_out_are_checked_too(tmp_path: Path) -> None:
         Corrections.read(exclude=tmp_path / "none.csv")
     with pytest.raises(CorpusError, match=r"none.txt: no such file"):
         Corrections.read(exclude=tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize("column", ["id", "text", "speaker"])
+def test_half_of_a_surrogate_pair_is_no_correction(tmp_path: Path, column: str) -> None:
+    file = tmp_path / "decisions.jsonl"
+    file.write_text(json.dumps({"id": "a", "text": "x", "speaker": "y", column: "\ud800"}) + "\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"decisions.jsonl:1: {column}: contains a lone surrogate"):
+        Corrections.read(file)
 
 
 def test_rows_that_failed_in_the_reader_have_nothing_to_correct_but_can_be_left_out() -> None:

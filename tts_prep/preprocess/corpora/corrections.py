@@ -144,6 +144,8 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
     places: dict[str, str] = {}
     for where, found in table_rows(path):
         values = {name.strip().lower(): value for name, value in found.items()}
+        if len(values) < len(found):
+            raise CorpusError(one_line(f"{where}: two columns have one name: {', '.join(found)}"))
         if "id" not in values or not any(name in values for name in needed):
             expected = f"the columns 'id' and {' or '.join(map(repr, needed))}"
             raise CorpusError(one_line(f"{where}: expected {expected}, found {', '.join(found)}"))
@@ -169,6 +171,8 @@ def _text(where: str, name: str, value: Any) -> str:
     text = ("true" if value else "false") if isinstance(value, bool) else " ".join(str(value).strip().splitlines())
     if len(text) > _MAX_TEXT:
         raise CorpusError(f"{where}: {name}: expected at most {_MAX_TEXT:,} characters, found {len(text):,}")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise CorpusError(f"{where}: {name}: contains a lone surrogate, which is no character")
     return text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tts_prep.errors import CorpusError
@@ -41,7 +41,7 @@ class Table:
             raise CorpusError(f"{self._path}: expected the names of the columns in the first line")
         separator = max(_SEPARATORS, key=header.count)
         try:
-            names = _fields(header, separator)
+            names = _fields([header], separator)
         except csv.Error as error:
             raise CorpusError(f"{self._path}: the first line is no header of a table ({error})") from error
         if len(set(names)) != len(names):
@@ -49,49 +49,62 @@ class Table:
                 f"{self._path}: a column is repeated in the header: {', '.join(names)}; is the first line a recording?"
                 " 'tts-prep filelist' and 'ljspeech' read lists without a header"
             )
-        for where, line in _records(lines, separator):
+        for where, line in lines:
             if isinstance(line, Failure):
                 yield line
             elif line.strip():
-                yield _row(where, line, names, separator)
+                yield from _row(where, _RowLines(line, lines), names, separator)
 
 
-def _records(lines: Iterator[tuple[str, str | Failure]], separator: str) -> Iterator[tuple[str, str | Failure]]:
-    """Join the lines of rows whose quoted fields contain line breaks."""
-    for where, line in lines:
-        parts = [line]
-        if separator in _QUOTING and isinstance(line, str):
-            n_quotes, length = line.count('"'), len(line)
-            while n_quotes % 2 and len(parts) < _MAX_LINES and length < MAX_LINE:
-                _, following = next(lines, ("", None))
-                if not isinstance(following, str):
-                    break
-                parts.append(following)
-                length += len(following)
-                n_quotes += following.count('"')
-        yield where, "\n".join(part for part in parts if isinstance(part, str)) if len(parts) > 1 else line
+class _RowLines:
+    """A line, and the lines behind it that a quoted field goes on in, which are taken as they are asked for.
+
+    Attributes:
+        count: the number of lines so far.
+        failures: the line that cannot be read, if it ended the row.
+    """
+
+    def __init__(self, line: str, following: Iterator[tuple[str, str | Failure]]) -> None:
+        self._line, self._following = line, following
+        self.count = 1
+        self.failures: list[Failure] = []
+
+    def __iter__(self) -> Iterator[str]:
+        length = len(self._line)
+        yield f"{self._line}\n"
+        while self.count < _MAX_LINES and length < MAX_LINE:
+            _, line = next(self._following, ("", None))
+            if not isinstance(line, str):
+                self.failures += [line] if line else []
+                return
+            self.count += 1
+            length += len(line)
+            yield f"{line}\n"
 
 
-def _row(where: str, line: str, names: list[str], separator: str) -> Row | Failure:
+def _row(where: str, lines: _RowLines, names: list[str], separator: str) -> Iterator[Row | Failure]:
+    """Yield a row, or why it is none, and the line that cannot be read if it goes on in one."""
     try:
-        fields = _fields(line, separator)
+        fields = _fields(lines, separator)
     except csv.Error as error:
-        return Failure("", where, "corpus", f"{where}: not a row of a table ({error})")
-    if len(fields) != len(names):
-        reason = f"{where}: expected {len(names)} fields separated by {separator!r}, found {len(fields)}"
-        return Failure("", where, "corpus", reason)
-    return Row(where, dict(zip(names, fields, strict=True)))
+        several = f"; {lines.count:,} lines were taken for it, because of a quotation mark" if lines.count > 1 else ""
+        reason = f"{where}: not a row of a table ({error}){several}"
+        yield Failure("", where, "corpus", reason)
+    else:
+        if len(fields) == len(names):
+            yield Row(where, dict(zip(names, fields, strict=True)))
+        else:
+            reason = f"{where}: expected {len(names)} fields separated by {separator!r}, found {len(fields)}"
+            yield Failure("", where, "corpus", reason)
+    yield from lines.failures
 
 
-def _fields(line: str, separator: str) -> list[str]:
-    return [
-        field.strip()
-        for field in next(
-            csv.reader(
-                line.splitlines(keepends=True) or [line],
-                delimiter=separator,
-                quoting=csv.QUOTE_MINIMAL if separator in _QUOTING else csv.QUOTE_NONE,
-                strict=True,
-            )
-        )
-    ]
+def _fields(lines: Iterable[str], separator: str) -> list[str]:
+    # The reader takes a further line only within quotes, so it decides which lines are one row.
+    reader = csv.reader(
+        lines,
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if separator in _QUOTING else csv.QUOTE_NONE,
+        strict=True,
+    )
+    return [field.strip() for field in next(reader)]
