@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ settings.register_profile(
     max_examples=_PROPERTIES or 50,
 )
 settings.load_profile("ours")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is imported for all tests to no collection of garbage, each of which would look at all of it."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,9 @@ from corpora import TEXTS, write_ljspeech
 from killing import contents
 
 import tts_prep
+from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
+from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.runs.prepare import prepare
 
 IN_NAMESPACE = ("unshare", "--map-root-user", "--mount")
 
@@ -35,13 +38,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> dict[str, bytes]:
     store = tmp_path_factory.mktemp("undisturbed") / "store"
-    done = run(command(corpus, store, jobs=1))
-    assert done.returncode == 0, done.stderr
+    prepare(read_ljspeech(corpus), corpus, store, Configuration(store=StoreConfig(shard_utterances=2)))
     return contents(store)
 
 
-def command(corpus: Path, store: Path, jobs: int = 2) -> str:
-    return f"'{sys.executable}' -m tts_prep ljspeech '{corpus}' '{store}' --jobs {jobs} --shard-utterances 2"
+def command(corpus: Path, store: Path) -> str:
+    return f"'{sys.executable}' -m tts_prep ljspeech '{corpus}' '{store}' --jobs 2 --shard-utterances 2"
 
 
 def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
