@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import soundfile
 from commands import run
+from jinja2 import Environment
 from PIL import Image
 from stores import make_rows, write_store
 
@@ -190,6 +191,12 @@ def test_an_utterance_of_a_store_shows_itself(tmp_path: Path) -> None:
     assert html is not None
     assert utterance.id in html
     assert [axes.get_ylabel() for axes in utterance.plot().axes] == ["amplitude", "frequency (Hz)"]
+
+
+def test_the_template_of_a_notebook_is_compiled_once_for_all_utterances(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = clip_html(make_clip())
+    monkeypatch.setattr(Environment, "compile", lambda *_, **__: pytest.fail("compiled again"))
+    assert clip_html(make_clip()) == before
 
 
 def test_the_command_draws_an_utterance_and_names_those_that_it_could_mean(

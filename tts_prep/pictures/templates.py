@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,8 +20,12 @@ _MAX_WORD = 40
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}")
 
 
+@cache
 def make_environment(*packages: str) -> Environment:
-    """Return an environment for the templates of this package and of other subpackages of ``tts_prep``."""
+    """Return the environment of the templates of this package and of other subpackages of ``tts_prep``.
+
+    The same one for each call, because it keeps the templates that it has compiled.
+    """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(f"tts_prep.{name}", "") for name in (*packages, "pictures")]),
         autoescape=True,
