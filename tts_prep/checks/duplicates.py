@@ -104,35 +104,37 @@ def most_similar_before(
         The correlations, [n], and the positions, [n]; NaN and -1 if there is no such utterance.
     """
     order = np.argsort(lengths, kind="stable")
-    ordered = lengths[order]
+    ordered, vectors = lengths[order], fingerprints[order]
     best = np.full(len(order), -np.inf, np.float32)
     partner = np.full(len(order), -1, np.int64)
     for start in range(0, len(order), _BLOCK):
-        rows = order[start : start + _BLOCK]
+        rows = slice(start, start + _BLOCK)
         # Each pair occurs once, with the longer utterance as the row; _keep_best selects the earlier one.
         shortest = int(np.searchsorted(ordered, ordered[start] * (1 - LENGTH_TOLERANCE)))
-        for other in range(shortest, start + len(rows), _BLOCK):
-            columns = order[other : min(other + _BLOCK, start + len(rows))]
-            similarity = fingerprints[rows] @ fingerprints[columns].T
-            one, two = lengths[rows][:, None], lengths[columns][None, :]
-            close = np.minimum(one, two) >= np.maximum(one, two) * (1 - LENGTH_TOLERANCE)
-            similarity = np.where(close, similarity, np.float32(-np.inf))
-            _keep_best(best, partner, rows, columns, similarity)
-            _keep_best(best, partner, columns, rows, similarity.T)
+        for other in range(shortest, start + len(order[rows]), _BLOCK):
+            columns = slice(other, min(other + _BLOCK, start + len(order[rows])))
+            similarity = vectors[rows] @ vectors[columns].T
+            _keep_best(similarity, order[rows], order[columns], lengths, 1 - LENGTH_TOLERANCE, best, partner)
+            _keep_best(similarity.T, order[columns], order[rows], lengths, 1 - LENGTH_TOLERANCE, best, partner)
     return np.where(partner >= 0, best, np.nan).astype(np.float64), partner
 
 
-def _keep_best(
-    best: npt.NDArray[np.float32],
-    partner: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int64],
-    similarity: npt.NDArray[np.float32],
-) -> None:
-    """Update the best partner of each row from the columns that are earlier in the store."""
-    earlier = np.where(columns[None, :] < rows[:, None], similarity, np.float32(-np.inf))
-    at = earlier.argmax(axis=1)
-    similarities = earlier[np.arange(len(rows)), at]
-    better = similarities > best[rows]
-    best[rows[better]] = similarities[better]
-    partner[rows[better]] = columns[at[better]]
+@Compiled
+def _keep_best(similarity: Any, rows: Any, columns: Any, lengths: Any, least: float, best: Any, partner: Any) -> None:
+    """Update the best partner of each row from the columns that are earlier in the store and of about its length.
+
+    Args:
+        similarity: [n_rows, n_columns] float32.
+        rows, columns: positions in the store.
+        lengths: the length of each position.
+        least: the least ratio of the lengths of partners.
+        best, partner: the greatest similarity of each position so far, and where.
+    """
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(len(columns)):
+            # Hardly any is greater, so that the processor foresees this.
+            if similarity[i, j] > best[row] and columns[j] < row:
+                one, two = lengths[row], lengths[columns[j]]
+                if min(one, two) >= max(one, two) * least:
+                    best[row], partner[row] = similarity[i, j], columns[j]
