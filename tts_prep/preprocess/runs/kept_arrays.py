@@ -34,6 +34,7 @@ from tts_prep.preprocess.models.processes import Outcome
 from tts_prep.preprocess.runs.add_columns import index_array_file
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
+from tts_prep.preprocess.runs.kept_rows import unchanged_shards
 from tts_prep.preprocess.runs.model_outputs import PENDING, Outputs
 from tts_prep.preprocess.runs.plan import OldRow
 
@@ -167,8 +168,7 @@ class _OldRows:
         self._folder = folder
         # Several rows of a shard are asked for one after another.
         self._old = lru_cache(maxsize=4)(partial(_Rows.read, source))
-        old = {entry.sha256: number for number, entry in enumerate(manifest.shards)}
-        self.old_numbers = {shard.number: old[shard.entry.sha256] for shard in shards if shard.entry.sha256 in old}
+        self.old_numbers = unchanged_shards(manifest, [shard.entry for shard in shards])
         """The number of each unchanged shard in the old store."""
         self._places: dict[str, OldRow] = {}
         for number in sorted(set(range(len(manifest.shards))) - set(self.old_numbers.values())):

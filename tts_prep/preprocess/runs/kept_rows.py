@@ -6,9 +6,10 @@ values, so that only the other rows of a changed shard are made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import ROW_KEYS, shard_name
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.mel import bin_moments
@@ -42,21 +43,31 @@ def find_old_rows(
         old: the shards of the old store by key.
     """
     recipe = planned.recipe
-    if any(getattr(manifest, name) != recipe.settings[name] for name in ("configuration", "software")):
+    if not _has_settings(manifest, recipe.settings):
         return {}
     # The statistics of a mel need the values before they are stored at half precision.
     if recipe.arrays["mel"]["dtype"] != "float32":
         return {}
     kept = {planned_key for planned_key in planned.keys if planned_key in old}
-    places: dict[bytes, OldRow] = {}
-    for key, shard in old.items():
-        if key not in kept:
-            for position, row_key in enumerate(_row_keys(source / shard_name(shard.number))):
-                places[row_key] = OldRow(shard.number, position)
+    places = _rows_by_key(source, (shard.number for key, shard in old.items() if key not in kept))
     if not places:
         return {}
     changed = (plan for plan, key in zip(planned.shards, planned.keys, strict=True) if key not in kept)
     return {plan.number: OldRows(source, _places_of(plan, places)) for plan in changed}
+
+
+def _has_settings(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
+    """Return whether a store was made with these settings, and with the same versions of libraries."""
+    return all(getattr(manifest, name) == settings[name] for name in ("configuration", "software"))
+
+
+def _rows_by_key(store: Path, shards: Iterable[int]) -> dict[bytes, OldRow]:
+    """Return the place of each row of some shards by its key."""
+    return {
+        key: OldRow(number, position)
+        for number in shards
+        for position, key in enumerate(_row_keys(store / shard_name(number)))
+    }
 
 
 def _places_of(plan: ShardPlan, places: Mapping[bytes, OldRow]) -> tuple[OldRow | None, ...]:
@@ -73,28 +84,29 @@ def _row_keys(path: Path) -> list[bytes]:
     return [key.tobytes() for key in keys]
 
 
+def unchanged_shards(old: Manifest, shards: Sequence[FileEntry]) -> dict[int, int]:
+    """Return the number in an old store of each shard of a new one that has the same bytes."""
+    numbers = {entry.sha256: number for number, entry in enumerate(old.shards)}
+    return {number: numbers[entry.sha256] for number, entry in enumerate(shards) if entry.sha256 in numbers}
+
+
 def unchanged_rows(old: Path, old_manifest: Manifest, new: Path, manifest: Manifest) -> npt.NDArray[np.int64]:
     """Return for each row of a store the row of an older one with the same inputs and settings, [n_rows], or -1."""
     found = np.full(manifest.index.rows, -1, np.int64)
-    if any(getattr(manifest, name) != getattr(old_manifest, name) for name in ("configuration", "software")):
+    if not _has_settings(old_manifest, vars(manifest)):
         return found
+    same = unchanged_shards(old_manifest, manifest.shards)
+    places = _rows_by_key(old, sorted({*range(len(old_manifest.shards))} - {*same.values()}))
     starts = np.cumsum([0, *(entry.rows for entry in old_manifest.shards)])
-    shards = {entry.sha256: number for number, entry in enumerate(old_manifest.shards)}
-    kept = {shards[entry.sha256] for entry in manifest.shards if entry.sha256 in shards}
-    rows = {
-        key: starts[number] + position
-        for number, entry in enumerate(old_manifest.shards)
-        if number not in kept
-        for position, key in enumerate(_row_keys(old / entry.file))
-    }
     start = 0
-    for entry in manifest.shards:
-        if entry.sha256 in shards:
-            first = starts[shards[entry.sha256]]
+    for number, entry in enumerate(manifest.shards):
+        if number in same:
+            first = starts[same[number]]
             found[start : start + entry.rows] = np.arange(first, first + entry.rows)
         else:
             for position, key in enumerate(_row_keys(new / entry.file)):
-                found[start + position] = rows.get(key, -1)
+                if place := places.get(key):
+                    found[start + position] = starts[place.shard] + place.position
         start += entry.rows
     return found
 
