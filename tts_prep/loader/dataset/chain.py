@@ -109,7 +109,7 @@ class ChainDataset(DatasetMixin[T_co]):
             numbers = np.searchsorted(self._leaf_starts, wanted, side="right") - 1
             leaves = [self._leaves[number] for number in numbers.tolist()]
             within = (wanted - self._leaf_starts[numbers]).tolist()
-            rows = [leaf.row_of(position) for leaf, position in zip(leaves, within, strict=True)]
+            rows = [leaf._row_of(position) for leaf, position in zip(leaves, within, strict=True)]
             return MixedUtterances(leaves, rows, info_of(positions))
         numbers = np.searchsorted(self._starts, wanted, side="right") - 1
         found: dict[int, tuple[UtteranceDataset, int]] = {}
@@ -131,7 +131,7 @@ class ChainDataset(DatasetMixin[T_co]):
             ordered = [found[place] for place in range(len(wanted))]
             return MixedUtterances([one for one, _ in ordered], [row for _, row in ordered], info_of(positions))
         for place, (dataset, row) in found.items():
-            examples[place] = dataset.with_rows(range(row, row + 1))[0]
+            examples[place] = dataset._with_rows(range(row, row + 1))[0]
         return with_info_of(positions, examples)
 
     def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:

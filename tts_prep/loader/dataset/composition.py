@@ -199,9 +199,9 @@ def with_speakers(dataset: Any, names: tuple[str, ...], codes: Mapping[str, int]
 
     def change(inner: Any) -> Any:
         if isinstance(inner, UtteranceDataset):
-            return inner.with_speakers(names, codes)
+            return inner._with_speakers(names, codes)
         if isinstance(inner, MixedUtterances):
-            changed = {one: one.with_speakers(names, codes) for one in dict.fromkeys(inner.datasets)}
+            changed = {one: one._with_speakers(names, codes) for one in dict.fromkeys(inner.datasets)}
             return MixedUtterances([changed[one] for one in inner.datasets], inner.rows, inner.batch_info)
         if isinstance(inner, DatasetMixin):
             return inner._over(change)

@@ -68,13 +68,13 @@ class MixedUtterances(Sequence[Utterance]):
         for place, dataset in enumerate(self.datasets):
             places.setdefault(dataset, []).append(place)
         rows = np.array(self.rows, np.int64)
-        return tuple(Source(dataset.with_rows(rows[of]), np.array(of, np.int64)) for dataset, of in places.items())
+        return tuple(Source(dataset._with_rows(rows[of]), np.array(of, np.int64)) for dataset, of in places.items())
 
     def __getitem__(self, position: Any) -> Any:
         """Return the utterance at a position of the batch, or a list of utterances at a slice."""
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
-        return self.datasets[position].with_rows(range(self.rows[position], self.rows[position] + 1))[0]
+        return self.datasets[position]._with_rows(range(self.rows[position], self.rows[position] + 1))[0]
 
     def __iter__(self) -> Iterator[Utterance]:
         return (self[place] for place in range(len(self)))
@@ -87,14 +87,14 @@ class MixedUtterances(Sequence[Utterance]):
         last = None
         for dataset, row in zip(self.datasets, self.rows, strict=True):
             if dataset is not last:
-                last, (store, id_of, code_of) = dataset, dataset.by_row
+                last, (store, id_of, code_of) = dataset, dataset._by_row
             stores.append(store)
             ids.append(id_of(row))
             codes.append(code_of(row))
         return stores, ids, codes
 
     def views(self, name: str) -> list[Array]:
-        """Return an array of each utterance as it is stored, [B]; see `UtteranceDataset.stored_views`.
+        """Return an array of each utterance as it is stored, [B]; see `UtteranceDataset._stored_views`.
 
         Raises:
             ConfigurationError: a store has no such array.
@@ -104,7 +104,7 @@ class MixedUtterances(Sequence[Utterance]):
         last = None
         for dataset, row in zip(self.datasets, self.rows, strict=True):
             if dataset is not last:
-                places = dataset.places_of(name)
+                places = dataset._places_of(name)
                 if places is None:
                     break
                 last, (shard_of, start_of, length_of, arrays) = dataset, places
@@ -119,7 +119,7 @@ class MixedUtterances(Sequence[Utterance]):
         if len(views) == len(self.rows):
             return views
         # A file is not mapped yet, or an error is to be raised.
-        return self.in_order(source.dataset.stored_views(name) for source in self.sources)
+        return self.in_order(source.dataset._stored_views(name) for source in self.sources)
 
     def in_order(self, values: Iterable[Iterable[T]]) -> list[T]:
         """Return the values of each source's utterances in the order of the batch."""

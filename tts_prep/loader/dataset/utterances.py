@@ -127,7 +127,7 @@ class UtteranceDataset(FixedColumns):
         selected._initialize(self._store, rows, batch_info, self._speakers)
         return selected
 
-    def with_speakers(self, names: tuple[str, ...], codes: Mapping[str, int]) -> UtteranceDataset:
+    def _with_speakers(self, names: tuple[str, ...], codes: Mapping[str, int]) -> UtteranceDataset:
         """Return the dataset with the speaker table of several stores.
 
         Args:
@@ -462,14 +462,14 @@ class UtteranceDataset(FixedColumns):
             ConfigurationError: the store has no such array, or an utterance has no value of it; see `having`.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
-        views = self.stored_views(name)
+        views = self._stored_views(name)
         if name == "mel" and views and views[0].dtype != np.float32:
             views = [widened(view, self.metadata.mel_offset) for view in views]
             for view in views:
                 view.flags.writeable = False
         return views
 
-    def stored_views(self, name: str) -> list[Array]:
+    def _stored_views(self, name: str) -> list[Array]:
         """Return an array as it is stored, one read-only view of the memory map per utterance.
 
         Mels stored as float16 still lack the store's ``mel_offset``.
@@ -482,16 +482,16 @@ class UtteranceDataset(FixedColumns):
             self._check_values(name)
         return self._maps(name)
 
-    def with_rows(self, rows: Rows) -> UtteranceDataset:
+    def _with_rows(self, rows: Rows) -> UtteranceDataset:
         """Return the utterances at rows of the store, whether they are selected here or not."""
         return self._selected(rows)
 
-    def row_of(self, position: int) -> int:
+    def _row_of(self, position: int) -> int:
         """Return the row in the store of the utterance at a position, which is not negative."""
         return int(self._rows[position])
 
     @cached_property
-    def by_row(self) -> RowValues:
+    def _by_row(self) -> RowValues:
         """What a batch needs of a row of the store, whether it is selected here or not."""
         ids: Any = self._store.column("id")
         speakers: Any = self._store.column("speaker")
@@ -505,7 +505,7 @@ class UtteranceDataset(FixedColumns):
 
         return RowValues(self.metadata, ids.at, code)
 
-    def places_of(self, name: str) -> Places | None:
+    def _places_of(self, name: str) -> Places | None:
         """Return what says where an array of each row of the store is; None if it is not known by row."""
         spec = self.arrays.get(name)
         # What some rows lack is read by the way that looks for them.
@@ -539,7 +539,10 @@ class UtteranceDataset(FixedColumns):
         return self._store.slices(name, shards, starts, lengths)
 
     def read_ahead(self, positions: Positions) -> None:
-        """Ask the system to read mel, phonemes and waveform of the utterances at positions, without waiting."""
+        """Ask the system to read mel, phonemes and waveform of the utterances at positions, without waiting.
+
+        `DataLoader` calls it for the next batches; a loop that indexes the dataset itself can do the same.
+        """
         chosen = self._selected(select_rows(self._rows, positions))
         if not self._store.is_at_hand(chosen._shards()):
             return
@@ -549,6 +552,9 @@ class UtteranceDataset(FixedColumns):
 
     def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:
         """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL.
+
+        `DataLoader` does so by itself; for another loader with workers, wrap its batches where they are handed out:
+        ``docs/remote.md`` has an example.
 
         Args:
             within: returns the positions of a batch in this dataset; None if all are.
