@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from web_server import Answer, WebServer, running, serving
 
 from tts_prep.errors import StoreError
 from tts_prep.format.files.checksums import file_sha256
-from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.remote.arriving import Patience
+from tts_prep.remote.arriving import Patience, Progress
 from tts_prep.remote.cache import CachedStore
+from tts_prep.remote.server import Server
 
 s3fs = pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -87,6 +89,10 @@ def truncated(answer: Answer) -> None:
 def without_checksum(answer: Answer) -> None:
     # Which botocore compares, where the server has one.
     answer.headers = {k: v for k, v in answer.headers.items() if not k.lower().startswith("x-amz-checksum")}
+
+
+def without_range(answer: Answer) -> None:
+    answer.headers = {k: v for k, v in answer.headers.items() if k.lower() != "content-range"}
 
 
 def truncated_with_its_length(answer: Answer) -> None:
@@ -178,6 +184,68 @@ def test_an_object_that_changes_between_two_requests_for_its_parts_is_read_again
     assert len(changed) == 1
     assert web.requests[name] == before + 6
     assert file_sha256(cached.folder / entry.file) == entry.sha256
+
+
+@pytest.fixture
+def pieces(web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[FileEntry], list[bytes]]:
+    """Return what lists the pieces in which a file arrives that is asked for by 100,000 bytes."""
+    monkeypatch.setattr("tts_prep.remote.arriving.BLOCK", 100_000)
+    server = Server("s3://bucket/voice")
+    return lambda entry: list(server._pieces(entry.file, entry.size, entry.size, Progress(), Event(), Patience()))
+
+
+@pytest.mark.parametrize("status", [200, 206])
+def test_no_more_of_an_answer_is_read_than_was_asked_for(
+    status: int, web: WebServer, folder: Path, pieces: Callable[[FileEntry], list[bytes]]
+) -> None:
+    entry = read_manifest(folder / "voice").shards[0]
+
+    def change(answer: Answer) -> None:
+        without_checksum(answer)
+        if status == 200:
+            without_range(answer)
+        answer.body += bytes(1 << 20)
+        answer.status, answer.length = status, len(answer.body)
+
+    web.fault = of_shards(change)
+    found = pieces(entry)
+    assert max(map(len, found)) <= 100_001
+    assert sum(map(len, found)) <= entry.size + len(found)
+
+
+def test_a_server_that_ignores_ranges_is_read_in_pieces(
+    web: WebServer, folder: Path, tmp_path: Path, pieces: Callable[[FileEntry], list[bytes]]
+) -> None:
+    entry = read_manifest(folder / "voice").shards[0]
+    whole = (folder / "voice" / entry.file).read_bytes()
+
+    def change(answer: Answer) -> None:
+        without_checksum(answer)
+        without_range(answer)
+        answer.status, answer.body, answer.length = 200, whole, len(whole)
+
+    web.fault = of_shards(change)
+    found = pieces(entry)
+    assert max(map(len, found)) <= 100_001
+    assert b"".join(found) == whole
+    CachedStore("s3://bucket/voice", tmp_path, patience=QUICK).fetch(entry)
+    check_cache(tmp_path, folder / "voice")
+
+
+def test_bytes_that_break_off_are_asked_for_again_and_not_the_file(
+    web: WebServer, folder: Path, pieces: Callable[[FileEntry], list[bytes]]
+) -> None:
+    entry = read_manifest(folder / "voice").shards[0]
+    name = f"bucket/voice/{entry.file}"
+    before = web.requests[name]
+
+    def change(answer: Answer) -> None:
+        if answer.name == name and answer.number == before + 1:
+            reset(answer)
+
+    web.fault = change
+    assert b"".join(pieces(entry)) == (folder / "voice" / entry.file).read_bytes()
+    assert web.requests[name] - before == -(-entry.size // 100_000) + 1
 
 
 @pytest.mark.parametrize("change", FAULTS, ids=lambda change: change.__name__)

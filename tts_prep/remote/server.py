@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from io import BytesIO, FileIO
 from threading import Event
 from typing import Any, Final, TypeVar
@@ -43,6 +44,8 @@ THREADS: Final = 8
 
 _CHARACTERS: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]*")
 _REFUSED: Final = (401, 403)
+_RANGE_WAIT = 0.1
+"""Seconds before the second request for a range; each later wait is twice as long."""
 _JITTER = random.SystemRandom()
 """Not Python's shared generator, whose state belongs to the program."""
 
@@ -182,9 +185,11 @@ class Server:
             system.invalidate_cache()
         if self.scheme == "s3":
             if size is None:
-                yield BytesIO(system.cat_file(path, start=0, end=LONGEST_MANIFEST + 1))
+                with closing(_Ranges(system, path, LONGEST_MANIFEST + 1)) as ranges:
+                    yield BytesIO(ranges.read(LONGEST_MANIFEST + 1))
             else:
-                yield _Ranges(system, path, size)
+                with closing(_Ranges(system, path, size)) as ranges:
+                    yield ranges
             return
         if self._is_web:
             # One request, whose answer is read in pieces: a server that sends more than it should fills no memory.
@@ -273,22 +278,74 @@ class Server:
 
 
 class _Ranges:
-    """An object of S3, read by requests for ranges. The files of s3fs ask for its size before, which takes longer."""
+    """An object of S3, read by requests for ranges. The files of s3fs ask for its size before, which takes longer.
+
+    No more of an answer is read than one byte beyond what was asked for, because a server may send any number. One that
+    ignores ranges sends the whole object, of which the next bytes are read then.
+    """
 
     def __init__(self, system: Any, path: str, size: int) -> None:
         self._system = system
-        self._path = path
+        self._bucket, self._key, _ = system.split_path(path)
         self._size = size
         self._done = 0
+        self._whole: Any = None
 
     def read(self, most: int) -> bytes:
-        """Return the next bytes, of an answer that may be longer than it should; none at the end."""
-        end = min(self._size, self._done + most)
-        if self._done >= end:
-            return b""
-        piece = bytes(self._system.cat_file(self._path, start=self._done, end=end))
+        """Return the next bytes, at most one more than are asked for; none at the end."""
+        most = min(most, self._size - self._done)
+        if self._whole is not None:
+            piece = self._part_of(self._whole, max(0, most) + 1)
+        else:
+            piece = self._range(most) if most > 0 else b""
         self._done += len(piece)
         return piece
+
+    def close(self) -> None:
+        """End the answer that is being read."""
+        if self._whole is not None:
+            self._system.loop.call_soon_threadsafe(self._whole.close)
+            self._whole = None
+
+    def _range(self, most: int) -> bytes:
+        for number in range(self._system.retries):
+            answer = self._asked(most)
+            try:
+                return self._part_of(answer, most + 1)
+            except Exception:  # s3fs tries again for an answer, but not for its bytes
+                self.close()
+                if number == self._system.retries - 1:
+                    raise
+            time.sleep(_RANGE_WAIT * 2**number)
+        raise AssertionError("unreachable")
+
+    def _asked(self, most: int) -> Any:
+        """Return the bytes of an answer, to be read."""
+        asked = f"bytes={self._done}-{self._done + most - 1}"
+        place = {"Bucket": self._bucket, "Key": self._key, **self._system.req_kw}
+        answer = self._system.call_s3("get_object", **place, Range=asked)
+        body = answer["Body"]
+        if "ContentRange" not in answer:
+            self._whole = body
+            if self._done:
+                raise _ContentError(f"all of its bytes, where {asked} was asked for")
+        return body
+
+    def _part_of(self, body: Any, most: int) -> bytes:
+        from fsspec.asyn import sync
+
+        return bytes(sync(self._system.loop, self._collected, body, most))
+
+    async def _collected(self, body: Any, most: int) -> bytes:
+        pieces: list[bytes] = []
+        try:
+            while most > 0 and (piece := await body.read(most)):
+                pieces.append(piece)
+                most -= len(piece)
+        finally:
+            if body is not self._whole:
+                body.close()
+        return b"".join(pieces)
 
 
 def _is_refused(error: Exception) -> bool:
