@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import tarfile
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tts_prep.export import export as export_store
 from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.runs.add_columns import add_index_array
 
 N_FRAMES = [7, 3, 9]
@@ -173,6 +175,22 @@ def test_names_of_files_differ_after_everything_that_shortens_them() -> None:
     ]
     assert list(unique_names(texts[:2])) == ["a.b", "a_b"]
     assert list(unique_names(["a_2", "a", "a"])) == ["a_2", "a", "a_2_2"]
+
+
+def test_names_of_files_differ_on_disks_that_ignore_case_or_the_form_of_a_character() -> None:
+    texts = ["Anna", "anna", "ANNA_1", "\u212bke", "\u00e5ke", "\uac00", "\u1100\u1161"]
+    names = [*unique_names(texts)]
+    # macOS compares names in NFD and without case, and Windows without case.
+    assert len({unicodedata.normalize("NFD", name).lower() for name in names}) == len(texts)
+    assert [names[0], names[3], names[5]] == ["Anna", "\u212bke", "\uac00"]
+
+
+def test_a_column_of_languages_that_are_numbers_is_one_of_texts_in_parquet(tmp_path: Path) -> None:
+    rows = make_rows([5, 6])
+    store = write_store(tmp_path / "store", rows)
+    add_columns(store, {"id": [row.id for row in rows], "language": [1.0, 2.0]})
+    folder = export(store, "parquet", tmp_path / "out")
+    assert pq.read_table(folder / "data/train-00000.parquet")["language"].to_pylist() == ["1.0", "2.0"]
 
 
 def test_a_cut_of_lhotse_ends_with_its_mel(tmp_path: Path) -> None:

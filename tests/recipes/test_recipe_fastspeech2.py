@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from textgrids import short_form
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export as export_store
 from tts_prep.loader import ChainDataset, Utterance, UtteranceDataset, beta_binomial_prior
+from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
@@ -92,6 +94,13 @@ def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: Utteranc
         kept += [v for v in found if low - 1.5 * (high - low) < v < high + 1.5 * (high - low)]
     np.testing.assert_allclose(pitches[0], (np.array(means[1]) - np.mean(kept)) / np.std(kept), rtol=1e-6)
     assert pitches[1, 2] == 0
+
+
+def test_a_split_of_numbers_names_no_validation_utterance(dataset: UtteranceDataset, tmp_path: Path) -> None:
+    store = Path(shutil.copytree(dataset.path, tmp_path / "store"))
+    add_columns(store, {"id": list(dataset.id), "split": list(map(float, range(len(dataset))))})
+    export_store(store, "fastspeech2", tmp_path / "out")
+    assert len((tmp_path / "out/train.txt").read_text(encoding="utf-8").splitlines()) == len(dataset)
 
 
 def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDataset, tmp_path: Path) -> None:

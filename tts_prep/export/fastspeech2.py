@@ -74,7 +74,8 @@ def _validation(dataset: UtteranceDataset) -> npt.NDArray[np.bool_]:
     """Return the mask of validation utterances, [n]."""
     if _SPLIT in dataset.columns:
         values: Any = dataset.columns[_SPLIT]
-        found = np.array([bool(_VALIDATION.match(value)) for value in values])
+        # A column that was added can hold numbers.
+        found = np.array([bool(_VALIDATION.match(str(value))) for value in values])
         if found.any():
             return found
     size = min(_MAX_VALIDATION, len(dataset) // 20)

@@ -88,7 +88,9 @@ def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
     fields = [(name, pa.string()) for name in ("id", "text", "phoneme_text", "speaker")]
     meta = dataset[0].meta
     for column, name in corpus_columns(dataset, _ARRAYS).items():
-        fields.append((name, pa.float64() if isinstance(meta[column], float) else pa.string()))
+        # That of languages can be one of numbers, but `language` also has that of the store.
+        is_number = isinstance(meta[column], float) and name != "language"
+        fields.append((name, pa.float64() if is_number else pa.string()))
     if "language" not in meta and language_of_texts(dataset):
         fields.append(("language", pa.string()))
     fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]

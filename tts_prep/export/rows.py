@@ -6,6 +6,7 @@ import io
 import math
 import re
 import struct
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -93,17 +94,25 @@ def corpus_columns(dataset: UtteranceDataset, written: Collection[str]) -> dict[
 
 
 def unique_names(texts: Iterable[str], *, dots: bool = True, max_bytes: int = 200) -> Iterator[str]:
-    """Yield names for the files of texts, as `export_rows` does."""
+    """Yield names for the files of texts, as `export_rows` does.
+
+    They differ on disks, too, for which upper and lower case are equal, and all Unicode forms of a character.
+    """
     seen: set[str] = set()
     for position, text in enumerate(texts):
         # Ids may contain paths; no file may be written outside the folder.
         stem = _file_name(text) if dots else _file_name(text).replace(".", "_")
         name, suffix = _shortened(stem, max_bytes), ""
-        while name in seen:
+        while (on_disk := _on_disk(name)) in seen:
             suffix += f"_{position}"
             name = _shortened(stem, max_bytes - len(suffix)) + suffix
-        seen.add(name)
+        seen.add(on_disk)
         yield name
+
+
+def _on_disk(name: str) -> str:
+    """Return what is equal for all names that are one file on some disks."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 
 def _shortened(text: str, max_bytes: int) -> str:
