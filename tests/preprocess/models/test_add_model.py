@@ -15,15 +15,16 @@ import pytest
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError, WorkerError
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import Collator, UtteranceDataset
-from tts_prep.preprocess import Backend, add_array, remove_columns
+from tts_prep.preprocess import ArraySpec, Backend, add_array, add_columns, remove_columns
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
-from tts_prep.preprocess.models.function import ModelFunction
+from tts_prep.preprocess.models.function import Description, ModelFunction
 from tts_prep.preprocess.models.inputs import batches_of
 from tts_prep.preprocess.runs.add_model import ModelRun, add_model
+from tts_prep.preprocess.runs.model_outputs import Outputs
 from tts_prep.preprocess.runs.prepare import prepare
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -274,6 +275,54 @@ def test_a_function_that_cannot_be_used_is_named(own: Path) -> None:
         add_array(own, "x", needs_folder, batch_seconds=5)
     with pytest.raises(ConfigurationError, match="devices: expected at least one"):
         add_array(own, "x", functions.Codes, devices=[])
+    assert files(own) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"settings": 5}, "settings: expected a dict, found 5"),
+        ({"settings": {"levels": Path("here")}}, "settings: expected values that JSON has, numbers, texts, lists"),
+        ({"devices": "cuda"}, r"devices: expected a list of names, such as \['cuda:0'\], found 'cuda'"),
+        ({"devices": [0]}, r"devices: expected names, such as \['cuda:0'\], found \[0\]"),
+        ({"timeout": "5"}, "^timeout: expected seconds greater than 0, found '5'"),
+        ({"load_timeout": 0}, "load_timeout: expected seconds greater than 0, found 0"),
+        ({"row_shape": 2}, r"row_shape: expected a tuple of integers, such as \(80,\), found 2"),
+        ({"dtype": np.float32}, "dtype: expected a text such as 'float32', found <class 'numpy.float32'>"),
+        ({"function": 5}, "function: expected a function or a class, found 5"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_in_one_line(
+    tmp_path: Path, given: dict[str, object], message: str
+) -> None:
+    arguments = {"function": functions.lengths, **given}
+    if {*given} & {"devices", "timeout", "load_timeout"}:
+        arguments["batch_seconds"] = 60
+    with pytest.raises(ConfigurationError, match=message):
+        add_array(tmp_path / "store", "x", **arguments)
+
+
+def test_outputs_have_different_names_and_columns() -> None:
+    codes, numbers = ArraySpec("codes", "int16", (), "own"), {"n_codes": float}
+    for arrays, columns, name in (
+        ((codes, codes), {}, "codes"),
+        ((codes,), {"codes": float}, "codes"),
+        ((codes,), numbers, "n_codes"),
+        ((codes,), {"x_failure": str}, "x_failure"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"two outputs have the same name '{name}'|'x_texts': two of its"):
+            sorted(Outputs.of("x", Description(arrays, columns, (), None, 60.0)).specs)
+
+
+def test_an_array_whose_lengths_would_be_a_column_of_the_store_is_refused_before_the_function_is_called(
+    own: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("id,n_codes\nS-0000,3\n", encoding="utf-8")
+    add_columns(own, table)
+    before = files(own)
+    with pytest.raises(StoreError, match="has a column 'n_codes' .* which array 'codes' needs"):
+        add_array(own, "codes", functions.Faulty, settings={"how": "dies"})
     assert files(own) == before
 
 

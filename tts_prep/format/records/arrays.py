@@ -83,6 +83,12 @@ class ArraySpec:
         return (f"{self.name}_start", f"n_{self.name}") if self.axis == OWN else AXES[self.axis]
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The columns that the array adds to the index."""
+        rows = (self.columns or ()) if self.axis == OWN else ()
+        return (*rows, *self.index_columns, *self.text_columns)
+
+    @property
     def holds_columns(self) -> bool:
         """Whether the values are those of columns of the index."""
         return bool(self.index_columns or self.text_columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,7 +80,8 @@ def add_array(
         ConfigurationError: the array is not valid, or the function cannot be loaded or asks for what there is not.
         TooManyFailuresError: more utterances than `max_failures` have no value. The store is unchanged.
     """
-    spec = ArraySpec(name, dtype, tuple(row_shape), axis, rate=rate)
+    _check_arguments(function, settings, devices)
+    spec = ArraySpec(name, dtype, tuple(row_shape) if isinstance(row_shape, list) else row_shape, axis, rate=rate)
     if not isinstance(function, type) and batch_seconds is None:
         spec = replace(spec, settings=dict(settings or {})).checked()
         return add_features(Path(store), [_FunctionFeature(spec, function)], jobs=jobs, backend=backend)
@@ -90,6 +92,18 @@ def add_array(
     processes, allowed = ("cpu",) * jobs if devices is None else tuple(devices), FailureLimit.parse(max_failures)
     run = ModelRun(processes, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed)
     return add_model(Path(store), model, run).manifest
+
+
+def _check_arguments(function: object, settings: object, devices: object) -> None:
+    """Check the types of arguments that would be misread, such as a text for a list of devices."""
+    for name, value, kinds, expected in (
+        ("settings", settings, Mapping, "a dict"),
+        ("devices", devices, (list, tuple), "a list of names, such as ['cuda:0']"),
+    ):
+        if value is not None and not isinstance(value, kinds):
+            raise ConfigurationError(f"{name}: expected {expected}, found {reprlib.repr(value)}")
+    if not callable(function):
+        raise ConfigurationError(f"function: expected a function or a class, found {reprlib.repr(function)}")
 
 
 def _rows(store: Path, corpus: Path, root: Path | None) -> CorpusRows:

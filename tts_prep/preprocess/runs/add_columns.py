@@ -313,9 +313,9 @@ def check_column_names(store: Path, manifest: Manifest, array: ArraySpec) -> Non
     external = (EXTERNAL, EXTERNAL_TEXTS)
     names = external if array.name in external else (array.name,)
     specs = [manifest.specs[name] for name in names if name in manifest.specs]
-    replaced = {name for spec in specs for name in (*spec.index_columns, *spec.text_columns)}
+    replaced = {name for spec in specs for name in spec.own_columns}
     own = column_datasets(index_locations(store, manifest)).keys() - replaced
-    for name in (*array.index_columns, *array.text_columns):
+    for name in array.own_columns:
         if name in own:
             raise StoreError(
                 f"{store}: has a column '{name}' of its own; rename the one to be added"

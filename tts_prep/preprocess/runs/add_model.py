@@ -62,9 +62,11 @@ class ModelRun:
     def __post_init__(self) -> None:
         if not self.devices:
             raise ConfigurationError("devices: expected at least one, such as cuda:0")
+        if not all(isinstance(device, str) for device in self.devices):
+            raise ConfigurationError(f"devices: expected names, such as ['cuda:0'], found {list(self.devices)}")
         for name, seconds in (("timeout", self.timeout), ("load_timeout", self.load_timeout)):
-            if not seconds > 0:
-                raise ConfigurationError(f"{name}: expected seconds greater than 0, found {seconds:g}")
+            if not isinstance(seconds, (int, float)) or not seconds > 0:
+                raise ConfigurationError(f"{name}: expected seconds greater than 0, found {seconds!r}")
 
 
 @dataclass(frozen=True)
@@ -244,8 +246,8 @@ def _all_missing(store: Path, manifest: Manifest, outputs: Outputs) -> dict[str,
 
 
 def _check_columns(store: Path, manifest: Manifest, outputs: Outputs) -> None:
-    for spec in (outputs.numbers, outputs.texts):
-        if spec and spec.name not in manifest.specs:
+    for spec in outputs.specs.values():
+        if spec.name not in manifest.specs:
             check_column_names(store, manifest, spec)
 
 

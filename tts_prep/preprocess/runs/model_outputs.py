@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,10 +92,13 @@ class Outputs:
     def specs(self) -> dict[str, ArraySpec]:
         """All arrays by name."""
         found = (*self.arrays, *([self.numbers] if self.numbers else []), self.texts)
-        specs = {spec.name: spec for spec in found}
-        if len(specs) < len(found):
-            raise ConfigurationError(f"two outputs have the same name: {', '.join(spec.name for spec in found)}")
-        return specs
+        names = sorted(name for spec in found for name in (spec.name, *spec.own_columns))
+        if same := [name for name, after in pairwise(names) if name == after]:
+            raise ConfigurationError(
+                f"two outputs have the same name '{same[0]}', or one has that of a column for another; there are "
+                f"{', '.join(names)}"
+            )
+        return {spec.name: spec for spec in found}
 
     @property
     def columns(self) -> tuple[str, ...]:
