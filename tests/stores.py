@@ -254,3 +254,15 @@ def sealed(data: bytes) -> bytes:
     start = b"tts-prep SHA-256 "
     body = data[:-82] if data[-82:].startswith(start) else data
     return body + start + hashlib.sha256(body).hexdigest().encode() + b"\n"
+
+
+def write_named_stores(folder: Path) -> Path:
+    """Write the stores of the examples in docstrings: eight utterances of two speakers, twice four of two others."""
+    others = [30, 50, 70, 90]
+    stores = (("store", range(40, 80, 5), "anna ben"), ("other", others, "ben cleo"), ("scored", others, "ben cleo"))
+    for name, n_frames, speakers in stores:
+        rows = make_rows(list(n_frames))
+        for number, row in enumerate(rows):
+            row.id, row.speaker = f"utterance-{number}", speakers.split()[number % 2]
+        write_store(folder / name, rows, n_shards=1, waveform=name != "scored")
+    return folder

@@ -693,6 +693,11 @@ def column_threshold(text: str) -> Threshold | None:
 def thresholds(limits: Mapping[str, float] | None = None) -> tuple[Threshold, ...]:
     """Return all reasons to suspect an utterance, in the order of output.
 
+    Example:
+        >>> from tts_prep.checks import thresholds
+        >>> [one for one in thresholds({"clipped": 100}) if one.reason == "clipped"][0].limit
+        100
+
     Args:
         limits: other limits for some reasons, by name.
 

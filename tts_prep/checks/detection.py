@@ -53,6 +53,10 @@ class Suspects:
     flagged: Mapping[str, npt.NDArray[np.bool_]]
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        dataset = self.measures.dataset
+        return f"<Suspects: {len(self.positions):,} of {len(dataset):,} utterances of {dataset.path.name!r}>"
+
     @property
     def positions(self) -> npt.NDArray[np.int64]:
         """The positions of utterances with at least one reason, ascending."""
@@ -89,6 +93,13 @@ class Suspects:
 
 def suspects(measures: Measures, thresholds: Sequence[Threshold] = THRESHOLDS) -> Suspects:
     """Return the utterances of a store that are beyond a threshold. Missing values are not suspect.
+
+    Example:
+        >>> from tts_prep.checks import measure, suspects
+        >>> from tts_prep.loader import UtteranceDataset
+        >>> found = suspects(measure(UtteranceDataset("scored")))
+        >>> found.count("text-duplicate")
+        0
 
     Args:
         measures: the measures of the store, from `measure`.

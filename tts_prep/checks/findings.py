@@ -40,6 +40,9 @@ class Measures:
     correlations: Mapping[str, float]
     separation: float
 
+    def __repr__(self) -> str:
+        return f"<Measures: {len(self.dataset):,} utterances of {self.dataset.path.name!r}>"
+
     def values(self, name: str) -> Floats:
         """Return a measure, or another column of numbers of the store, [n].
 

@@ -46,6 +46,11 @@ def export(store: str | Path, layout: str, folder: str | Path, *, licence: str =
 
     The folder appears when all of its files are complete.
 
+    Example:
+        >>> from tts_prep.export import export
+        >>> sorted(path.name for path in export("other", "kaldi", "kaldi-data"))[:3]
+        ['feats.ark', 'feats.scp', 'phn_text']
+
     Args:
         store: the store.
         layout: one of `LAYOUTS`, such as ``lhotse``.

@@ -15,7 +15,13 @@ from tts_prep.recipes.accepted import PARAKEET, Settings, StoreCheck
 
 
 def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:
-    """Return an array [n_frames] of ones whose last value is 2."""
+    """Return an array [n_frames] of ones whose last value is 2.
+
+    Example:
+        >>> from tts_prep.recipes import stop_probabilities
+        >>> stop_probabilities(4).tolist()
+        [1, 1, 1, 2]
+    """
     stops = np.ones(n_frames, np.int64)
     stops[-1:] = 2
     return stops
@@ -23,6 +29,15 @@ def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:
 
 class LJSpeechCollector:
     """Batch examples of ids, mel and stop probabilities.
+
+    Example:
+        >>> from tts_prep.loader import DataLoader, UtteranceDataset
+        >>> from tts_prep.recipes import LJSpeechCollector
+        >>> dataset = UtteranceDataset("store")
+        >>> loader = DataLoader(dataset, batch_size=2, collate_fn=LJSpeechCollector(settings="any"))
+        >>> ids, mels, stops = next(iter(loader))
+        >>> mels.shape, stops.shape
+        ((2, 45, 5), (2, 45))
 
     Args:
         padding_idx: the padding value of ids and stop probabilities.

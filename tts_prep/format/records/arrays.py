@@ -28,6 +28,12 @@ _MAX_RATE = 1e9
 class ArraySpec:
     """The specification of an array of a store.
 
+    Example:
+        >>> from tts_prep.preprocess import ArraySpec
+        >>> codes = ArraySpec("codes", "int16", (8,), "own", rate=75.0)
+        >>> codes.added, codes.row_shape
+        (True, (8,))
+
     ``mel``, ``phonemes`` and ``waveform`` are stored in the shards. Every other array is an *added array*, stored in
     separate files, one per shard, whether it is computed with the shards or later.
 

@@ -228,6 +228,12 @@ def _extractor(config: MelConfig) -> MelExtractor:
 def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
     """Return the log-mel spectrogram of a waveform, as in a store.
 
+    Example:
+        >>> import numpy as np
+        >>> from tts_prep.preprocess import PRESETS, mel_spectrogram
+        >>> mel_spectrogram(np.zeros(22_050), PRESETS["hifigan"]).shape
+        (86, 80)
+
     Args:
         waveform: [n_samples] at the sample rate of the settings, full scale ±1.
         config: the settings, such as ``PRESETS["parakeet"]``.

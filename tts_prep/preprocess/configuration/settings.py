@@ -77,6 +77,12 @@ def configure(
 ) -> Configuration:
     """Return the configuration of a run.
 
+    Example:
+        >>> from tts_prep.preprocess import configure
+        >>> config = configure("ljspeech", preset="hifigan", settings={"cleaning": {"trim_db": 40}})
+        >>> config.mel.hop_length, config.cleaning.trim_db
+        (256, 40.0)
+
     Args:
         corpus: the name of the corpus reader.
         limit: the maximum number of rows to read; None reads all.

@@ -138,6 +138,13 @@ def read_corpus(
 ) -> tuple[Iterator[SourceUtterance | Failure], Path]:
     """Read a corpus; return its rows and the folder of relative audio paths.
 
+    Example:
+        >>> from pathlib import Path
+        >>> from tts_prep.preprocess import read_corpus
+        >>> rows, root = read_corpus("ljspeech", Path("LJSpeech-1.1"))
+        >>> [(row.id, row.text) for row in rows][0]
+        ('LJ001-0001', 'Why not?')
+
     Args:
         name: the name of the corpus.
         corpus: the root of the corpus, or its list.

@@ -113,6 +113,12 @@ def parse_feature(text: str) -> tuple[str, dict[str, str]]:
 def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alignments: Path | None = None) -> Feature:
     """Create a feature.
 
+    Example:
+        >>> from tts_prep.preprocess import PRESETS, make_feature
+        >>> energy = make_feature("energy", {}, PRESETS["hifigan"])
+        >>> [(spec.name, spec.axis) for spec in energy.specs]
+        [('energy', 'frame')]
+
     Args:
         name: one of `FEATURES`, or the name of an entry point in the group `tts_prep.features`, a `FeatureKind`.
         settings: values as strings, by name.

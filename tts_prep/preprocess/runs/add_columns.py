@@ -99,6 +99,14 @@ def add_columns(
     They are columns like any other: filters, `check`, reports and exports use them. If interrupted, the store is
     unchanged.
 
+    Example:
+        >>> from tts_prep.loader import UtteranceDataset
+        >>> from tts_prep.preprocess import add_columns
+        >>> add_columns("scored", {"id": ["utterance-0", "utterance-2"], "wer": [0.1, 0.4]})
+        <ColumnTable: wer>
+        >>> UtteranceDataset("scored").wer.tolist()
+        [0.1, nan, 0.4, nan]
+
     Args:
         store: the store.
         source: a CSV, TSV, JSON lines, parquet or arrow file, or column name → values. A column ``id`` has the ids of

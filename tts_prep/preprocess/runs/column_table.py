@@ -95,6 +95,10 @@ class ColumnTable:
     unknown: tuple[tuple[str, ...], int] = ((), 0)
     own: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        shown = self.names[:3]
+        return f"<ColumnTable: {', '.join(shown) or 'no columns'}{', …' if len(self.names) > len(shown) else ''}>"
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, sorted."""

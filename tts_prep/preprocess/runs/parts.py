@@ -19,7 +19,13 @@ from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
 
 @dataclass(frozen=True)
 class Part:
-    """Part ``number`` of ``count``, counted from 1."""
+    """Part ``number`` of ``count``, counted from 1.
+
+    Example:
+        >>> from tts_prep.preprocess import Part
+        >>> Part.parse("3/16")
+        Part(number=3, count=16)
+    """
 
     number: int
     count: int

@@ -104,6 +104,15 @@ def prepare(
 
     Its bytes depend on the corpus, the configuration and the versions of libraries alone, not on ``jobs`` or kills.
 
+    Example:
+        >>> from pathlib import Path
+        >>> from tts_prep.preprocess import configure, prepare, read_corpus
+        >>> rows, root = read_corpus("ljspeech", Path("LJSpeech-1.1"))
+        >>> config = configure("ljspeech", settings={"text": {"frontend": "characters"}})
+        >>> result = prepare(rows, root, Path("ljspeech-store"), config)
+        >>> result.manifest.totals["utterances"], result.failures
+        (2, 0)
+
     Args:
         items, root: rows of a corpus, and the folder of relative audio paths; see `tts_prep.preprocess.read_corpus`.
         store: the folder of the store.

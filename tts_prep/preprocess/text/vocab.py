@@ -30,6 +30,12 @@ BLANKS: Final = ("none", "between", "around")
 class Vocab:
     """A table of symbols, whose ids are their positions.
 
+    Example:
+        >>> from tts_prep.preprocess import Vocab
+        >>> vocab = Vocab(["_", "a", "n", "t"], pad="_")
+        >>> vocab.encode(["t", "a", "n"]).tolist()
+        [3, 1, 2]
+
     Args:
         symbols: the symbols; the last id of a repeated symbol is used.
         pad: the padding symbol.

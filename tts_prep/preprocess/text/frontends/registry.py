@@ -76,6 +76,14 @@ def get_frontend(
 ) -> Frontend:
     """Create a frontend.
 
+    Example:
+        >>> from tts_prep.preprocess import get_frontend
+        >>> frontend = get_frontend("characters")
+        >>> phonemes = frontend.phoneticize(frontend.normalize("Why not?"))
+        >>> ids = frontend.numericalize(phonemes)
+        >>> frontend.decode(ids)
+        'why not?'
+
     Args:
         name: one of `FRONTENDS` or of other packages' frontends; None uses the default of the language. For a corpus of
             several languages, a list such as ``"espeak,zh=mandarin-ipa,ja=japanese"``: each frontend is used for the
