@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from corpora import write_ljspeech
 from killing import contents
+from shared_process import SharedProcess
 from stores import make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
@@ -27,7 +28,7 @@ from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.runs.repair import repair_store
 from tts_prep.preprocess.runs.shard_run import Progress
 
-ROUNDS = int(os.environ.get("CORRUPTIONS", "8"))
+ROUNDS = int(os.environ.get("CORRUPTIONS", "12"))
 WAYS = ("flip a bit", "change a byte", "truncate", "extend", "zero a page", "delete")
 
 
@@ -75,11 +76,20 @@ def read_everything(store: Path, *, verify: bool) -> list[bytes]:
     return [*found, batch.mel.tobytes(), batch.phonemes.tobytes()]
 
 
+# A process for all rounds, which no other test shares.
 @pytest.mark.own_hdf5_process
-def test_every_damage_at_random_places_is_found_by_verify_and_never_crashes_the_reader(copy: Path, store: Path) -> None:
+def test_every_damage_at_random_places_is_found_by_verify_and_never_crashes_the_reader(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SharedProcess() as shared:
+        monkeypatch.setattr("tts_prep.format.hdf5.process.child_process", shared.lend)
+        damage_and_check(copy)
+
+
+def damage_and_check(copy: Path) -> None:
     random_ = random.Random(6)
     paths = files_of(copy)
-    whole = read_everything(store, verify=True)
+    whole = read_everything(copy, verify=True)
     for number in range(ROUNDS):
         path, way = random_.choice(paths), WAYS[number % len(WAYS)]
         before = path.read_bytes()
