@@ -49,7 +49,7 @@ def test_a_run_that_is_interrupted_with_more_to_do_than_the_pool_has_taken_up_en
         while moment != "starting" and not list(tmp_path.glob(f"{moment}-*")):
             if ended.wait(0.001):
                 return
-        signal.raise_signal(signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
 
     interruption = threading.Thread(target=interrupt)
     with (
