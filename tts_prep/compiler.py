@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,13 +85,12 @@ def is_private(folder: Path) -> bool:
 def import_librosa() -> ModuleType:
     """Import librosa, in one process at a time.
 
-    It compiles functions when it is imported. Two processes that fill the compiler's cache of these at once leave one
-    with which every later process ends by a segmentation fault.
+    It compiles functions when it is imported.
     """
     import librosa
 
     _listen()
-    with _one_process_at_a_time():
+    with one_process_at_a_time():
         # librosa imports its modules on their first use.
         librosa.util.localmax  # noqa: B018
         librosa.pyin  # noqa: B018
@@ -137,15 +135,24 @@ def _listen() -> None:
     _is_listening = True
 
 
+_LOCKS = Path("/tmp")
+"""The folder of locks; not that for temporary files, which is another one in each run."""
+
+
 @contextmanager
-def _one_process_at_a_time() -> Iterator[None]:
-    """Hold a lock of this user on this machine; nothing is locked where the file of the lock is another user's."""
+def one_process_at_a_time() -> Iterator[None]:
+    """Hold a lock of this user on this machine; nothing is locked where the file of the lock is another user's.
+
+    Two processes that add different code of one function to the compiler's cache at once can both choose the same name
+    for it. Later processes then run the code of one with the arguments of the other: they end by a segmentation fault,
+    raise an error or compute other values.
+    """
     try:
         import fcntl
     except ImportError:
         yield
         return
-    path = Path(tempfile.gettempdir()) / f"tts-prep-compiler-{os.getuid()}.lock"
+    path = _LOCKS / f"tts-prep-compiler-{os.getuid()}.lock"
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +16,12 @@ import pytest
 from corpora import speech_like
 from numba import njit
 
+from tts_prep.compiler import one_process_at_a_time
 from tts_prep.preprocess.audio import PRESETS, MelConfig, mel
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.simd.cache import reporting_compilation
 from tts_prep.preprocess.audio.simd.lanes import empty_aligned
+from tts_prep.preprocess.workers.scratch import scratch_folder
 
 # Powers of two, each radix, a sum over 19 and 29, a convolution (1094 is twice a prime), and small ones.
 LENGTHS = [6, 14, 32, 60, 90, 400, 480, 512, 960, 1094, 1102, 1200, 1920]
@@ -114,16 +118,58 @@ def test_a_compilation_is_reported_once_and_code_that_is_there_is_not() -> None:
     assert reports == ["compiles"]
 
 
-def test_what_another_process_compiles_is_not_compiled_here_but_taken_from_it_afterwards() -> None:
+def refuse() -> None:
+    raise BlockingIOError
+
+
+def test_what_is_refused_is_not_compiled_and_can_be_compiled_afterwards() -> None:
     function = njit(lambda x: x + 1)
-
-    def refuse() -> None:
-        raise mel.CompiledElsewhereError
-
-    with pytest.raises(mel.CompiledElsewhereError), reporting_compilation(refuse):
+    with pytest.raises(BlockingIOError), reporting_compilation(refuse):
         function(3)
     assert not function.signatures
     assert function(3) == 4
+
+
+def test_what_another_thread_compiles_is_not_refused() -> None:
+    function = njit(lambda x: x + 1)
+    with reporting_compilation(refuse), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(function, 3).result() == 4
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what happens while kernels are compiled that the cache does not have."""
+    happened: list[str] = []
+
+    def flock(file: int, operation: int) -> None:
+        assert operation == fcntl.LOCK_EX
+        happened.append(f"lock {os.fstat(file).st_ino}")
+
+    function = njit(lambda x: x + 1)
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(mel, "_run_kernels", lambda _, energy: happened.append(f"energy {energy}: {function(3)}"))
+    return happened
+
+
+def test_kernels_are_compiled_under_a_lock_that_the_runs_of_all_stores_have(
+    tmp_path: Path, compiled: list[str]
+) -> None:
+    with one_process_at_a_time():
+        lock = compiled.pop()
+    with scratch_folder(tmp_path / "store"):
+        mel.compile_kernels(PRESETS["parakeet"], compiled.append, energy=True)
+        assert compiled == [lock, mel.COMPILING, "energy True: 4"]
+        mel.compile_kernels(PRESETS["parakeet"], compiled.append)
+    assert compiled[3:] == ["energy False: 4"]
+
+
+@pytest.mark.parametrize("energy", [False, True])
+def test_the_kernels_of_any_mel_are_compiled_under_the_lock(energy: bool, compiled: list[str]) -> None:
+    extractor, x = MelExtractor(PRESETS["parakeet"]), np.zeros(4096, np.float32)
+    for _ in range(2):
+        extractor.with_energy(x) if energy else extractor(x)
+    assert [text.partition(" ")[0] for text in compiled] == ["lock", "energy"]
+    assert compiled[1] == f"energy {energy}: 4"
 
 
 def test_settings_that_were_compiled_for_run_no_kernel_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from functools import cached_property, lru_cache
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.compiler import one_process_at_a_time
 from tts_prep.preprocess.audio import plain_kernel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
@@ -37,11 +39,15 @@ class MelExtractor:
     """Computes mel spectrograms with fixed settings.
 
     Pickling includes the filter bank; other tables are computed on use.
+
+    Args:
+        compiled: whether it uses the kernels without a look at what is compiled.
     """
 
-    def __init__(self, config: MelConfig, bank: FilterBank | None = None) -> None:
+    def __init__(self, config: MelConfig, bank: FilterBank | None = None, *, compiled: bool = False) -> None:
         self.config = config
         self.filter_bank: FilterBank = bank or filter_bank(config)
+        self._compiled = {False, True} if compiled else set[bool]()
 
     def __call__(self, waveform: Samples) -> Mel:
         """Return the log-mel spectrogram of a waveform.
@@ -76,6 +82,9 @@ class MelExtractor:
         """
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
+        if (energy is not None) not in self._compiled:
+            compile_kernels(config, energy=energy is not None)
+            self._compiled.add(energy is not None)
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * peak_scale(waveform, config)
         simd = None if config.processes_frames else compiled_kernel()
@@ -247,8 +256,12 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
     return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
 
 
-class CompiledElsewhereError(Exception):
-    """Another process compiles the same."""
+class _NotCompiledError(Exception):
+    """The compiler's cache lacks something."""
+
+
+def _refuse() -> None:
+    raise _NotCompiledError
 
 
 def _ignore(_: str) -> None:
@@ -258,37 +271,36 @@ def _ignore(_: str) -> None:
 def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore, *, energy: bool = False) -> float:
     """Compile the kernels for these settings, or load them from the compiler's cache; a repeated call does nothing.
 
-    An unreadable cache (a full disk leaves empty files) is removed, and filled again.
+    One process compiles, if the cache lacks something; others of this user wait, and load it from there. An unreadable
+    cache (a full disk leaves empty files) is removed, and filled again.
 
     Args:
-        note: called with a text when the compiler starts, and with an empty one when it has finished. If it raises a
-            `CompiledElsewhereError`, nothing is compiled.
+        note: called with a text when the compiler starts, and with an empty one when it has finished.
         energy: whether frames' energies are computed, too.
 
     Returns:
         The seconds that it took; 0 if everything was in the cache.
-
-    Raises:
-        CompiledElsewhereError: see ``note``.
     """
     if compiled_kernel() is None:
         return 0.0
     from tts_prep.preprocess.audio.simd.cache import n_compiled, remove_compiled, reporting_compilation
 
-    before, started = n_compiled(), time.monotonic()
-    with reporting_compilation(lambda: note(COMPILING)):
+    # Errors of an unreadable cache occur again.
+    with contextlib.suppress(Exception), reporting_compilation(_refuse):
+        _run_kernels(config, energy)
+        return 0.0
+    with one_process_at_a_time(), reporting_compilation(lambda: note(COMPILING)):
+        before, started = n_compiled(), time.monotonic()
         try:
             _run_kernels(config, energy)
-        except CompiledElsewhereError:
-            raise
         except Exception:
             if not remove_compiled():
                 raise
             _run_kernels(config, energy)
-    if n_compiled() == before:
-        return 0.0
-    note("")
-    return time.monotonic() - started
+        if n_compiled() == before:
+            return 0.0
+        note("")
+        return time.monotonic() - started
 
 
 @lru_cache(maxsize=16)
@@ -298,5 +310,5 @@ def _run_kernels(config: MelConfig, energy: bool) -> None:
         np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1
     )
     waveform = np.zeros(4 * config.n_fft + 2 * config.hop_length, np.float32)
-    extractor = MelExtractor(config, bank)
+    extractor = MelExtractor(config, bank, compiled=True)
     bin_moments(extractor.with_energy(waveform)[0] if energy else extractor(waveform))

@@ -23,6 +23,7 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.runs.array_files import check_same, complete_array_files, specs_of
+from tts_prep.preprocess.runs.examples import needs_energy
 from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, feature_inputs
 from tts_prep.preprocess.runs.plan import ShardPlan
 from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, plan_store
@@ -72,7 +73,7 @@ def add_features(
             transaction.take_over(manifest)
             recipe, todo = planned.recipe if planned else None, list(starmap(_ShardJob, enumerate(plans)))
             make = partial(_make_array_files, store.absolute(), folder, missing, config, recipe)
-            with worker_pool(jobs, backend, partial(get_ready, config, transaction.scratch)) as pool:
+            with worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(missing))) as pool:
                 added = _run(pool, make, todo, progress)
             return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
 

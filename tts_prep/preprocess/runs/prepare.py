@@ -137,9 +137,7 @@ def prepare(
     allowed, change = FailureLimit.parse(max_failures), _change(existing, part)
     with (
         StoreTransaction.begin(store, change) as transaction,
-        worker_pool(
-            jobs, backend, partial(get_ready, config, transaction.scratch, energy=needs_energy(features))
-        ) as pool,
+        worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
     ):
         # A complete store needs no workers, any other at least one; more of them start with the plans of their shards.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none

@@ -109,7 +109,7 @@ def repair_store(
     rows = CorpusRows.read(config, corpus, root=root, splits=splits, reader=reader, corrections=corrections)
     with (
         StoreTransaction.begin(store, Change.REPAIR) as transaction,
-        worker_pool(jobs, Backend(), partial(get_ready, config, transaction.scratch)) as pool,
+        worker_pool(jobs, Backend(), partial(get_ready, config)) as pool,
     ):
         pool.start(2)
         planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned), pool.start)

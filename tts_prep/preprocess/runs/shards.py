@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 import h5py
 import numpy as np
@@ -46,7 +45,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.mel import CompiledElsewhereError, compile_kernels
+from tts_prep.preprocess.audio.mel import compile_kernels
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
 from tts_prep.preprocess.runs.array_files import complete_array_files, write_array_files
@@ -137,10 +136,8 @@ def _check_processor(recipe: ShardRecipe) -> None:
         )
 
 
-def get_ready(config: Configuration, scratch: Path, note: Note, *, energy: bool = False) -> float:
+def get_ready(config: Configuration, note: Note, *, energy: bool = False) -> float:
     """Load the text frontend and compile the kernels in a worker process.
-
-    One process compiles, if the cache lacks something; the others wait, and load it from there.
 
     Args:
         note: called when the kernel is compiled; see `compile_kernels`.
@@ -149,30 +146,11 @@ def get_ready(config: Configuration, scratch: Path, note: Note, *, energy: bool 
     Returns:
         The seconds that this process spent compiling.
     """
-    with (scratch / "compiling").open("w") as file:
-        try:
-            compiling = compile_kernels(config.mel, partial(_begin_to_compile, file, note), energy=energy)
-        except CompiledElsewhereError:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            compiling = compile_kernels(config.mel, note, energy=energy)
+    compiling = compile_kernels(config.mel, note, energy=energy)
     # Errors of the frontend are reported by the planning process or the first job.
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()
     return compiling
-
-
-def _begin_to_compile(lock: TextIO, note: Note, text: str) -> None:
-    """Lock a file before the compiler starts, and pass on its note.
-
-    Raises:
-        CompiledElsewhereError: another process has locked it.
-    """
-    if text:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CompiledElsewhereError from None
-    note(text)
 
 
 def _make_examples(

@@ -85,13 +85,11 @@ class StoreTransaction:
         store: the folder of the store.
         folder: the folder in which the store is built, absolute; that of the store itself, or one beside it.
         change: what is asked for.
-        scratch: a folder for temporary files.
     """
 
     store: Path
     folder: Path
     change: Change
-    scratch: Path
     lock: Lock
 
     @classmethod
@@ -106,8 +104,8 @@ class StoreTransaction:
         if change is Change.ADD:
             # Before the store is locked, which would make its folder.
             read_manifest(store)
-        with locked_folder(store, shared=change is Change.PART) as lock, scratch_folder(store) as scratch:
-            yield cls(store, store.absolute(), change, scratch, lock)
+        with locked_folder(store, shared=change is Change.PART) as lock, scratch_folder(store):
+            yield cls(store, store.absolute(), change, lock)
 
     @property
     def is_complete(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ def remove_compiled() -> bool:
 
 @contextmanager
 def reporting_compilation(report: Callable[[], None]) -> Iterator[None]:
-    """Call a function when the compiler compiles the first function in this block, having found it in no cache.
+    """Call a function when this thread compiles the first function in this block, having found it in no cache.
 
     An error of it is raised in the block, and nothing is compiled.
     """
@@ -39,8 +40,12 @@ def reporting_compilation(report: Callable[[], None]) -> Iterator[None]:
 class _FirstCompilation(event.Listener):
     def __init__(self, report: Callable[[], None]) -> None:
         self._report: Callable[[], None] | None = report
+        self._thread = threading.get_ident()
 
     def on_start(self, event: object) -> None:  # noqa: ARG002 - the signature is the compiler's
+        # The compiler tells all listeners what any thread compiles.
+        if threading.get_ident() != self._thread:
+            return
         report, self._report = self._report, None
         if report:
             report()
