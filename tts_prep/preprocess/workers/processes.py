@@ -88,7 +88,7 @@ class Worker:
         arguments = (theirs, pickled, working_folder())
         self._process = _SPAWN.Process(target=work, args=arguments, daemon=True)
         try:
-            with environment(_ENVIRONMENT), _root_asworking_folder(), _signals_blocked():
+            with environment(_ENVIRONMENT), _root_as_working_folder(), _signals_blocked():
                 self._process.start()
         except BaseException:
             self.connection.close()
@@ -406,7 +406,7 @@ def worker_pool(
 
 
 @contextmanager
-def _root_asworking_folder() -> Iterator[None]:
+def _root_as_working_folder() -> Iterator[None]:
     """With Python 3.10, work in the root folder, from which a process started in this block can import nothing."""
     if sys.version_info >= (3, 11) or working_folder() is None:
         yield
