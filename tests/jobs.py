@@ -158,3 +158,18 @@ def fork_and_die(folder: Path, _: int) -> None:
 
 def fail_to_get_ready(_: object) -> None:
     raise SystemExit("nothing is ready")
+
+
+class OfTwoArgumentsError(Exception):
+    """An exception that can be pickled, and not unpickled."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def raise_of_two_arguments(_: int) -> None:
+    raise OfTwoArgumentsError("one", "two")
+
+
+def leave(_: int) -> None:
+    raise SystemExit(3)

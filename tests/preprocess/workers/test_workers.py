@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import pickle
 import signal
 import socket
 import threading
@@ -23,6 +24,7 @@ from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import _signals_blocked, worker_pool
+from tts_prep.preprocess.workers.worker import FAILED, _answer
 
 
 def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
@@ -262,6 +264,33 @@ def test_a_job_that_cannot_be_sent_to_a_process_is_an_error_with_the_reason() ->
         pytest.raises(ConfigurationError, match=r"cannot be sent to another process \(.*<lambda>.*; define functions"),
     ):
         list(pool.run(lambda number: number, [1, 2], str))
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "message"),
+    [
+        (jobs.raise_of_two_arguments, RuntimeError, "OfTwoArgumentsError: one and two"),
+        (jobs.leave, WorkerError, "a job ended with SystemExit: 3"),
+        (jobs.lack_memory, MemoryError, ""),
+    ],
+)
+def test_what_a_job_raises_is_an_exception_that_the_parent_can_read(
+    function: Any, kind: type[Exception], message: str
+) -> None:
+    parent, child = multiprocessing.Pipe()
+    with parent, child:
+        answer, (error, text) = pickle.loads(_answer(child, pickle.dumps((function, 1, {}))))
+    assert (answer, type(error), str(error)) == (FAILED, kind, message)
+    assert function.__name__ in text
+
+
+def test_a_function_whose_module_a_worker_cannot_import_is_an_error_with_the_reason() -> None:
+    parent, child = multiprocessing.Pipe()
+    with parent, child:
+        # As pickle writes a function: the module, and the name in it.
+        _, (error, _) = pickle.loads(_answer(child, b"cno_such_module\nfunction\n."))
+    assert isinstance(error, ConfigurationError)
+    assert "cannot be loaded in a worker process: ModuleNotFoundError: No module named 'no_such_module'" in str(error)
 
 
 def test_the_steps_that_kill_a_worker_are_left_out_and_no_others() -> None:

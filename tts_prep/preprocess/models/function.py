@@ -213,6 +213,7 @@ def _loaded(model: ModelFunction, device: str) -> Callable[..., Any]:
 
 def _description(model: ModelFunction, call: Callable[..., Any], known: Collection[str]) -> Description:
     columns = _declared_columns(model, call)
+    arrays = _declared_arrays(model, call, columns)
     sample_rate, batch_seconds = _sample_rate(model, call), _batch_seconds(model, call)
     settings = {
         "model": {
@@ -225,7 +226,10 @@ def _description(model: ModelFunction, call: Callable[..., Any], known: Collecti
     }
     software = _software(model, call)
     return Description(
-        tuple(_recorded(model, spec, settings, software) for spec in _declared_arrays(model, call, columns)),
+        tuple(
+            replace(spec, settings={**spec.settings, **settings}, software={**software, **spec.software})
+            for spec in arrays
+        ),
         columns,
         _inputs(model, call, known),
         sample_rate,
@@ -243,7 +247,10 @@ def _declared_arrays(
         raise _fault(model, "arrays", "a tuple of ArraySpec", arrays)
     if not arrays and not columns:
         raise ConfigurationError(f"{model.where}: expected 'arrays', a tuple of ArraySpec, or 'columns', found neither")
-    return arrays
+    try:
+        return [spec.checked() for spec in arrays]
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{model.where}: {error}") from None
 
 
 def _declared_columns(model: ModelFunction, call: Callable[..., Any]) -> dict[str, type]:
@@ -270,17 +277,6 @@ def _batch_seconds(model: ModelFunction, call: Callable[..., Any]) -> float:
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < math.inf:
         raise _fault(model, "batch_seconds", "a finite number of seconds greater than 0", seconds)
     return number
-
-
-def _recorded(
-    model: ModelFunction, spec: ArraySpec, settings: Mapping[str, Any], software: Mapping[str, str]
-) -> ArraySpec:
-    """Return the record of a declared array."""
-    try:
-        spec = spec.checked()
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{model.where}: {error}") from None
-    return replace(spec, settings={**spec.settings, **settings}, software={**software, **spec.software})
 
 
 def _fault(model: ModelFunction, what: str, expected: str, found: object) -> ConfigurationError:

@@ -17,7 +17,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tts_prep.errors import described
+from tts_prep.errors import ConfigurationError, WorkerError, described
 
 NOTE = "note"
 READY = "ready"
@@ -77,17 +77,37 @@ def _ready(connection: Connection[Any, Any], get_ready: bytes) -> bytes:
 
 def _answer(connection: Connection[Any, Any], message: bytes) -> bytes:
     try:
-        function, argument, called = pickle.loads(message)
+        function, argument, called = _loaded(message)
         for name, seconds in called.items():
             send = partial(_send, connection, {"report": STEP, "advance": ADVANCE}[name])
             function = partial(function, **{name: now_and_then(send, seconds)})
         return pickle.dumps((DONE, function(argument)))
     except Exception as error:
-        text = traceback.format_exc()
-        try:
-            return pickle.dumps((FAILED, (error, text)))
-        except Exception:
-            return pickle.dumps((FAILED, (RuntimeError(repr(error)), text)))
+        return _failed(error)
+    except BaseException as error:  # such as SystemExit, which would end the parent, too
+        return _failed(WorkerError(f"a job ended with {described(error)}"))
+
+
+def _loaded(message: bytes) -> Any:
+    try:
+        return pickle.loads(message)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"a function cannot be loaded in a worker process: {described(error)}; expected a module that it can "
+            "import: not a notebook, and not one on a path that was removed from sys.path"
+        ) from error
+
+
+def _failed(error: Exception) -> bytes:
+    text = traceback.format_exc()
+    try:
+        answer = pickle.dumps((FAILED, (error, text)))
+        pickle.loads(answer)  # classes with arguments of their own can often be written, and not read
+    except Exception:
+        return pickle.dumps((FAILED, (RuntimeError(described(error)), text)))
+    return answer
 
 
 def _send(connection: Connection[Any, Any], kind: str, value: object) -> None:
