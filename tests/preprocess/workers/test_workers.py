@@ -313,17 +313,32 @@ def test_a_worker_killed_at_different_steps_is_an_error(tmp_path: Path) -> None:
         list(pool.run(partial(jobs.die_later_each_time, tmp_path / "n"), [0], str, lambda job, step: job))
 
 
-def test_a_pool_works_with_the_processes_that_the_system_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def allow_starts(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Let the system start a number of processes, and no more."""
     start = multiprocessing.context.SpawnProcess.start
     started = []
 
-    def start_one(process: multiprocessing.context.SpawnProcess) -> None:
-        if started:
+    def start_some(process: multiprocessing.context.SpawnProcess) -> None:
+        if len(started) == number:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         started.append(process)
         start(process)
 
-    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_one)
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_some)
+
+
+def test_a_job_that_no_process_can_do_again_is_an_error_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow_starts(monkeypatch, 2)
+    # The second one takes the place of the first, and the job waits for one that has no others beside it.
+    with (
+        worker_pool(2, Backend()) as pool,
+        pytest.raises(WorkerError, match=r"can be started \(.*\); give fewer --jobs"),
+    ):
+        list(pool.run(jobs.die, [1], str))
+
+
+def test_a_pool_works_with_the_processes_that_the_system_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow_starts(monkeypatch, 1)
     with worker_pool(4, Backend()) as pool:
         assert sorted(pool.run(abs, [-1, -2, -3], str)) == [1, 2, 3]
     with worker_pool(4, Backend()) as pool, pytest.raises(WorkerError, match="no worker process can be started"):

@@ -350,10 +350,7 @@ class ModelProcesses:
 
     def _start(self) -> _Process:
         device = self._waiting.popleft()
-        try:
-            process = _Process(self._model, device, self._source, self._timeout, self._load_timeout)
-        except OSError as error:
-            raise WorkerError(f"no process can be started ({error.strerror}); give fewer --jobs") from error
+        process = _Process(self._model, device, self._source, self._timeout, self._load_timeout)
         self._processes.append(process)
         return process
 

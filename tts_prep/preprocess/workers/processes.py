@@ -79,13 +79,24 @@ class Worker:
 
     Raises:
         ConfigurationError: ``get_ready`` cannot be pickled.
-        OSError: the system cannot start another process.
+        WorkerError: the system cannot start another process.
     """
 
     def __init__(self, get_ready: Callable[[Note], object]) -> None:
         pickled = _pickled(get_ready)
+        try:
+            self._start(pickled)
+        except OSError as error:
+            raise WorkerError(
+                f"no worker process can be started ({error.strerror}); give fewer --jobs, or allow more processes"
+            ) from error
+        self.is_ready = False
+        self.ready_value: object = None
+        self._compiling = ""
+
+    def _start(self, get_ready: bytes) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        arguments = (theirs, pickled, working_folder())
+        arguments = (theirs, get_ready, working_folder())
         self._process = _SPAWN.Process(target=work, args=arguments, daemon=True)
         try:
             with environment(_ENVIRONMENT), _root_as_working_folder(), _signals_blocked():
@@ -95,9 +106,6 @@ class Worker:
             raise
         finally:
             theirs.close()
-        self.is_ready = False
-        self.ready_value: object = None
-        self._compiling = ""
 
     def give(self, make: Callable[..., Any], job: object, called: Mapping[str, float] = MappingProxyType({})) -> None:
         """Send a job; ``make`` gets functions to call with a value by name, ``report`` and ``advance``.
@@ -199,11 +207,9 @@ class WorkerPool(Generic[Job, Done]):
         try:
             while self._jobs > 1 and len(self._workers) < min(n_jobs, self._jobs):
                 self._workers.append(Worker(self._get_ready))
-        except OSError as error:
+        except WorkerError:
             if not self._workers:
-                raise WorkerError(
-                    f"no worker process can be started ({error.strerror}); give --jobs 1, or allow more processes"
-                ) from error
+                raise
 
     def run(
         self,
