@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import soundfile
 from corpora import speech_like
 
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio import excerpt
+from tts_prep.preprocess.audio import excerpt, reading
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 from tts_prep.preprocess.corpora import SourceUtterance
@@ -101,3 +103,19 @@ def test_a_flac_file_that_is_cut_costs_the_parts_that_are_cut_off(tmp_path: Path
     np.testing.assert_array_equal(found, whole[: RATE // 2])
     with pytest.raises(AudioError, match=r"truncated|cannot be read"):
         read_utterance(tmp_path, part_of(path, 2, 3), RATE, ReadingConfig())
+
+
+def test_recordings_in_temporary_files_of_one_number_size_and_time_are_inspected_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A file system gives the number of a removed file to the next one, and its clock can be as coarse as 4 ms.
+    def extracted(path: Path, inside: str) -> FileIO:
+        soundfile.write(path, np.full(1000, 0.5), int(inside), "PCM_16", format="WAV")
+        os.utime(path, ns=(0, 0))
+        return FileIO(path)
+
+    monkeypatch.setattr(reading, "open_recording", extracted)
+    found = [read_excerpt(tmp_path / "a", RATE, 0, 10, ReadingConfig(), inside=str(rate)) for rate in (RATE, 16_000)]
+    assert found[0] is not None
+    # It must be resampled.
+    assert found[1] is None

@@ -118,7 +118,8 @@ def read_excerpt(
     Raises:
         AudioError: as for `read_waveform`, for the samples that are read.
     """
-    with _reading(path), _opened(path, inside, _inspect_once) as recording:
+    # The temporary files of recordings inside others can have the same number, size and time one after another.
+    with _reading(path), _opened(path, inside, inspect if inside else _inspect_once) as recording:
         plain = _is_plain(recording.file) or recording.file.format == "FLAC"
         if recording.file.samplerate != sample_rate or not plain:
             return None
