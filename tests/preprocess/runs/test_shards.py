@@ -6,8 +6,9 @@ import fcntl
 
 import pytest
 
-from tts_prep.preprocess import configure
+from tts_prep.preprocess import PRESETS, configure, make_feature
 from tts_prep.preprocess.audio import mel
+from tts_prep.preprocess.runs.examples import needs_energy
 from tts_prep.preprocess.runs.shards import get_ready
 
 
@@ -22,3 +23,12 @@ def test_a_process_whose_kernel_is_in_the_cache_waits_for_no_other(monkeypatch: 
     # Another process can compile for other settings.
     monkeypatch.setattr(fcntl, "flock", never)
     assert get_ready(config, never) == 0
+
+
+def test_only_energy_of_magnitudes_is_computed_with_the_mel() -> None:
+    magnitude, log_mel, pitch = (
+        make_feature(name, settings, PRESETS["hifigan"])
+        for name, settings in (("energy", {}), ("energy", {"of": "log_mel"}), ("pitch", {}))
+    )
+    assert needs_energy([pitch, magnitude])
+    assert not needs_energy([pitch, log_mel])

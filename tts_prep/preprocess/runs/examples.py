@@ -122,7 +122,7 @@ def _phonemes(
 
 def needs_energy(features: Iterable[Feature]) -> bool:
     """Return whether a feature needs the energy of frames, which is computed in the same pass as the mel."""
-    return any(isinstance(feature, EnergyFeature) for feature in features)
+    return any(isinstance(feature, EnergyFeature) and feature.settings.of == "magnitude" for feature in features)
 
 
 def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, Array]:
