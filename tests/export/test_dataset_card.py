@@ -10,7 +10,7 @@ import pytest
 from commands import run
 from stores import edit_manifest, make_rows, write_store
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.export import LAYOUTS, export
 from tts_prep.export.dataset_card import size_category
 
@@ -101,6 +101,36 @@ def test_names_of_any_characters_make_a_card_of_the_same_form(tmp_path: Path) ->
     assert metadata["pretty_name"] == name
     assert "<script>" not in body
     assert body.count("\n# ") == 1
+
+
+@pytest.mark.parametrize("origin", ["~~~", "# Licence", "    code", "- a", "1. a", "---"])
+def test_an_origin_is_a_paragraph_whatever_it_starts_with(origin: str, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "voice", make_rows([3, 4]))
+    edit_manifest(store, lambda value: value.update(provenance={"license": "mit", "origin": origin}))
+    export(store, "parquet", tmp_path / "out")
+    lines = card(tmp_path / "out")[1].splitlines()
+    assert lines[lines.index("## How it was made") + 2] == f"Recordings and texts: {origin}"
+
+
+@pytest.mark.parametrize("licence", ["mit\x00", "mit \udcff"])
+def test_a_licence_that_is_no_text_is_refused_before_the_export(licence: str, store: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="license: expected a text, found the character"):
+        export(store, "parquet", tmp_path / "out", licence=licence)
+
+
+def test_a_licence_of_spaces_is_none_and_does_not_hide_that_of_the_store(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "voice", make_rows([3, 4]))
+    edit_manifest(store, lambda value: value.update(provenance={"license": "mit"}))
+    export(store, "parquet", tmp_path / "out", licence="  ")
+    assert card(tmp_path / "out")[0]["license"] == "mit"
+
+
+@pytest.mark.parametrize("seconds", ["x", None, [], 10**400], ids=lambda value: type(value).__name__)
+def test_broken_totals_are_an_error_of_the_store(seconds: object, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "voice", make_rows([3, 4]))
+    edit_manifest(store, lambda value: value["totals"].update(seconds=seconds))
+    with pytest.raises(StoreError, match="seconds"):
+        export(store, "parquet", tmp_path / "out")
 
 
 @pytest.mark.parametrize(

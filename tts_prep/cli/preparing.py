@@ -86,6 +86,7 @@ def _prepare_and_report(
 ) -> None:
     settings = chosen_settings(reader, corpus, options, root, reader_options)
     config, first = settings.config, list[str]()
+    provenance = Provenance(options["licence"] or "", options["origin"] or "").checked()
     corrections = Corrections.read(options["corrections"], options["exclude"])
     read = partial(CorpusRows.read, config, corpus, root=root, splits=settings.splits, corrections=corrections)
     rows = read(report=first.append)
@@ -105,8 +106,9 @@ def _prepare_and_report(
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
         how |= {"derived": _derived() if options["update"] else None}
-        how["provenance"] = Provenance(options["licence"] or "", options["origin"] or "").checked()
-        result = prepare(items, rows.root, store, parsed.config, existing=_existing(options), part=part, **how)
+        result = prepare(
+            items, rows.root, store, parsed.config, existing=_existing(options), part=part, provenance=provenance, **how
+        )
     elapsed = time.monotonic() - started
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tts_prep.format.decoding import Record
+from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import UtteranceDataset
 
@@ -86,7 +88,7 @@ def size_category(n_rows: int) -> str:
 def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> list[str]:
     audio, text = (_mapping(manifest.configuration.get(name)) for name in ("audio", "text"))
     hop, window, low, high = (_plain(audio.get(name)) for name in ("hop_length", "win_length", "fmin", "fmax"))
-    hours = float(manifest.totals.get("seconds", 0)) / 3600
+    hours = Record(f"{dataset.path / MANIFEST}: totals", {"seconds": 0, **manifest.totals}).number("seconds", 0) / 3600
     made_by = ", ".join(f"{name} {version}" for name, version in manifest.software.items())
     recordings = "with recordings" if dataset.metadata.has_waveform else "without recordings"
     conditions = {
@@ -114,7 +116,7 @@ def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> li
         "",
         "## How it was made",
         "",
-        *([_plain(dataset.metadata.origin), ""] if dataset.metadata.origin else []),
+        *([f"Recordings and texts: {_plain(dataset.metadata.origin)}", ""] if dataset.metadata.origin else []),
         f"By tts-prep from a store with the fingerprint `{_plain(manifest.fingerprint)}`.",
         f"Computed by {_plain(made_by)}.",
         f"Settings: `{_plain(json.dumps(dict(audio), sort_keys=True))}`.",

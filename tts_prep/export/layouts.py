@@ -21,6 +21,7 @@ from tts_prep.export import (
 )
 from tts_prep.export.folder import exporting
 from tts_prep.export.layout import Layout
+from tts_prep.format.records.provenance import Provenance
 from tts_prep.loader import UtteranceDataset
 
 _LAYOUTS: Final = (
@@ -59,11 +60,11 @@ def export(store: str | Path, layout: str, folder: str | Path, *, licence: str =
             such as ``cc-by-4.0``, or a text. That of the store if it is not given.
 
     Raises:
-        ConfigurationError: the layout is unknown, has no place for a licence, or needs arrays that the store lacks; or
-            the folder is not empty.
+        ConfigurationError: the layout is unknown, has no place for a licence, or needs arrays that the store lacks; the
+            licence is too long, or has control characters; or the folder is not empty.
         StoreError: the store is missing or incomplete, or a file cannot be written.
     """
-    found = _find(layout)
+    found, licence = _find(layout), Provenance(licence).checked().licence
     if licence and not found.takes_licence:
         with_place = ", ".join(other.name for other in _LAYOUTS if other.takes_licence)
         raise ConfigurationError(f"licence: {found.name} has no place for it; {with_place} has")

@@ -16,6 +16,7 @@ from stores import make_rows, write_store
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.provenance import write_provenance
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import ChainDataset, TransformDataset, UtteranceDataset
 from tts_prep.preprocess import (
@@ -31,6 +32,7 @@ from tts_prep.preprocess import (
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora import read_ljspeech
 from tts_prep.preprocess.runs.repair import repair_store
+from tts_prep.preprocess.runs.transaction import StoreTransaction
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=3))
 OPTIONS = ("--frontend", "characters", "--unknown", "drop", "--shard-utterances", 3)
@@ -177,6 +179,65 @@ def test_what_a_hostile_store_says_is_an_error(store: Path, value: object, messa
 def test_a_licence_with_control_characters_is_refused(store: Path) -> None:
     with pytest.raises(ConfigurationError, match="license: expected a text, found the character"):
         add_provenance(store, Provenance(licence="mit\x00"))
+
+
+@pytest.mark.parametrize("licence", ["mit\x00", "mit \udcff", "x" * 200_000])
+def test_a_run_refuses_it_before_it_makes_a_shard(licence: str, corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="license: "):
+        make(corpus, tmp_path / "store", Provenance(licence=licence))
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "録音\u3000東京",
+        "می\u200cخواهم",
+        "\N{COPYRIGHT SIGN}\N{NO-BREAK SPACE}2024",
+        "\N{ZERO WIDTH NO-BREAK SPACE}BSD",
+        "Page 1\n\fPage 2",
+        "👩\u200d🔬",
+    ],
+)
+def test_a_text_of_any_script_is_kept(text: str, store: Path) -> None:
+    add_provenance(store, Provenance(text, text))
+    assert said(store) == {"license": text, "origin": text}
+
+
+def test_a_file_that_was_changed_by_hand_does_not_replace_what_was_said(store: Path) -> None:
+    (store / "provenance.json").write_bytes(b'{"license": "mit"}\n')
+    ids = list(UtteranceDataset(store).id)
+    add_columns(store, {"id": ids, "rating": list(range(len(ids)))})
+    assert said(store) == AS_STORED
+
+
+def test_parts_that_say_different_things_are_refused(corpus: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    make(corpus, store, Provenance(licence="mit"), part=Part(1, 2))
+    with pytest.raises(StoreError, match="another part names another licence or origin"):
+        make(corpus, store, SAID, part=Part(2, 2))
+    make(corpus, store, Provenance(origin="Read by Ann."), part=Part(2, 2))
+    finish_store(store)
+    assert said(store) == {"license": "mit", "origin": "Read by Ann."}
+
+
+def test_a_part_that_says_nothing_removes_nothing_that_another_says_meanwhile(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    look = StoreTransaction.provenance
+
+    def before_another(transaction: StoreTransaction, given: Provenance) -> Provenance:
+        found = look(transaction, given)
+        write_provenance(store, SAID)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoreTransaction, "provenance", before_another)
+        make(corpus, store, part=Part(1, 2))
+    make(corpus, store, part=Part(2, 2))
+    finish_store(store)
+    assert said(store) == AS_STORED
 
 
 def test_a_chain_names_the_licence_of_every_store(store: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from tts_prep.format.layout import PROVENANCE
 
 _MAX_CHARACTERS: Final = 1 << 17
 _MAX_BYTES: Final = 1 << 22
+# Not whatever is not printable: many scripts need format characters and spaces of their own.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ class Provenance:
         for name, text in self.as_dict().items():
             if len(text) > _MAX_CHARACTERS:
                 return f"{name}: {len(text):,} characters, more than the maximum of {_MAX_CHARACTERS:,}"
-            if odd := next((c for c in text if not c.isprintable() and c not in "\n\r\t"), None):
-                return f"{name}: expected a text, found the character {odd!a}"
+            if odd := _CONTROL.search(text):
+                return f"{name}: expected a text, found the character {odd[0]!a}"
         return None
 
     def completed(self, other: Provenance) -> Provenance:

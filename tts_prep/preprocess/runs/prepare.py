@@ -134,7 +134,7 @@ def prepare(
     Raises:
         TtsPrepError: the run failed. Finished shards are kept.
     """
-    allowed, change = FailureLimit.parse(max_failures), _change(existing, part)
+    allowed, change, given = FailureLimit.parse(max_failures), _change(existing, part), provenance.checked()
     with (
         StoreTransaction.begin(store, change) as transaction,
         worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
@@ -147,12 +147,10 @@ def prepare(
             features = (*features, *recorded_features(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
-        if manifest := transaction.up_to_date(planned, provenance):
+        if manifest := transaction.up_to_date(planned, given):
             check_arrays_of(store, manifest, features)
             return Result.of_complete(store, manifest)
-        return make_store(
-            transaction, planned, pool, allowed, progress, part=part, derived=derived, provenance=provenance
-        )
+        return make_store(transaction, planned, pool, allowed, progress, part=part, derived=derived, provenance=given)
 
 
 def _change(existing: str, part: Part | None) -> Change:
@@ -195,7 +193,9 @@ def make_store(
     with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
         transaction.plan(planned.keys, [*intact, *specs])
         write_corrections(folder, planned.corrections)
-        write_provenance(folder, transaction.provenance(provenance))
+        said = transaction.provenance(provenance)
+        if said.as_dict() or not part:  # another part may be saying it
+            write_provenance(folder, said)
         if recipe.config.ood_texts:
             make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
         plans = _with_old(transaction, planned, plans, broken)

@@ -23,9 +23,9 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.replacement import check_own_folder, remove_folder, replace_store, replacement_folder
-from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, SHARDS, shard_name
+from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, PROVENANCE, SHARDS, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
-from tts_prep.format.records.provenance import Provenance, read_provenance
+from tts_prep.format.records.provenance import Provenance, read_provenance, write_provenance
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
 from tts_prep.preprocess.configuration.records import COUNTED, Configuration
 from tts_prep.preprocess.runs.folder import (
@@ -157,8 +157,20 @@ class StoreTransaction:
         }
 
     def provenance(self, given: Provenance) -> Provenance:
-        """Return licence and origin of the store as it is to be: what is given, and for the rest what it says now."""
-        return given if self.change is Change.OVERWRITE else given.completed(self._said)
+        """Return licence and origin of the store as it is to be: what is given, and for the rest what it says now.
+
+        Raises:
+            StoreError: another part says something else.
+        """
+        if self.change is Change.OVERWRITE:
+            return given
+        said = self._said
+        if self.change is Change.PART and not self.is_complete and said.completed(given) != given.completed(said):
+            raise StoreError(
+                f"{self.store}: another part names another licence or origin; give the same to all parts, or say it "
+                f"once the store is complete, with 'tts-prep add {self.store} --license … --origin …'"
+            )
+        return given.completed(said)
 
     @property
     def _said(self) -> Provenance:
@@ -291,11 +303,12 @@ class StoreTransaction:
         write_plan(self.folder, keys, names)
 
     def take_over(self, manifest: Manifest) -> None:
-        """Take over the shards, array files and other texts of the old store."""
+        """Take over the shards, array files and other texts of the old store, and what its manifest says."""
         for entry in manifest.files:
             is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
-            if is_missing and entry.file not in (INDEX, FAILURES, PLAN):
+            if is_missing and entry.file not in (INDEX, FAILURES, PLAN, PROVENANCE):
                 take_over_file(self.store, self.folder, entry.file)
+        write_provenance(self.folder, Provenance.parse(MANIFEST, manifest.provenance))
 
 
 def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
