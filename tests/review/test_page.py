@@ -123,6 +123,23 @@ def test_marks_and_corrections_by_keyboard_alone_are_on_disk_and_survive_a_reloa
 
 
 @needs_browser
+def test_a_mark_keeps_what_another_window_has_noted_meanwhile(serve: Serve, browser: Browser, tmp_path: Path) -> None:
+    review = serve()
+    uid = review.rows[0].id
+    started(browser, f"{review.server.address}#sort=row")
+    browser.press("j")
+    opened(browser, uid)
+    assert review.post("decide", row=0, note="hum", text="new")[0] == 200
+    browser.run("document.querySelector('#go-on').click()")
+    browser.press("y")
+    browser.wait("document.querySelector('#note').value === 'hum'")
+    assert read_decisions(tmp_path / "decisions.csv") == {uid: Decision("yes", "new", "", "hum")}
+    browser.press("j")
+    opened(browser, review.rows[1].id)
+    assert read_decisions(tmp_path / "decisions.csv") == {uid: Decision("yes", "new", "", "hum")}
+
+
+@needs_browser
 def test_the_samples_that_arrive_are_those_of_the_store_and_are_played(serve: Serve, browser: Browser) -> None:
     review = serve(make_rows([90, 40]))
     started(browser, f"{review.server.address}#sort=row&id={review.rows[0].id}")

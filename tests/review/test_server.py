@@ -126,6 +126,16 @@ def test_decisions_are_on_disk_when_they_are_answered_and_continue_after_a_resta
     assert [row["row"] for row in again.get("rows?state=undecided&sort=row")["rows"]] == [0, 1, 3, 4, 5]
 
 
+def test_two_windows_decide_different_fields_of_an_utterance(serve: Serve, tmp_path: Path) -> None:
+    review = serve()
+    fields = [("keep", "no"), ("text", "new"), ("speaker", "anna"), ("note", "hum")]
+    with ThreadPoolExecutor(4) as threads:
+        answers = [*threads.map(lambda field: review.post("decide", row=3, **dict([field])), fields)]
+    assert {status for status, _ in answers} == {200}
+    assert read_decisions(tmp_path / "decisions.csv") == {review.rows[3].id: Decision("no", "new", "anna", "hum")}
+    assert review.post("decide", row=3, note="")[1]["decision"] == {**dict(fields), "note": ""}
+
+
 def test_undo_takes_the_last_decision_back(serve: Serve, tmp_path: Path) -> None:
     review = serve()
     review.post("decide", row=1, keep="yes")

@@ -12,7 +12,7 @@ import io
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -107,9 +107,18 @@ class DecisionFile:
             ConfigurationError: another program has changed the file.
             WriteError: the file cannot be written. Then nothing is changed.
         """
+        self.change(utterance, **vars(decision))
+
+    def change(self, utterance: str, **values: str) -> None:
+        """Record some fields of a decision, and leave the others as they are: another window may have decided them.
+
+        Raises:
+            ConfigurationError: a value is not valid, or another program has changed the file.
+            WriteError: the file cannot be written. Then nothing is changed.
+        """
         with self._lock:
             before = self.get(utterance)
-            self._replace(utterance, decision)
+            self._replace(utterance, replace(before, **values))
             self._undone = [*self._undone[-_UNDONE:], (utterance, before)]
 
     def undo(self) -> str | None:

@@ -232,12 +232,12 @@ class Pages:
                 raise ConfigurationError(f"row: expected 0 to {len(self.table) - 1}")
             if not all(isinstance(text, str) for text in value.values()):
                 raise ConfigurationError("a decision: expected texts")
-            decision = Decision(**value)
+            Decision(**value)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             if isinstance(error, TtsPrepError):
                 raise
             raise ConfigurationError("a decision: expected JSON with row, keep, text, speaker and note") from None
-        self.table.decisions.decide(self.table.dataset.id[row], decision)
+        self.table.decisions.change(self.table.dataset.id[row], **value)
         return row
 
     def _undo(self) -> int | None:

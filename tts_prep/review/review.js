@@ -341,19 +341,29 @@ function save(decision) {
   showMarks();
   saving = saving.then(async () => {
     try {
-      const found = await post("decide", { row: of.row, ...decision });
+      const changed = Object.entries(decision).filter(([key, value]) => value !== before[key]);
+      const found = await post("decide", { row: of.row, ...Object.fromEntries(changed) });
       problem("");
       say(`${of.id}: saved`);
+      if (of.decision === decision) takeOver(of, found.decision);
       take(found);
       return true;
     } catch (error) {
-      of.decision = before;
+      if (of.decision === decision) of.decision = before;
       showMarks();
       problem(error.message);
       return false;
     }
   });
   return saving;
+}
+
+// Another window may have decided other fields meanwhile. What was not typed here is taken from there.
+function takeOver(of, found) {
+  const now = current === of ? typed() : {};
+  for (const [id, key] of FIELDS) if (now[key] === of.decision[key] && found[key] !== now[key]) $(id).value = found[key];
+  of.decision = found;
+  showMarks();
 }
 
 function take({ row, decision, counts }) {
