@@ -119,3 +119,13 @@ def test_recordings_in_temporary_files_of_one_number_size_and_time_are_inspected
     assert found[0] is not None
     # It must be resampled.
     assert found[1] is None
+
+
+def test_a_recording_that_was_replaced_since_the_last_part_of_it_is_read_again(tmp_path: Path) -> None:
+    path, part = tmp_path / "a.wav", part_of(tmp_path / "a.wav", 0.5, 1.0)
+    for level in (0.25, 0.5):
+        # Resampled, so that the whole recording is read and kept for the next part.
+        soundfile.write(path, np.full(3 * 16_000, level), 16_000, "FLOAT")
+        os.utime(path, ns=(0, int(level * 100)))
+        found = read_utterance(tmp_path, part, RATE, ReadingConfig())
+        np.testing.assert_allclose(found[100:-100], level, atol=1e-3)

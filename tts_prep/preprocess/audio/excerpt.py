@@ -65,7 +65,7 @@ def _read_excerpt(
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
     result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside, remarks=remarks)
     if result is None:
-        recording, found = _full_recording(path, utterance.inside, sample_rate, config)
+        recording, found = _full_recording(path, _version(path), utterance.inside, sample_rate, config)
         if remarks is not None:
             remarks.extend(found)
         result = recording[start:stop], len(recording)
@@ -89,8 +89,20 @@ def _check_excerpt(name: str, utterance: SourceUtterance, excerpt: Waveform, len
         raise AudioError(f"{name}: digital silence from {utterance.start:g} s on, every sample is 0")
 
 
+def _version(path: Path) -> tuple[int, ...]:
+    """Return what is different for another version of a file; nothing if it is gone, which reading it says."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
 @lru_cache(maxsize=1)
-def _full_recording(path: Path, inside: str, sample_rate: int, config: ReadingConfig) -> tuple[Waveform, list[str]]:
+def _full_recording(
+    path: Path, _version: tuple[int, ...], inside: str, sample_rate: int, config: ReadingConfig
+) -> tuple[Waveform, list[str]]:
+    """Return a whole recording and remarks on it, kept until another one, or another version of it, is read."""
     remarks: list[str] = []
     return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks
 
