@@ -135,6 +135,18 @@ def test_a_fault_that_stays_is_one_error(change, message: str, folder: Path, tmp
     check_cache(tmp_path, folder / "voice")
 
 
+def test_a_version_that_is_removed_during_a_download_is_made_again(folder: Path, tmp_path: Path) -> None:
+    def remove(answer: Answer) -> None:
+        if "shards" in answer.name:  # by a process that opened another version, and found nothing but the manifest
+            shutil.rmtree(cached.folder.parent)
+
+    with serving(folder, remove) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        cached.fetch(read_manifest(cached.folder).shards[0])
+    check_cache(tmp_path, folder / "voice")
+    assert (cached.folder / "shards" / "00000.h5").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "patience", "message"),
     [

@@ -65,6 +65,8 @@ def placing(path: Path, partial: Path, is_made: Callable[[], bool], stall: float
             partial.unlink()
             return
         os.fsync(file.fileno())
+        # Another process may have removed a folder with nothing in it.
+        path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
         sync(path.parent)
     except BaseException as error:
