@@ -65,13 +65,7 @@ def report_html(
     suspects = cards.groups(suspect_groups(summary.suspects, per_reason))
     ends = cards.groups(end_groups(summary.columns))
     gallery = cards.group(Group("gallery", "Gallery", "", tuple((position, "") for position in summary.gallery)))
-    reasons = [
-        (threshold, limit_text(threshold), summary.suspects.count(threshold.reason))
-        for threshold in summary.suspects.thresholds
-    ]
     has_phonemes = bool(summary.coverage.symbol_counts.any()) or not len(summary.dataset)
-    there = {"Categories": bool(summary.categories), "Symbols": has_phonemes}
-    sections = [title for title in _SECTIONS if there.get(title, True)]
     return (
         make_environment("report")
         .get_template("page.html.j2")
@@ -84,12 +78,10 @@ def report_html(
             store=shlex.quote(summary.dataset.path.name),
             version=__version__,
             style=page_style(),
-            sections=[(title.lower().replace(" ", "-"), title) for title in sections],
+            sections=_sections(summary, has_phonemes=has_phonemes),
             recipe=recipe_text(summary.manifest, summary.dataset),
             size=sum(entry.size for entry in summary.manifest.files),
-            reasons_found=[reason for reason in reasons if reason[2]],
             common_reasons=_common_reasons(summary),
-            reasons_not_found=[reason for reason in reasons if not reason[2]],
             speaker_columns=[f"{name}, {unit}" for name, unit in summary.speakers.columns],
             suspects=suspects,
             outliers=ends,
@@ -97,18 +89,46 @@ def report_html(
             per_reason=per_reason,
             n_without_sound=cards.n_without_sound,
             max_rows=_MAX_ROWS,
-            pitch_chart=_pitch_chart(summary),
-            histograms=list(_histograms(summary)),
-            words=_words(summary),
-            phones=_phones(summary),
-            symbols=_symbols(summary),
-            categories=[_bars(category) for category in summary.categories if category.values],
-            mel_chart=mel_bins(summary.dataset.mel_mean, summary.dataset.mel_std, mel_axis(summary.dataset.metadata)),
             stages=stages(summary.failed),
             failed=summary.failed[:_MAX_FAILED],
             settings=setting_tables(summary.manifest),
+            **_reasons(summary),
+            **_charts(summary),
         )
     )
+
+
+def _sections(summary: Summary, *, has_phonemes: bool) -> list[tuple[str, str]]:
+    """Return the anchors and titles of the sections that a store has something for."""
+    there = {"Categories": bool(summary.categories), "Symbols": has_phonemes}
+    titles = [title for title in _SECTIONS if there.get(title, True)]
+    return [(title.lower().replace(" ", "-"), title) for title in titles]
+
+
+def _reasons(summary: Summary) -> dict[str, Any]:
+    """Return the reasons with suspects and those without, each with its limit and their number."""
+    reasons = [
+        (threshold, limit_text(threshold), summary.suspects.count(threshold.reason))
+        for threshold in summary.suspects.thresholds
+    ]
+    return {
+        "reasons_found": [reason for reason in reasons if reason[2]],
+        "reasons_not_found": [reason for reason in reasons if not reason[2]],
+    }
+
+
+def _charts(summary: Summary) -> dict[str, Any]:
+    """Return the charts by their names in the template."""
+    dataset = summary.dataset
+    return {
+        "pitch_chart": _pitch_chart(summary),
+        "histograms": list(_histograms(summary)),
+        "words": _words(summary),
+        "phones": _phones(summary),
+        "symbols": _symbols(summary),
+        "categories": [_bars(category) for category in summary.categories if category.values],
+        "mel_chart": mel_bins(dataset.mel_mean, dataset.mel_std, mel_axis(dataset.metadata)),
+    }
 
 
 def page_style() -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,8 +87,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         + count_text(totals.integer("shards"), "shard"),
         "utterances": f"{n_utterances:,}, {duration_text(seconds)}, {seconds / max(1, n_utterances):.2f} s on average",
         "failed": f"{count_text(n_failures, 'row')}, see failures.jsonl" if n_failures else "nothing",
-        "speakers": f"{len(manifest.speakers):,}: {', '.join(manifest.speakers[:6])}"
-        + (", …" if len(manifest.speakers) > 6 else ""),
+        "speakers": _speakers_text(manifest.speakers),
         **({"cleaning": values_text(cleaning)} if cleaning else {}),
         **({"preset": f"{preset}; 'tts-prep presets {preset}' prints its settings"} if preset else {}),
         "mel": f"{totals.integer('frames'):,} frames of {audio.integer('n_mels')} bins, {specs['mel'].dtype}; "
@@ -96,11 +96,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         f"language {text.text('language')}, {len(vocabulary.texts('symbols'))} symbols",
         **_languages(store, manifest),
         "waveform": f"stored, {specs['waveform'].dtype}" if "waveform" in specs else "not stored",
-        **{
-            name: _array_text(spec, Record(f"{where}: array '{name}'", manifest.arrays[name]).record("statistics"))
-            for name, spec in specs.items()
-            if _is_array(spec)
-        },
+        **_arrays(where, manifest),
         **_measures(store, manifest),
         **({"other texts": f"{manifest.ood_texts.rows:,}, out of domain"} if manifest.ood_texts else {}),
         **({"corrections": f"{count_text(corrections.rows, 'row')}, see corrections.jsonl"} if corrections else {}),
@@ -108,6 +104,21 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **manifest.provenance,
         "made by": ", ".join(f"{name} {version}" for name, version in manifest.software.items()),
         "fingerprint": manifest.fingerprint,
+    }
+
+
+def _speakers_text(speakers: Sequence[str]) -> str:
+    return f"{len(speakers):,}: {', '.join(speakers[:6])}{', …' if len(speakers) > 6 else ''}"
+
+
+def _arrays(where: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the added arrays that are no columns."""
+    from tts_prep.format.decoding import Record
+
+    return {
+        name: _array_text(spec, Record(f"{where}: array '{name}'", manifest.arrays[name]).record("statistics"))
+        for name, spec in manifest.specs.items()
+        if _is_array(spec)
     }
 
 

@@ -206,8 +206,7 @@ def make_store(
         if not part:
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
-            added = {name: _take_over_array(transaction, name, made) for name in intact}
-            added |= {name: [shard.arrays[name] for shard in made] for name in specs}
+            added = _array_files(transaction, made, intact, specs)
             manifest, kept = _complete(transaction, made, added, derived or {})
     n_made = sum(shard.is_new for shard in made)
     numbers = (len(plans), n_made, run.now.failures, run.now.seconds, run.now.compiling)
@@ -277,6 +276,14 @@ def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken:
         if file.startswith(f"{ADDED_ARRAYS}/"):
             raise StoreError(f"{store / file}: not made from the corpus, so it cannot be repaired; add the array again")
     return names
+
+
+def _array_files(
+    transaction: StoreTransaction, made: Sequence[MadeShard], intact: Iterable[str], new: Iterable[str]
+) -> dict[str, list[FileEntry]]:
+    """Return the files of the arrays that are taken over, and of those that are made with the shards."""
+    taken_over = {name: _take_over_array(transaction, name, made) for name in intact}
+    return taken_over | {name: [shard.arrays[name] for shard in made] for name in new}
 
 
 def _take_over_array(transaction: StoreTransaction, name: str, made: Sequence[MadeShard]) -> list[FileEntry]:
