@@ -75,6 +75,7 @@ def test_a_hyphen_is_no_minus(espeak, text: str) -> None:
         ("es", "a -5 grados", "menos"),
         ("ru", "-5 градусов", "минус"),
         ("cmn", "气温-5度", "负"),
+        ("KR", "기온은 -5 도", "마이너스"),
         ("de", "Es war -5 Grad.", "minus"),
     ],
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.baker import TEXT, TEXTS
+from tts_prep.preprocess.corpora.baker import PINYIN, TEXT, TEXTS
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
@@ -17,7 +16,6 @@ from tts_prep.preprocess.corpora.subsets import chosen_subsets, subset_option
 
 _SUBSETS: Final = ("train", "test")
 _SPEAKER_LENGTH: Final = len("SSB0005")
-_PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
 
 
 def read_aishell3(root: Path, subsets: Sequence[str] = (), text: str = "pinyin") -> Iterator[SourceUtterance | Failure]:
@@ -58,7 +56,7 @@ def _parse(
     if not tab or not tokens or len(tokens) % 2:
         reason = f"{where}: expected '<id>.wav<tab>character pinyin character pinyin …', found {line[:60]!r}"
         return Failure(identifier, where, "corpus", reason)
-    wrong = [token for token in tokens[1::2] if not _PINYIN.fullmatch(token)]
+    wrong = [token for token in tokens[1::2] if not PINYIN.fullmatch(token)]
     if wrong:
         reason = f"{where}: expected pinyin with a tone after each character, found {wrong[0]!r}"
         return Failure(identifier, where, "corpus", reason)

@@ -31,7 +31,8 @@ _PROSODY: Final = re.compile(r"#[1-4]")
 # One sentence contains a full-width letter B, and one a letter P.
 _TOKEN: Final = re.compile(r"(?P<mark>#[1-4])|(?P<syllable>[\u3007\u3400-\u9fffA-Za-zＡ-Ｚａ-ｚ])|\S")
 _ERHUA: Final = re.compile(r"(?!er)[a-zü:]+r[1-5]")
-_PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
+PINYIN: Final = re.compile(r"[a-zü:]+[1-5]")
+"""A syllable with its tone."""
 
 
 def read_baker(root: Path, text: str = "pinyin") -> Iterator[SourceUtterance | Failure]:
@@ -97,7 +98,7 @@ def with_marks(written: str, pinyin: list[str]) -> str:
     Raises:
         ValueError: a syllable is not pinyin, or the numbers of syllables and characters differ.
     """
-    wrong = [syllable for syllable in pinyin if not _PINYIN.fullmatch(syllable)]
+    wrong = [syllable for syllable in pinyin if not PINYIN.fullmatch(syllable)]
     if wrong:
         raise ValueError(f"expected pinyin syllables with tones, found {wrong[0]!r}")
     tokens: list[str] = []

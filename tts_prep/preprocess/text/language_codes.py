@@ -72,5 +72,5 @@ _MINUS_WORDS: Final = word_table(
 
 def with_minus_words(text: str, language: str) -> str:
     """Expand ``-5`` to ``moins 5`` where espeak-ng would drop the sign; return other texts unchanged."""
-    word = _MINUS_WORDS.get(re.split("[-_]", language.lower())[0])
+    word = _MINUS_WORDS.get(subtags(language)[0])
     return MINUS.sub(f"{word} ", text) if word else text
