@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +30,13 @@ class Mels:
     Attributes:
         frames: [n_frames, n_mels] float32.
         starts: [n + 1] int64, the first frame of each recording, and the number of frames.
+        highest: [n_frames] float32, the maximum of each frame.
         loudest: [n] float32, the maximum of each recording; −∞ if it has no frames, NaN if a value is not finite.
     """
 
     frames: npt.NDArray[np.float32]
     starts: npt.NDArray[np.int64]
+    highest: npt.NDArray[np.float32]
     loudest: npt.NDArray[np.float32]
 
     @classmethod
@@ -42,23 +44,33 @@ class Mels:
         """Return a copy of mels, [n_frames, n_mels] each."""
         frames = np.concatenate([*mels, np.empty((0, n_mels), np.float32)], dtype=np.float32)
         starts = np.cumsum([0, *map(len, mels)], dtype=np.int64)
-        loudest = np.empty(len(mels), np.float32)
-        _find_loudest(frames, starts, loudest)
-        return cls(frames, starts, loudest)
+        highest, loudest = np.empty(len(frames), np.float32), np.empty(len(mels), np.float32)
+        damaged = np.empty(len(mels), np.bool_)
+        _find_loudest(frames, frames.view(np.int32), starts, highest, loudest, damaged)
+        loudest[damaged] = np.nan
+        return cls(frames, starts, highest, loudest)
 
 
-@Compiled
-def _find_loudest(frames: Any, starts: Any, loudest: Any) -> None:
-    """Fill `Mels.loudest`."""
-    highest, not_finite = np.empty(frames.shape[1], np.float32), np.empty(frames.shape[1], np.int32)
+_EXPONENT: Final = np.int32(0x7F800000)
+"""The bits of the exponent of a float32, which are all ones in a number that is not finite."""
+
+
+@partial(Compiled, any_order=True)
+def _find_loudest(frames: Any, bits: Any, starts: Any, highest: Any, loudest: Any, damaged: Any) -> None:
+    """Fill `Mels.highest` and `Mels.loudest`, and whether a value of each recording is not finite.
+
+    Args:
+        bits: the frames as int32, because the compiler vectorizes maxima only if it may assume that none is NaN.
+    """
     for number in range(len(loudest)):
-        highest[:] = -np.inf
-        not_finite[:] = 0
-        for frame in frames[starts[number] : starts[number + 1]]:
-            for i in range(len(highest)):
-                highest[i] = max(highest[i], frame[i])
-                not_finite[i] |= np.int32(not abs(frame[i]) < np.inf)
-        loudest[number] = np.nan if not_finite.any() else highest.max()
+        most, not_finite = np.float32(-np.inf), np.int32(0)
+        for k in range(starts[number], starts[number + 1]):
+            frame, bits_of_frame, high, n_not_finite = frames[k], bits[k], frames[k, 0], np.int32(0)
+            for i in range(len(frame)):
+                high = max(high, frame[i])
+                n_not_finite |= np.int32((bits_of_frame[i] & _EXPONENT) == _EXPONENT)
+            highest[k], most, not_finite = high, max(most, high), not_finite | n_not_finite
+        loudest[number], damaged[number] = most, not_finite != 0
 
 
 def mel_powers(mels: Mels, decibels: float) -> npt.NDArray[np.float32]:

@@ -52,7 +52,7 @@ def describe(mels: Mels, decibels: float) -> Floats:
     cepstra = product(mels.frames, cosines.astype(np.float32))
     sums, counts = np.zeros((len(mels.loudest), 2, n_cepstra)), np.zeros((len(mels.loudest), 1))
     least = mels.loudest - np.float32(_SPEECH_DB / decibels)
-    _add_speech(mels.frames, cepstra, mels.starts, least, sums, counts)
+    _add_speech(mels.highest, cepstra, mels.starts, least, sums, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         means, squares = np.where(counts[:, None] > 1, sums / counts[:, None], np.nan).swapaxes(0, 1)
     described = np.zeros((len(mels.loudest), SIZE))
@@ -62,10 +62,11 @@ def describe(mels: Mels, decibels: float) -> Floats:
 
 
 @partial(Compiled, any_order=True)
-def _add_speech(frames: Any, cepstra: Any, starts: Any, least: Any, sums: Any, counts: Any) -> None:
+def _add_speech(highest: Any, cepstra: Any, starts: Any, least: Any, sums: Any, counts: Any) -> None:
     """Add the cepstra of the frames of speech of each recording, their squares and their number.
 
     Args:
+        highest: [n_frames] float32, the maximum of each frame.
         least: [n] float32, the level above which a frame is speech.
         sums: [n, 2, n_cepstra] float64.
         counts: [n, 1] float64.
@@ -73,11 +74,8 @@ def _add_speech(frames: Any, cepstra: Any, starts: Any, least: Any, sums: Any, c
     for recording in range(len(least)):
         of_recording, of_squares = sums[recording]
         for number in range(starts[recording], starts[recording + 1]):
-            frame, values = frames[number], cepstra[number]
-            highest = frame[0]
-            for i in range(len(frame)):
-                highest = max(highest, frame[i])
-            if highest > least[recording]:
+            values = cepstra[number]
+            if highest[number] > least[recording]:
                 counts[recording, 0] += 1
                 for i in range(len(values)):
                     value = np.float64(values[i])

@@ -105,14 +105,15 @@ def _pool(
         minimum = least[recording]
         for number in range(starts[recording], starts[recording + 1]):
             first = mel_starts[recording] + (number - starts[recording]) * per_frame
-            total = pooled[number]
+            last, total, level = first + per_frame - 1, pooled[number], np.float32(-np.inf)
             total[:] = 0
-            for frame in mels[first : first + per_frame]:
+            for frame in mels[first:last]:
                 for i in range(len(total)):
                     total[i] += max(frame[i], minimum) * scale
-            level = total[0]
+            frame = mels[last]
             for i in range(len(total)):
-                level = max(level, total[i])
+                value = total[i] + max(frame[i], minimum) * scale
+                total[i], level = value, max(level, value)
             levels[number] = level
 
 
