@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,17 @@ def test_a_ctm_file_gives_the_phones_of_every_utterance(tmp_path: Path) -> None:
     with pytest.raises(AlignmentError, match=r"a.ctm: no line of 'u3'; align the utterance first"):
         found.read("u3", "", None)
     assert found.sha256("u3", "") is None
+
+
+def test_a_ctm_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.ctm"
+    path.write_text("u1 1 0.00 0.10 a\n")
+    folder = AlignmentFolder.open(path)
+    before = folder.sha256("u1", "")
+    path.write_text("u1 1 0.00 0.10 b\n")
+    os.utime(path, ns=(0, 0))
+    assert folder.read("u1", "", None).labels == ("b",)
+    assert folder.sha256("u1", "") != before
 
 
 def test_a_broken_ctm_file_is_named_with_its_line(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import AudioError
+from tts_prep.format.files.regular_files import file_version
 from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform
 from tts_prep.preprocess.audio.reading import read_excerpt, read_samples, read_waveform
@@ -65,7 +66,7 @@ def _read_excerpt(
     stop = None if utterance.end is None else round(utterance.end * sample_rate)
     result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside, remarks=remarks)
     if result is None:
-        recording, found = _full_recording(path, _version(path), utterance.inside, sample_rate, config)
+        recording, found = _full_recording(path, file_version(path), utterance.inside, sample_rate, config)
         if remarks is not None:
             remarks.extend(found)
         result = recording[start:stop], len(recording)
@@ -87,15 +88,6 @@ def _check_excerpt(name: str, utterance: SourceUtterance, excerpt: Waveform, len
         )
     if not excerpt.any():
         raise AudioError(f"{name}: digital silence from {utterance.start:g} s on, every sample is 0")
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """Return what is different for another version of a file; nothing if it is gone, which reading it says."""
-    try:
-        status = path.stat()
-    except OSError:
-        return ()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, ConfigurationError
 from tts_prep.format.files.checksums import file_sha256, json_sha256
+from tts_prep.format.files.regular_files import file_version
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.features.alignments.formats import Interval, read_ctm, read_durations, read_textgrid, tile
 from tts_prep.preprocess.features.durations import (
@@ -294,14 +295,14 @@ class AlignmentFolder:
             return None
 
     def _of_ctm(self, utterance_id: str) -> tuple[Interval, ...]:
-        intervals = _ctm(self.path).get(utterance_id)
+        intervals = _ctm(self.path, file_version(self.path)).get(utterance_id)
         if intervals is None:
             raise AlignmentError(f"{self.path}: no line of '{utterance_id}'; align the utterance first")
         return tile(intervals, 0.0, 0.0, f"{self.path}: '{utterance_id}'")
 
 
 @lru_cache(maxsize=1)
-def _ctm(path: Path) -> dict[str, list[Interval]]:
+def _ctm(path: Path, _version: tuple[int, ...]) -> dict[str, list[Interval]]:
     return read_ctm(path)
 
 
