@@ -117,6 +117,13 @@ def test_what_is_no_file_of_decisions_is_refused(tmp_path: Path, content: str, m
     assert message in str(found.value)
 
 
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no such device")
+def test_a_device_is_no_file_of_decisions() -> None:
+    # Others have no end, and a named pipe is waited for.
+    with pytest.raises(ConfigurationError, match=r"/dev/null: cannot be read \(.*a device"):
+        read_decisions(Path("/dev/null"))
+
+
 @pytest.mark.parametrize("value", ["a\nb", "\x00", "a\u2028b", "\ud800", "x" * 5_001])
 def test_a_correction_is_one_line_of_bounded_length(value: str) -> None:
     with pytest.raises(ConfigurationError):

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.atomic import replacing
+from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.files.spreadsheets import as_cell, of_cell
 
 KEEP: Final = ("yes", "no", "unsure")
@@ -207,7 +208,7 @@ def _read(path: Path) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, t
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise ConfigurationError(f"{path}: over {_MAX_BYTES:,} bytes, expected a file of decisions")
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(io.BufferedReader(open_regular(path)), encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             names = tuple(reader.fieldnames or ())
             if "id" not in names or not {*_COLUMNS[1:]} & {*names} or len({*names}) < len(names):
