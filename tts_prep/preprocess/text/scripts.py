@@ -101,10 +101,18 @@ def likely_language(text: str, language: str) -> str | None:
         return None
     words = (_ASCII_WORD if text.isascii() else _WORD).findall(text.lower())
     found = Counter(filter(None, map(_COMMON.get, words)))
-    if not found:
-        return None
-    best, count = found.most_common(1)[0]
-    return best if best != own and count >= _ENOUGH and count > 2 * found[own] else None
+    return _other_language(found, own, _ENOUGH)
+
+
+def _other_language(found: Counter[str], own: str, enough: int) -> str | None:
+    """Return the language of most common words, if they are enough, and more than twice as many as those of its own.
+
+    Args:
+        found: the number of common words of each language.
+        own: the language that the words should have.
+    """
+    best, count = found.most_common(1)[0] if found else (own, 0)
+    return best if best != own and count >= enough and count > 2 * found[own] else None
 
 
 _TONED: Final = re.compile(
@@ -171,10 +179,7 @@ def language_of_texts(texts: Iterable[str], language: str) -> str | None:
         found.update(filter(None, map(_COMMON.get, words)))
     if own not in ("zh", "cmn") and n_words >= _ENOUGH_OF_ALL and 2 * n_pinyin > n_words:
         return "zh"
-    if own not in _COMMON_LANGUAGES or not found:
-        return None
-    best, count = found.most_common(1)[0]
-    return best if best != own and count >= _ENOUGH_OF_ALL and count > 2 * found[own] else None
+    return _other_language(found, own, _ENOUGH_OF_ALL) if own in _COMMON_LANGUAGES else None
 
 
 def _scripts_of(language: str) -> tuple[str, ...]:
