@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, described, one_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -77,3 +77,5 @@ def import_named(path: str, what: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(f"{what}: {path!r} cannot be loaded ({error})") from error
+    except (Exception, SystemExit) as error:  # what the module does while it is imported
+        raise ConfigurationError(one_line(f"{what}: {path!r} cannot be loaded ({described(error)})")) from error

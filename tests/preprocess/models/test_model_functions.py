@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +16,7 @@ import pytest
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess import ArraySpec
 from tts_prep.preprocess.models.function import LoadedModel, Missing, ModelFunction
+from tts_prep.preprocess.plugins import import_named
 
 OWN = ArraySpec("codes", "float32", (), "own")
 PAIR = ArraySpec("codes", "float32", (2,), "utterance")
@@ -279,3 +281,23 @@ def test_a_class_that_raises_anything_while_it_is_created_is_an_error(raised: Ba
 
     with pytest.raises(ConfigurationError, match=rf"Raises cannot be loaded: {type(raised).__name__}: now"):
         LoadedModel(ModelFunction("x", Raises), "cpu", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("raise SystemExit('now')", "SystemExit: now"),
+        ("raise RuntimeError('no\\ndriver')", r"RuntimeError: no\\ndriver"),
+        ("def", "SyntaxError: "),
+        ("", "module 'a_module_of_a_model' has no attribute 'Codes'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_an_error_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    (tmp_path / "a_module_of_a_model.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "a_module_of_a_model", raising=False)
+    with pytest.raises(ConfigurationError, match=rf"^feature: 'a_module_of_a_model:Codes' cannot be loaded \({reason}"):
+        import_named("a_module_of_a_model:Codes", "feature")
+    sys.modules.pop("a_module_of_a_model", None)
