@@ -104,18 +104,19 @@ def most_similar_before(
         The correlations, [n], and the positions, [n]; NaN and -1 if there is no such utterance.
     """
     order = np.argsort(lengths, kind="stable")
-    ordered, vectors = lengths[order], fingerprints[order]
+    ordered = lengths[order]
     best = np.full(len(order), -np.inf, np.float32)
     partner = np.full(len(order), -1, np.int64)
     for start in range(0, len(order), _BLOCK):
-        rows = slice(start, start + _BLOCK)
+        rows = order[start : start + _BLOCK]
         # Each pair occurs once, with the longer utterance as the row; _keep_best selects the earlier one.
         shortest = int(np.searchsorted(ordered, ordered[start] * (1 - LENGTH_TOLERANCE)))
-        for other in range(shortest, start + len(order[rows]), _BLOCK):
-            columns = slice(other, min(other + _BLOCK, start + len(order[rows])))
-            similarity = vectors[rows] @ vectors[columns].T
-            _keep_best(similarity, order[rows], order[columns], lengths, 1 - LENGTH_TOLERANCE, best, partner)
-            _keep_best(similarity.T, order[columns], order[rows], lengths, 1 - LENGTH_TOLERANCE, best, partner)
+        for other in range(shortest, start + len(rows), _BLOCK):
+            columns = order[other : min(other + _BLOCK, start + len(rows))]
+            # Copies: of slices, numpy multiplies a block with itself by another routine, whose last bits differ.
+            similarity = fingerprints[rows] @ fingerprints[columns].T
+            _keep_best(similarity, rows, columns, lengths, 1 - LENGTH_TOLERANCE, best, partner)
+            _keep_best(similarity.T, columns, rows, lengths, 1 - LENGTH_TOLERANCE, best, partner)
     return np.where(partner >= 0, best, np.nan).astype(np.float64), partner
 
 
