@@ -32,6 +32,7 @@ import pyarrow.parquet as pq
 from asian_corpora import write_aishell3, write_baker, write_css10, write_jsut, write_kss
 from corpora import KALDI, write_kaldi, write_libritts, write_ljspeech, write_vctk
 from fuzzing import mutated
+from memory import peak_memory
 
 from tts_prep.errors import ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
@@ -263,12 +264,7 @@ def memory() -> int:
     """Return the highest memory of this process and of those that have ended, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, children)
-    # Not ru_maxrss: it begins with what the process had that started this one.
-    (own,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-    return max(int(own) * 1024, children)
+    return max(peak_memory(), children)
 
 
 Change = Callable[[Path, bytes, list[bytes], np.random.Generator], bytes]

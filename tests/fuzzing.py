@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import faulthandler
 import json
-import resource
 import struct
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "preprocess"))
 
+from memory import peak_memory
 from recordings import CONTAINERS, PIPED, headerless_mp3, recording, samples
 
 from tts_prep.errors import AudioError
@@ -92,7 +92,7 @@ def sealed(data: bytes) -> bytes:
 def main(seed: int, count: int) -> dict[str, float]:
     """Read mutated recordings; return counts, the maximum time and the memory."""
     others = originals()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     read = refused = 0
     slowest = 0.0
     with tempfile.TemporaryDirectory() as folder:
@@ -120,9 +120,7 @@ def main(seed: int, count: int) -> dict[str, float]:
             if slowest > SLOWEST:
                 raise AssertionError(f"mutation {seed}, {number}: {slowest:.1f} s")
     faulthandler.cancel_dump_traceback_later()
-    # macOS counts bytes, others kilobytes.
-    unit = 1 if sys.platform == "darwin" else 1024
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit
+    grown = peak_memory() - before
     if grown > MOST_MEMORY:
         raise AssertionError(f"seed {seed}: {grown:,} bytes more memory at its highest")
     return {"read": read, "refused": refused, "slowest": slowest, "memory": grown}

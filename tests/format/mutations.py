@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from memory import peak_memory
 from stores import edit_manifest, make_rows, sealed, sealed_manifest, write_store
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
@@ -347,7 +347,7 @@ def main(count: int, seed: int, folder: Path) -> None:
             took = time.process_time() - begun
             slowest = max(slowest, (took, f"{number} {what}"))
             if (number + 1) % 200 == 0:
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+                peak = peak_memory() >> 20
                 wall = time.monotonic() - start
                 print(
                     f"{number + 1:,} mutations, {refused:,} refused, {sum(bad.values())} bad, "

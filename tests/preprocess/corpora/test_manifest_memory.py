@@ -16,19 +16,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import soundfile
+from memory import environment
 
 FEW, MANY = 10_000, 100_000
 MAX_GROWTH = 32 << 20
 """Bytes; the rows themselves have several times as many."""
 
-# Not ru_maxrss: it begins with what the process had that started this one.
 PROGRAM = """
-import re, sys
+import sys
 from pathlib import Path
+from memory import peak_memory
 from tts_prep.preprocess.corpora import SourceUtterance, read_corpus
 items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options={"files": [Path(sys.argv[1]).name]})
 found = sum(isinstance(item, SourceUtterance) for item in items)
-print(found, re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+print(found, peak_memory())
 """
 
 
@@ -102,10 +103,11 @@ def write_tar(path: Path, count: int) -> None:
 
 def peak(path: Path, count: int) -> int:
     """Return the peak memory of a process that reads a manifest, in bytes."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
-    found, kilobytes = map(int, done.stdout.split())
+    command = [sys.executable, "-c", PROGRAM, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+    found, peak = map(int, done.stdout.split())
     assert found == count
-    return kilobytes * 1024
+    return peak
 
 
 @pytest.mark.soak

@@ -15,6 +15,7 @@ import pytest
 import soundfile
 from corpora import SAMPLE_RATE, speech_like
 from killing import workers_of
+from memory import environment
 from stores import make_rows, write_store
 
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
@@ -137,15 +138,16 @@ def test_an_hour_in_one_recording_takes_less_than_a_gigabyte(tmp_path: Path) -> 
     soundfile.write(tmp_path / "lj/wavs/a.wav", sound, SAMPLE_RATE)
     (tmp_path / "lj/metadata.csv").write_text("a|raw|One hour.\n")
     for dtype in ("int16", "float32"):
-        program = "import resource, sys; from tts_prep.cli.main import main\ntry: main(sys.argv[1:])\nfinally: print("
-        program += "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        program = "import sys; from memory import peak_memory; from tts_prep.cli.main import main\n"
+        program += "try: main(sys.argv[1:])\nfinally: print(peak_memory())"
         options = ["--jobs", "1", "--frontend", "characters", "--waveform", dtype]
         done = subprocess.run(
             [sys.executable, "-c", program, "ljspeech", tmp_path / "lj", tmp_path / dtype, *options],
             capture_output=True,
             text=True,
             check=True,
+            env=environment(),
         )
-        peak = int(done.stdout.split()[-1]) * (1 if sys.platform == "darwin" else 1024)
+        peak = int(done.stdout.split()[-1])
         print(f"one hour with its waveform as {dtype}: {peak / 1e6:.0f} MB")
         assert peak < 1e9

@@ -84,21 +84,23 @@ def n_frames(n_samples: int, config: MelConfig) -> int:
     return frames
 
 
-def aligned_waveform(waveform: Waveform, config: MelConfig) -> Waveform:
+def aligned_waveform(waveform: Samples, config: MelConfig) -> Samples:
     """Return the waveform aligned with the frames, to train a vocoder with.
 
     With framing ``"ceil"`` it has ⌈N/hop⌉ · hop samples, so that frames × hop = samples; otherwise it is the waveform
     itself. It includes ``edge_zeros``.
 
     Args:
-        waveform: [n_samples] float32.
+        waveform: [n_samples] float32 or int16, of which the result is as well.
     """
     if config.framing == "ceil":
         skip = (config.n_fft - config.hop_length) // 2
-        return as_float(pad_waveform(waveform, config))[
-            skip : skip + n_frames(len(waveform), config) * config.hop_length
-        ]
-    return np.pad(waveform, config.edge_zeros) if config.edge_zeros else waveform
+        return pad_waveform(waveform, config)[skip : skip + n_frames(len(waveform), config) * config.hop_length]
+    if not config.edge_zeros:
+        return waveform
+    padded = np.zeros(config.edge_zeros + len(waveform) + config.edge_zeros, waveform.dtype)
+    padded[config.edge_zeros : -config.edge_zeros] = waveform
+    return padded
 
 
 def pad_waveform(waveform: Samples, config: MelConfig, tail: int = 0) -> Samples:

@@ -202,11 +202,15 @@ def peak_scale(waveform: Samples, config: MelConfig) -> float:
     """Return the factor that scales a waveform to the configured peak; 1 for silence or if no peak is configured."""
     if config.peak is None:
         return 1.0
+    peak = largest_sample(waveform)
+    return config.peak / peak if peak > 0 else 1.0
+
+
+def largest_sample(waveform: Samples) -> float:
+    """Return the largest absolute value of a waveform, with full scale 1; 0 without samples."""
     # An int16 has no 32,768.
     peak = max(float(waveform.max(initial=0)), -float(waveform.min(initial=0)))
-    if waveform.dtype == np.int16:
-        peak *= FULL_SCALE
-    return config.peak / peak if peak > 0 else 1.0
+    return peak * FULL_SCALE if waveform.dtype == np.int16 else peak
 
 
 def window_of(config: MelConfig) -> npt.NDArray[np.float64]:

@@ -16,8 +16,8 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.framing import Waveform, aligned_waveform, as_float
-from tts_prep.preprocess.audio.mel import Mel, bin_moments, peak_scale
+from tts_prep.preprocess.audio.framing import Samples, aligned_waveform, as_float
+from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, peak_scale
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.energy import EnergyFeature
@@ -72,7 +72,7 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     statistics = _statistics(mel, utterance.audio)
     arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
-        arrays["waveform"] = _stored_waveform(waveform(), config.mel, recipe.arrays["waveform"]["dtype"])
+        arrays["waveform"] = _stored_waveform(recording.waveform, config.mel, recipe.arrays["waveform"]["dtype"])
     columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
@@ -150,19 +150,21 @@ def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
     return centred.astype(spec["dtype"])
 
 
-def _stored_waveform(waveform: Waveform, config: MelConfig, dtype: str) -> Array:
+def _stored_waveform(waveform: Samples, config: MelConfig, dtype: str) -> Array:
     """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
     aligned = aligned_waveform(waveform, config)
     scale = np.float32(peak_scale(waveform, config))
-    if dtype == "float32":
-        return aligned if scale == 1 else aligned * scale
-    peak = float(max(aligned.max(), -aligned.min()) * scale)
-    if peak > 1:
+    if scale == 1 and aligned.dtype == dtype:
+        return aligned
+    peak = largest_sample(aligned) * float(scale)
+    if dtype == "int16" and peak > 1:
         raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
-    stored = np.empty(len(aligned), np.int16)
-    # In blocks: otherwise an hour of audio needs five temporary arrays of 300 MB.
+    stored = np.empty(len(aligned), dtype)
+    # In blocks: otherwise an hour of audio needs several temporary arrays of 300 MB.
     for first in range(0, len(aligned), _BLOCK):
-        block = aligned[first : first + _BLOCK] * scale * np.float32(32768)
-        np.minimum(np.rint(block, out=block), 32767, out=block)
+        block = as_float(aligned[first : first + _BLOCK]) * scale
+        if dtype == "int16":
+            block *= np.float32(32768)
+            np.minimum(np.rint(block, out=block), 32767, out=block)
         stored[first : first + _BLOCK] = block
     return stored
