@@ -101,6 +101,35 @@ def test_hifigan_says_what_is_missing(store, files, tmp_path):
         hifigan.HiFiGANDataset([str(narrow / "LJ000-é.wav")], *SIZE)
 
 
+@pytest.mark.parametrize(
+    ("base", "found"),
+    [
+        (np.zeros(40), r"\[40\] of float64"),
+        (np.zeros((2, N_MELS, 40)), rf"\[2, {N_MELS}, 40\]"),
+        (np.zeros((40, N_MELS)), rf"\[40, {N_MELS}\]"),
+        (np.full((N_MELS, 40), "x"), "of <U1"),
+    ],
+)
+def test_hifigan_refuses_files_that_are_no_mels(files, tmp_path, base, found):
+    np.save(tmp_path / "LJ000-é.npy", base)
+    settings = {"shuffle": False, "fine_tuning": True, "base_mels_path": str(tmp_path), "settings": "any"}
+    with pytest.raises(ConfigurationError, match=rf"LJ000-é.npy: expected a mel spectrogram of the shape .*{found}"):
+        hifigan.HiFiGANDataset(files[:1], *SIZE, **settings)[0]
+
+
+def test_hifigan_refuses_archives_and_empty_files_of_mels(files, tmp_path):
+    path = tmp_path / "LJ000-é.npy"
+    settings = {"shuffle": False, "fine_tuning": True, "base_mels_path": str(tmp_path), "settings": "any"}
+    dataset = hifigan.HiFiGANDataset(files[:1], *SIZE, **settings)
+    with path.open("wb") as file:
+        np.savez(file, mel=np.zeros((N_MELS, 40)))
+    with pytest.raises(ConfigurationError, match="as a mel spectrogram .expected one array, found an archive"):
+        dataset[0]
+    path.write_bytes(b"")
+    with pytest.raises(ConfigurationError, match="LJ000-é.npy: cannot be read as a mel spectrogram"):
+        dataset[0]
+
+
 @pytest.mark.parametrize("n_base_frames", [39, 40])
 def test_bigvgan_fine_tunes_on_recordings_of_full_frames(store, files, tmp_path, n_base_frames):
     # BigVGAN requires that the waveform has exactly hop_size samples for each frame of both mels.
@@ -189,6 +218,16 @@ def test_vits_gives_text_with_blanks_spectrogram_and_waveform_longest_first(stor
     assert vits.slice_segments(x, torch.tensor([3, 0]), 2).tolist() == [[[3, 4]], [[12, 13]]]
 
 
+def test_vits_says_which_line_is_wrong_and_why_no_line_is_left(store, tmp_path):
+    path = tmp_path / "list"
+    path.write_text(f"{store / 'LJ000-é.wav'}|abc\n\nno text\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="list:3: expected 2 fields, found 1"):
+        vits.TextAudioLoader(path, vits_settings(), settings="any")
+    path.write_text(f"{store / 'LJ000-é.wav'}|{'a' * 191}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="list: no text has from 1 to 190 characters; change min_text_len"):
+        vits.TextAudioLoader(path, vits_settings(), settings="any")
+
+
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 def test_vits_buckets_give_every_rank_as_many_full_batches(world_size):
     rng = np.random.default_rng(0)
@@ -233,6 +272,9 @@ def test_matcha_normalizes_by_the_statistics_that_are_given(store, tmp_path):
     named = tmp_path / "named"
     named.write_text(path.read_text(encoding="utf-8").replace("|2|", "|anna|"), encoding="utf-8")
     with pytest.raises(ConfigurationError, match="named:3: expected a speaker number, found 'anna'"):
+        matcha.TextMelDataset(named, 4, [], n_mels=N_MELS, settings="any")
+    named.write_text("\n\n" + named.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="named:5: expected a speaker number, found 'anna'"):
         matcha.TextMelDataset(named, 4, [], n_mels=N_MELS, settings="any")
     scaled = {"audio": {"compression": {"scale": 0.5, "offset": 3.0}}}
     other = write_store(tmp_path / "o", make_rows([8]), n_shards=1, configuration=scaled)
@@ -297,6 +339,8 @@ def test_f5tts_gives_mels_and_texts(tmp_path):
     )
     # 9 frames are 0.09 seconds, under the 0.3 that are trained on: the next utterance comes instead.
     assert dataset.replaced == [1]
+    with pytest.raises(ConfigurationError, match="durations: expected one for each of the 4 utterances, found 3"):
+        f5tts.F5TTSDataset(path, [1.0, 1.0, 1.0], settings="any")
     batch = f5tts.collate_f5tts([dataset[i] for i in range(4)])
     assert list(batch) == ["mel", "mel_lengths", "text", "text_lengths"]
     assert batch["mel_lengths"].tolist() == [40, 300, 300, 120]

@@ -98,6 +98,10 @@ class F5TTSDataset(DatasetMixin):
         self.target_sample_rate = target_sample_rate
         self.hop_length = hop_length
         self.durations = np.asarray(dataset.seconds if durations is None else durations, np.float64)
+        if self.durations.shape != (len(dataset),):
+            raise ConfigurationError(
+                f"durations: expected one for each of the {len(dataset):,} utterances, found {self.durations.size:,}"
+            )
         usable = (self.durations >= _SHORTEST) & (self.durations <= _LONGEST)
         self.replaced = np.flatnonzero(~usable).tolist()
         if not usable.any():

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
@@ -93,7 +94,38 @@ def read_list(path: str | Path) -> list[list[str]]:
     Raises:
         ConfigurationError: the file cannot be read.
     """
-    return [line.strip().split("|") for line in read_lines(path, "a file list") if line.strip()]
+    return [fields for _, fields in read_numbered_list(path)]
+
+
+def read_numbered_list(path: str | Path) -> list[tuple[int, list[str]]]:
+    """Return the number, from 1, and the fields of each line of a file list; see `read_list`.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    lines = enumerate(read_lines(path, "a file list"), 1)
+    return [(number, line.strip().split("|")) for number, line in lines if line.strip()]
+
+
+def read_npy(path: Path, what: str) -> npt.NDArray[Any]:
+    """Return the array of a .npy file.
+
+    Args:
+        path: the path of the file.
+        what: what the file has, for the error message.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or has no single array.
+    """
+    try:
+        found = np.load(path, allow_pickle=False)
+    # An empty file is an EOFError.
+    except (OSError, ValueError, EOFError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as {what} ({error})") from error
+    if not isinstance(found, np.ndarray):
+        found.close()
+        raise ConfigurationError(f"{path}: cannot be read as {what} (expected one array, found an archive of arrays)")
+    return found
 
 
 def read_lines(path: str | Path, what: str) -> list[str]:

@@ -22,7 +22,7 @@ from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
 from tts_prep.recipes.accepted import HIFI_GAN, Recipe, Settings, check_store
-from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.file_list import ListedUtterances, read_list, read_npy
 from tts_prep.recipes.random_examples import RandomExamples
 
 _SHUFFLE_SEED = 1234
@@ -205,10 +205,13 @@ class HiFiGANDataset(RandomExamples):
 
     def _base_mel(self, utterance: Utterance) -> Float32Array:
         path = Path(str(self.base_mels_path)) / f"{utterance.id}.npy"
-        try:
-            mel = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"{path}: cannot be read as a mel spectrogram ({error})") from error
+        mel = read_npy(path, "a mel spectrogram")
+        bins = utterance.mel.shape[1]
+        if mel.shape[-2:-1] != (bins,) or mel.shape[:-2] not in ((), (1,)) or mel.dtype.kind not in "iuf":
+            raise ConfigurationError(
+                f"{path}: expected a mel spectrogram of the shape [{bins}, n_frames] or [1, {bins}, n_frames], found "
+                f"the shape {list(mel.shape)} of {mel.dtype}"
+            )
         return np.asarray(mel.reshape(mel.shape[-2:]).T, np.float32)
 
 

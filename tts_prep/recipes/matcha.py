@@ -19,7 +19,7 @@ from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.recipes.accepted import MATCHA, Settings
-from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.file_list import ListedUtterances, read_npy, read_numbered_list
 from tts_prep.recipes.vits import ids_without_blanks, intersperse
 
 _MULTIPLE = 4
@@ -76,13 +76,14 @@ class TextMelDataset(DatasetMixin):
         *,
         settings: Settings = "preset",
     ) -> None:
-        lines = read_list(filelist_path)
+        numbered = read_numbered_list(filelist_path)
         n_fields = 3 if n_spks > 1 else 2
-        for number, line in enumerate(lines, 1):
+        for number, line in numbered:
             if len(line) < n_fields:
                 raise ConfigurationError(f"{filelist_path}:{number}: expected {n_fields} fields, found {len(line)}")
             if n_spks > 1 and not (line[1].isascii() and line[1].isdecimal()):
                 raise ConfigurationError(f"{filelist_path}:{number}: expected a speaker number, found {line[1]!r}")
+        lines = [line for _, line in numbered]
         random.Random(seed).shuffle(lines)
         self.filepaths_and_text = lines
         self.n_spks = n_spks
@@ -131,10 +132,10 @@ class TextMelDataset(DatasetMixin):
 
     def _durations(self, path: Path, n: int) -> Any:
         place = path.parent.parent / "durations" / f"{path.stem}.npy"
-        try:
-            durations = np.load(place, allow_pickle=False).astype(np.int64)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"{place}: cannot be read as durations ({error})") from error
+        durations = read_npy(place, "durations")
+        if durations.dtype.kind not in "iuf":
+            raise ConfigurationError(f"{place}: expected numbers as durations, found the type {durations.dtype}")
+        durations = durations.astype(np.int64)
         if durations.shape != (n,):
             raise ConfigurationError(f"{place}: expected {n} durations, found the shape {list(durations.shape)}")
         return to_tensors(durations)

@@ -26,7 +26,7 @@ from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
 from tts_prep.recipes.accepted import VITS, Settings
-from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.file_list import ListedUtterances, read_numbered_list
 
 _SHUFFLE_SEED = 1234
 _WAV_HEADER = 44
@@ -103,14 +103,19 @@ class _Loader(DatasetMixin):
     """
 
     def __init__(self, path: str | Path, n_fields: int, hparams: Any, settings: Settings) -> None:
-        lines = read_list(path)
-        for number, line in enumerate(lines, 1):
+        numbered = read_numbered_list(path)
+        for number, line in numbered:
             if len(line) != n_fields:
                 raise ConfigurationError(f"{path}:{number}: expected {n_fields} fields, found {len(line)}")
+        lines = [line for _, line in numbered]
         random.Random(_SHUFFLE_SEED).shuffle(lines)
         shortest, longest = getattr(hparams, "min_text_len", 1), getattr(hparams, "max_text_len", 190)
         self.left_out = [line[0] for line in lines if not shortest <= len(line[-1]) <= longest]
         self.lines = [line for line in lines if shortest <= len(line[-1]) <= longest]
+        if lines and not self.lines:
+            raise ConfigurationError(
+                f"{path}: no text has from {shortest} to {longest} characters; change min_text_len or max_text_len"
+            )
         self.utterances = ListedUtterances(line[0] for line in self.lines)
         self.utterances.check(VITS, {"sample_rate": hparams.sampling_rate, "fmax": hparams.sampling_rate / 2}, settings)
         self.add_blank = hparams.add_blank
