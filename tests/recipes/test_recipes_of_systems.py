@@ -61,6 +61,17 @@ def test_hifigan_cuts_mel_and_waveform_at_the_same_frame(store, files):
     assert sorted(mel.shape[1] for mel, *_ in whole) == sorted(N_FRAMES)
 
 
+def test_a_batch_has_the_examples_that_positions_select(files):
+    dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False, settings="any")
+
+    def first_frames(examples):
+        return [(name, mel[0, 0].item()) for mel, _, name, _ in examples]
+
+    assert first_frames(dataset.__getitems__([-1, 0])) == first_frames([dataset[3], dataset[0]])
+    mask = np.array([True, False, False, True])
+    assert first_frames(dataset.__getitems__(mask)) == first_frames([dataset[0], dataset[3]])
+
+
 def test_hifigan_draws_anew_every_epoch_in_persistent_workers(files):
     dataset = hifigan.HiFiGANDataset(files, *SIZE, shuffle=False, settings="any")
     lengths = [1, 1, 1, 1]
@@ -93,6 +104,11 @@ def test_hifigan_fine_tunes_on_mels_of_another_model(store, files, tmp_path):
 def test_hifigan_says_what_is_missing(store, files, tmp_path):
     with pytest.raises(ConfigurationError, match="no utterance 'nobody'"):
         hifigan.HiFiGANDataset([str(store / "nobody.wav")], *SIZE)
+    with pytest.raises(ConfigurationError, match="none: no such folder; expected a store of the same recordings"):
+        hifigan.HiFiGANDataset(files, *SIZE, loss_store=tmp_path / "none", settings="any")
+    for segment, hop in ((0, HOP_LENGTH), (-HOP_LENGTH, HOP_LENGTH), (8, 0)):
+        with pytest.raises(ConfigurationError, match=f"expected integers >= 1, found {segment} and {hop}"):
+            hifigan.HiFiGANDataset(files, segment, 1024, N_MELS, hop, 1024, SAMPLE_RATE, 0, None, settings="any")
     settings = {"audio": {**get_preset("hifigan").config.as_dict(), "channel": "first", "n_mels": N_MELS}}
     narrow = write_store(tmp_path / "narrow", make_rows([9]), n_shards=1, waveform=True, configuration=settings)
     with pytest.raises(ConfigurationError, match="mels end at 8000 Hz, the loss needs 11025"):

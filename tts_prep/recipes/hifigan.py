@@ -125,6 +125,10 @@ class HiFiGANDataset(RandomExamples):
             **({"peak": None} if fine_tuning else {}),
         }
         self.utterances.check(self._recipe, given, settings)
+        if hop_size < 1 or segment_size < 1:
+            raise ConfigurationError(
+                f"segment_size, hop_size: expected integers >= 1, found {segment_size} and {hop_size}"
+            )
         self.frames = math.ceil(segment_size / hop_size)
         self.segment_size = segment_size
         self.hop_size = hop_size
@@ -144,12 +148,15 @@ class HiFiGANDataset(RandomExamples):
         self, given: Mapping[str, Any], loss_store: str | Path | None, settings: Settings
     ) -> UtteranceDataset | None:
         store, fmax = self.utterances.places[0][0], given["fmax"]
-        if store.metadata.audio_settings.get("fmax", fmax) == fmax and loss_store is None:
+        of_store = store.metadata.audio_settings.get("fmax", fmax)
+        if of_store == fmax and loss_store is None:
             return None
         path = Path(loss_store) if loss_store is not None else store.path.with_name(store.path.name + "-loss")
+        if not path.exists() and loss_store is not None:
+            raise ConfigurationError(f"loss_store: {path}: no such folder; expected a store of the same recordings")
         if not path.exists():
             raise ConfigurationError(
-                f"fmax_loss: the store's mels end at {store.metadata.audio_settings['fmax']:g} Hz, the loss needs "
+                f"fmax_loss: the store's mels end at {of_store:g} Hz, the loss needs "
                 f"{fmax:g}; make a store of the same recordings with that fmax as {path}, or pass loss_store"
             )
         loss = UtteranceDataset(path)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.selection import Positions
+from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.randomness import EpochDraws
 
 
@@ -31,4 +31,5 @@ class RandomExamples(DatasetMixin):
     def __getitems__(self, positions: Positions) -> Any:
         """Return the examples at positions, for the epoch that the positions carry."""
         epoch = info_of(positions).epoch
-        return with_info_of(positions, [self._example(int(position), epoch) for position in positions])
+        rows = select_rows(range(len(self)), positions)
+        return with_info_of(positions, [self._example(int(row), epoch) for row in rows])
