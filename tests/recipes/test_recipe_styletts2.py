@@ -123,6 +123,8 @@ def test_texts_may_be_ids_and_a_list_of_wavs_has_them_in_field_1(store, tmp_path
         ({"data_list": []}, "the file list is empty"),
         ({"OOD_data": ["ab", "c"]}, "all texts are shorter than min_length = 5"),
         ({"OOD_data": ["abcxyz"]}, r"line 1: \['x', 'y', 'z'\] are not in the vocabulary"),
+        ({"OOD_data": [[1] * 6, [1, 2, 3, 1, 2, 999]]}, "line 2: expected ids, integers from 0 to .*, found .*999"),
+        ({"OOD_data": [np.full(6, 1.5)]}, "line 1: expected ids, integers from 0 to .*1.5"),
         ({"OOD_data": "nowhere.txt"}, "nowhere.txt: cannot be read as out-of-domain texts"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
@@ -54,7 +54,8 @@ class FilePathDataset(RandomExamples):
 
     Raises:
         ConfigurationError: a line is malformed, names an utterance that is not in the store, or has a symbol that is
-            not in the vocabulary; no out-of-domain text is long enough; the store has other settings, or no waveforms.
+            not in the vocabulary; an out-of-domain text has other ids, or none is long enough; the store
+            has other settings, or no waveforms.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class FilePathDataset(RandomExamples):
             texts = [line.split("|")[field] for line in lines]
             where = str(source)
         encoded = [
-            self.encode(text, f"{where}, line {number}") if isinstance(text, str) else self._framed(np.asarray(text))
+            (self.encode if isinstance(text, str) else self._framed_ids)(text, f"{where}, line {number}")
             for number, text in enumerate(texts, 1)
             if len(text) >= min_length
         ]
@@ -158,6 +159,13 @@ class FilePathDataset(RandomExamples):
         if unknown:
             raise ConfigurationError(f"{where}: {unknown} are not in the vocabulary of {self.store.path}")
         return self._framed(np.array([self._code[symbol] for symbol in text], np.int64))
+
+    def _framed_ids(self, text: Any, where: str) -> npt.NDArray[np.int64]:
+        """Return ids that are given, with the pad id at both ends."""
+        ids, n = np.asarray(text), len(self.store.symbols)
+        if ids.ndim != 1 or (ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n)):
+            raise ConfigurationError(f"{where}: expected ids, integers from 0 to {n - 1}, found {one_line(str(text))}")
+        return self._framed(ids)
 
     def _framed(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         pad = self.store.pad_id
