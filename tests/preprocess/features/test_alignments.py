@@ -130,6 +130,13 @@ def test_a_ctm_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
     assert folder.sha256("u1", "") != before
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_id_or_number(tmp_path: Path) -> None:
+    (tmp_path / "a.ctm").write_text("u1 1 0.0 0.5 HH\nu2 1 0.0 0.5 L\n", encoding="utf-8-sig")
+    assert list(read_ctm(tmp_path / "a.ctm")) == ["u1", "u2"]
+    (tmp_path / "a.txt").write_text("3 0 2\n", encoding="utf-8-sig")
+    assert read_durations(tmp_path / "a.txt").tolist() == [3, 0, 2]
+
+
 def test_a_broken_ctm_file_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "b.ctm"
     path.write_text("u1 1 0.00 0.25 HH\nu1 1 zero 0.25 AH0\n")

@@ -8,6 +8,7 @@ number per phoneme: ``.npy`` files, or text separated by white space or commas.
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
@@ -100,6 +101,9 @@ def read_ctm(path: Path) -> dict[str, list[Interval]]:
 def _lines_of_ctm(path: Path) -> Iterator[str]:
     try:
         with open_regular(path) as raw, BufferedReader(raw) as file:
+            # Editors on Windows write a byte order mark, which would become a part of the first id.
+            if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+                file.read(len(BOM_UTF8))
             while line := file.readline(_MAX_LINE):
                 if len(line) == _MAX_LINE:
                     raise CorpusError(f"{path}: cannot be read as a CTM file (a line of more than {_MAX_LINE:,} bytes)")
@@ -143,7 +147,7 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
 
 
 def _numbers(path: Path) -> npt.NDArray[Any]:
-    words = read_regular(path, _MAX_BYTES).decode("utf-8").strip("[] \r\n\t").replace(",", " ").split()
+    words = read_regular(path, _MAX_BYTES).decode("utf-8-sig").strip("[] \r\n\t").replace(",", " ").split()
     try:
         return np.array([int(word) for word in words], np.int64)
     except ValueError:
