@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export
@@ -76,6 +77,17 @@ def test_speakers_are_numbered_in_their_order(store: Path) -> None:
     rows = sorted(examples, key=lambda example: -example.spectrogram.shape[1])
     assert PiperCollate(True, 10)(examples).speaker_ids.tolist() == [int(row.speaker_id) for row in rows]
     assert dataset.speaker_id_map == {"ljspeech": 0}
+
+
+def test_selections_of_a_store_number_its_speakers_alike(tmp_path: Path) -> None:
+    dataset = UtteranceDataset(write_store(tmp_path / "s", make_rows([9, 9, 9, 9, 9, 9]), waveform=True))
+    whole = PiperDataset(dataset, settings="any")
+    ids = {utterance.speaker: int(example.speaker_id) for utterance, example in zip(dataset, whole, strict=True)}
+    assert sorted(ids.values()) == [0, 1, 2]
+    for selection in (dataset[1:], dataset[4:5]):
+        part = PiperDataset(selection, settings="any")
+        assert [int(example.speaker_id) for example in part] == [ids[speaker] for speaker in selection.speaker]
+        assert part.speaker_id_map == whole.speaker_id_map == ids
 
 
 @pytest.mark.parametrize(("blanks", "symbols"), [("none", "piper"), ("around", "piper"), ("between", "espeak")])

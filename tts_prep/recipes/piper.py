@@ -27,7 +27,7 @@ from tts_prep.recipes.vits import spectrogram_of
 class PiperUtterance:
     """An example: ``phoneme_ids`` [L] int64, ``spectrogram`` [F, T] and ``audio_norm`` [N] float32, tensors.
 
-    ``speaker_id`` is a tensor [1] int64, or None if the store has one speaker; ``text`` is the text.
+    ``speaker_id`` is a tensor [1] int64, or None if the store has one speaker in all; ``text`` is the text.
     """
 
     phoneme_ids: Any
@@ -69,7 +69,8 @@ class PiperDataset(DatasetMixin):
             ``"any"`` accepts every store.
 
     Attributes:
-        speaker_id_map: speaker → id, in the order of the utterances, as Piper's configuration of a voice has it.
+        speaker_id_map: speaker → id, as Piper's configuration of a voice has it. The id is the index into the speakers
+            of the store, so that selections for training and validation number them alike.
 
     Raises:
         ConfigurationError: the store has other settings, or no waveforms.
@@ -91,7 +92,7 @@ class PiperDataset(DatasetMixin):
         if not self.store.has_waveform:
             raise ConfigurationError(f"{self.store.path}: the store has no waveforms; prepare it with --waveform int16")
         self._sizes = filter_length, hop_length, win_length
-        self.speaker_id_map = {name: code for code, name in enumerate(dict.fromkeys(self.store.speaker))}
+        self.speaker_id_map = {name: code for code, name in enumerate(self.store.speakers)}
 
     def __len__(self) -> int:
         return len(self.store)
