@@ -105,6 +105,16 @@ def test_alignments_are_found_by_id_by_speaker_folder_and_by_the_name_in_a_path(
     assert alignment_file(tmp_path, "wavs/u2", "") == tmp_path / "u2.npy"
 
 
+@pytest.mark.parametrize(("identifier", "speaker"), [("../u1", ""), ("{absolute}/u1", ""), ("u1", ".."), ("/", "")])
+def test_alignments_outside_of_the_folder_are_not_read(tmp_path: Path, identifier: str, speaker: str) -> None:
+    (tmp_path / "u1.npy").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(AlignmentError, match="no such file"):
+        alignment_file(tmp_path / "folder", identifier.format(absolute=tmp_path), speaker)
+    (tmp_path / "folder" / "u1.npy").symlink_to(tmp_path / "u1.npy")
+    assert alignment_file(tmp_path / "folder", "u1", "") == tmp_path / "folder" / "u1.npy"
+
+
 def test_a_ctm_file_gives_the_phones_of_every_utterance(tmp_path: Path) -> None:
     path = tmp_path / "a.ctm"
     path.write_text(";; made by hand\nu1 1 0.50 0.25 AH0\nu1 1 0.00 0.25 HH\nu2 A 0.1 0.2 L 0.98\n")

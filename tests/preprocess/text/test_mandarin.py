@@ -11,7 +11,7 @@ import pytest
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.chinese.normalization import cardinal, normalize_chinese
-from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa
+from tts_prep.preprocess.text.chinese.pinyin import initial_and_final, ipa, is_pinyin
 from tts_prep.preprocess.text.symbols import get_table
 
 # Not imported for that, which takes a second in every test worker.
@@ -176,6 +176,15 @@ def test_the_three_styles_of_one_text(phones, pinyin) -> None:
     for frontend in (phones, pinyin, style):
         made = frontend.phoneticize(text)
         assert frontend.decode(frontend.numericalize(made)) == made
+
+
+@pytest.mark.parametrize("word", ["baaa1", "zhr1", "ueng1", "xinnn4"])
+def test_what_only_looks_like_pinyin_is_refused(word: str) -> None:
+    assert not is_pinyin(word)
+    with pytest.raises(TextError, match=f"expected pinyin .* found '{word}'"):
+        ipa(word)
+    with pytest.raises(TextError, match=f"pinyin with tones .* found '{word}'"):
+        get_frontend("mandarin-ipa").phoneticize(f"ni3 hao3 {word}")
 
 
 def test_a_text_that_is_pinyin_keeps_its_tones(phones) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from os.path import normpath
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -240,7 +241,7 @@ def alignment_file(folder: Path, utterance_id: str, speaker: str) -> Path:
     """Find the file of an utterance in a folder of alignments.
 
     MFA writes one folder per speaker, other aligners a single folder. The file name is the id, or the id after its last
-    ``/``.
+    ``/``. Files outside of the folder are not read.
 
     Raises:
         AlignmentError: there is no file; the message names the first path that was tried.
@@ -249,6 +250,9 @@ def alignment_file(folder: Path, utterance_id: str, speaker: str) -> Path:
     stems = dict.fromkeys([utterance_id, stem])
     places = [folder / name for name in stems] + ([folder / speaker / stem] if speaker else [])
     for place in places:
+        # An id or a speaker can contain a path. Not resolved: the folder may have links to files elsewhere.
+        if not Path(normpath(place)).is_relative_to(normpath(folder)):
+            continue
         for ending in ENDINGS:
             path = place.with_name(place.name + ending)
             if path.is_file():

@@ -37,7 +37,7 @@ def initial_and_final(syllable: str) -> list[str]:
     """
     match = _SYLLABLE.fullmatch(syllable.lower().replace("ü", "v").replace("u:", "v"))
     if match is None:
-        raise TextError(f"expected pinyin with a tone from 1 to 5, such as 'zhong1', found {syllable[:20]!r}")
+        raise _unexpected(syllable)
     initial, final, retroflex, tone = match.groups()
     if not initial and final in ("er", "r", "e") and (final != "e" or retroflex):
         return [f"er{tone}"]
@@ -52,7 +52,13 @@ def initial_and_final(syllable: str) -> list[str]:
         final = _AFTER_Y.get(final, final)
     elif initial == "w" and final != "u":
         final = _AFTER_W.get(final, final)
+    if final not in _IPA_FINALS:
+        raise _unexpected(syllable)
     return [*([initial] if initial else []), final + tone, *([ERHUA] if retroflex else [])]
+
+
+def _unexpected(syllable: str) -> TextError:
+    return TextError(f"expected pinyin with a tone from 1 to 5, such as 'zhong1', found {syllable[:20]!r}")
 
 
 # Lee and Zee, Standard Chinese (Beijing), Journal of the International Phonetic Association 33 (2003).
