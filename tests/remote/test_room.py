@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,3 +171,20 @@ def test_the_smallest_size_that_a_process_gives_holds_for_what_it_adds_itself(ca
     with pytest.raises(CacheFullError):
         reserve(narrow, cache, 100, "a" * 64)
     assert shards(cache) == []
+
+
+class _DownloadEnds(Room):
+    """Another process ends a download while the files are counted, after the folder of its place was listed."""
+
+    def _stored(self) -> Iterator[Any]:
+        yield from super()._stored()
+        download = self._cache / ".partial" / ("e" * 64)
+        if download.exists():
+            download.rename(self._cache / NEW / "shards" / "00009.h5")
+
+
+def test_a_download_that_ends_while_the_files_are_counted_is_counted(cache: Path) -> None:
+    put(cache, Path(".partial", "e" * 64), 300, 2000)
+    # 700 bytes are there, so that 200 more need the room of one file.
+    reserve(_DownloadEnds(cache, 800), cache, 200)
+    assert shards(cache) == [1, 2, 3, 9]

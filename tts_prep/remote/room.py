@@ -200,9 +200,10 @@ class Room:
 
     def _count(self) -> int:
         """Return the sizes of all files together, and list those that may be removed."""
+        # Downloads first: one that moves to its place meanwhile is counted twice, never not at all.
+        partial = [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
         stored = [*self._stored()]
         of_links = sum(found.size / found.links for found in stored)
-        partial = [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
         removable = [found for found in stored if found.path.name != MANIFEST]
         self._oldest = deque(sorted(removable, key=lambda found: found.used))
         return round(of_links) + sum(found.size for found in partial)

@@ -160,7 +160,7 @@ def _concatenate(sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayL
     row = np.empty(rest, batch.dtype)
     row[...] = pad_value
     # A broadcast view of one row.
-    padding = np.ndarray((longest, *rest), batch.dtype, row, strides=(0, *row.strides))
+    padding: Array = np.ndarray((longest, *rest), batch.dtype, row, strides=(0, *row.strides))
     pieces = []
     for sequence in sequences:
         pieces.append(sequence)

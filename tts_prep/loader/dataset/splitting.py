@@ -51,7 +51,7 @@ def split_positions(
     if seed is None and strata is None and groups is None:
         return np.arange(first_size), np.arange(first_size, n)
     order = permutation(n, check_seed(seed or 0), 0)
-    chosen = np.zeros(n, np.bool_)
+    chosen: npt.NDArray[np.bool_] = np.zeros(n, np.bool_)
     if strata is not None:
         chosen[_of_each_stratum(order, strata, first_size)] = True
     elif groups is not None:

@@ -116,17 +116,18 @@ def best_lengths(
     if n_shapes < 1:
         raise ConfigurationError(f"n_shapes: expected an integer >= 1, found {n_shapes}")
     total = np.concatenate(([0], np.cumsum(counts)))
-    ends = np.arange(len(values))
+    ends: Int64Array = np.arange(len(values))
     if len(ends) > _MAX_CANDIDATES:
         ends = np.unique(np.linspace(0, len(values) - 1, _MAX_CANDIDATES).round().astype(np.int64))
     before = np.concatenate(([0], total[ends + 1]))
-    costs = np.full(len(ends) + 1, np.inf)
+    costs: npt.NDArray[np.float64] = np.full(len(ends) + 1, np.inf)
     costs[0] = 0
     steps = []
     for _ in range(min(n_shapes, len(ends))):
         costs, came = _with_one_shape_more(costs, values[ends], rows[ends], before)
         steps.append(came)
-    return values[ends[_last_of_each_shape(steps)]]
+    chosen: Int64Array = values[ends[_last_of_each_shape(steps)]]
+    return chosen
 
 
 def _last_of_each_shape(steps: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

@@ -93,7 +93,7 @@ def find_over_budget(
     Raises:
         SamplingError: there are such utterances, and `drop` is False.
     """
-    over = np.empty(0, np.int64)
+    over: npt.NDArray[np.int64] = np.empty(0, np.int64)
     for budget in budgets:
         lengths = fields[budget.field]
         max_length = budget.limit if budget.power == 1 else math.isqrt(budget.limit)

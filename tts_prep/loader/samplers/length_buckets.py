@@ -366,7 +366,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             epoch: the epoch number.
             leaders: the number of batches of the longest utterances to move to the front.
         """
-        waiting = np.empty(0, np.int64)
+        waiting: Int64Array = np.empty(0, np.int64)
         left_out = self._left_out
         if leaders:
             longest = self._longest(leaders)
