@@ -66,7 +66,6 @@ def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, ro
             warn_without_compiler()
             threading.Thread(target=pages.measure, daemon=True).start()
         say(f"{count_text(len(dataset), 'utterance')}; decisions are written to {decisions_file}")
-        say(f"open {click.style(server.address, fg='cyan')}")
         _serve(server)
     sounds.close()
     counts = pages.table.counts()
@@ -76,10 +75,11 @@ def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, ro
 
 
 def _serve(server: ReviewServer) -> None:
-    """Serve until a signal arrives, which is how a review ends."""
+    """Print the address and serve until a signal arrives, which is how a review ends, also while it is printed."""
     from tts_prep.cli import interruption
 
     try:
+        say(f"open {click.style(server.address, fg='cyan')}")
         server.serve_forever()
     except KeyboardInterrupt:
         interruption.forget()
