@@ -131,3 +131,9 @@ def test_similar_lengths_are_shuffled_below_one_group_and_below_one_batch():
     assert sorted(PartiallyRandomizedSimilarTimeLengthSampler([3, 1], batch_size=4)) == [0, 1]
     with pytest.raises(ConfigurationError, match="a multiple of the batch size 4, found 6"):
         PartiallyRandomizedSimilarTimeLengthSampler(range(20), 4, 6)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_empty_epoch_ends_on_every_rank(rank: int) -> None:
+    assert list(SubsetRandomSampler([], rank=rank, world_size=2)) == []
+    assert list(WeightedRandomSampler([1.0], 0, rank=rank, world_size=2)) == []

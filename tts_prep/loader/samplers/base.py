@@ -181,6 +181,9 @@ class Sampler(ABC, Generic[T]):
         if self.world_size == 1:
             return left
         count = max(0, self._order_size(epoch) - start)
+        if not count:
+            # Not an empty slice of what is repeated below: to find its start, Python would look for an element forever.
+            return iter(())
         missing = -count % self.world_size
         if missing:
             self._warn(
