@@ -7,7 +7,7 @@ TRAINING := $(VENV)/training
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test quick audit test-frameworks soak check format bench docs lock dist-check install-optional clean
+.PHONY: demo ljspeech test quick audit test-frameworks soak check format bench docs lock dist-check install-optional test-optional clean
 
 demo: $(PREPARED)
 	$(BIN)/tts-prep demo demo
@@ -63,6 +63,10 @@ docs: $(INSTALLED)
 # Optional libraries for some tests, which take gigabytes on some systems.
 install-optional: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group frameworks
+
+# What `make test` left out because a library was not installed, and nothing else.
+test-optional: install-optional
+	$(IN_MEMORY) $(BIN)/python -m pytest --numprocesses auto --dist worksteal --left-out -rs
 
 # Update the pinned versions of the demo for all systems and versions of Python; needs uv.
 lock:

@@ -17,6 +17,8 @@ from corpora import write_ljspeech
 from hypothesis import HealthCheck, settings
 from shared_process import SharedProcess
 
+pytest_plugins = ["left_out"]
+
 # Test workers and the commands that tests start share the processors: one thread each, and modules compiled once.
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
@@ -152,5 +154,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr}
     if reasons:
         terminalreporter.write_line(
-            f"Not tested here: {'; '.join(sorted(reasons))}. See 'make install-optional', 'make test-frameworks'."
+            f"Not tested here: {'; '.join(sorted(reasons))}. See 'make test-optional', 'make test-frameworks'."
         )

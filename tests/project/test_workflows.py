@@ -42,6 +42,24 @@ def test_every_python_of_the_classifiers_is_tested() -> None:
     assert matrix["python"] == claimed == ["3.10", "3.11", "3.12", "3.13"]
 
 
+def test_the_commands_of_the_readme_run_before_anything_else_is_installed() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"With git, make and Python .*?```sh\n(.*?)```", readme, re.DOTALL)
+    commands = [line.split("#")[0].strip() for line in block.splitlines()]
+    assert commands == ["make demo", "make test"]
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    first = [
+        line for line in lines if re.search(r"\b(make|pip|apt-get) ", line) and not line.startswith(("#", "  echo"))
+    ]
+    assert first[: len(commands)] == commands
+    bare = read("ci.yml")["jobs"]["bare"]
+    install, checkout, *rest = bare["steps"]
+    assert bare["container"].endswith("-slim")
+    assert install["run"].endswith("install --yes --no-install-recommends git make")
+    assert checkout["uses"].startswith("actions/checkout@")
+    assert [step["run"] for step in rest] == commands
+
+
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_make_reads_the_makefile_and_knows_its_targets() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

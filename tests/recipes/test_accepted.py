@@ -104,6 +104,7 @@ def test_collate_functions_check_the_store_of_every_utterance(tmp_path: Path) ->
 
 @pytest.mark.parametrize("blanks", ["none", "between", "around"])
 def test_blanks_of_a_store_are_not_put_in_twice(corpus: Path, tmp_path: Path, blanks: str) -> None:
+    pytest.importorskip("torch")
     preset = DESCRIPTIONS["matcha"]
     made = {}
     for kind in ("none", blanks):
