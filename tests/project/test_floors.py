@@ -42,6 +42,7 @@ FLOORS = (
     "review",
     "recipes",
     "export",
+    "inference",
     "demo",
     "cli",
 )
@@ -60,10 +61,11 @@ ABOVE = {
     "review": {"errors", "quantities", "acoustics", "pictures", "format", "preprocess", "loader", "checks", "report"},
     "recipes": {"errors", "format", "preprocess", "loader"},
     "export": {"errors", "acoustics", "format", "loader", "recipes"},
+    "inference": {"errors", "format", "preprocess"},
     "demo": {"errors", "format", "preprocess", "export"},
     "cli": {
         *("errors", "quantities", "compiler", "pictures", "format", "preprocess"),
-        *("remote", "loader", "checks", "report", "review", "recipes", "export", "demo"),
+        *("remote", "loader", "checks", "report", "review", "recipes", "export", "inference", "demo"),
     },
 }
 FORMAT_PACKAGES = (

@@ -17,11 +17,12 @@ DECLARED = (
     "tts_prep",
     "tts_prep.checks",
     "tts_prep.export",
+    "tts_prep.inference",
     "tts_prep.loader",
     "tts_prep.preprocess",
     "tts_prep.recipes",
 )
-LAZY = ("tts_prep.checks", "tts_prep.export", "tts_prep.preprocess", "tts_prep.recipes")
+LAZY = ("tts_prep.checks", "tts_prep.export", "tts_prep.inference", "tts_prep.preprocess", "tts_prep.recipes")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 WRITTEN = [*PAGES, *sorted((ROOT / "docs" / "reference").glob("*.rst")), *EXAMPLES]

@@ -24,6 +24,7 @@ from tts_prep.cli.commands.fetch import fetch
 from tts_prep.cli.commands.finish import finish
 from tts_prep.cli.commands.frontends import frontends, languages
 from tts_prep.cli.commands.info import info
+from tts_prep.cli.commands.phonemize import phonemize
 from tts_prep.cli.commands.plan import plan
 from tts_prep.cli.commands.plot import plot
 from tts_prep.cli.commands.presets import presets
@@ -46,6 +47,7 @@ _GROUPS = {
     "Inspect a store": ("info", "report", "review", "merge-decisions", "plot", "check", "plan"),
     "Verify and repair a store": ("verify", "reindex"),
     "Export a store": ("export",),
+    "Use a store's model": ("phonemize",),
     "List values of options": ("presets", "features", "frontends", "languages", "symbols"),
 }
 
@@ -146,6 +148,7 @@ for command in (
     report,
     review,
     merge_decisions,
+    phonemize,
     plot,
     presets,
     symbols,

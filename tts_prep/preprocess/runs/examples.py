@@ -63,14 +63,15 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     recording = read_recording(utterance, recipe) if recipe.alignments else None
     remark = partial(remarks.add, identifier=utterance.id)
     phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
-    recording = recording or read_recording(utterance, recipe, keeps_16_bits=True)
+    recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True)
     for found in recording.remarks:
         remark("cleaning", found)
     waveform = cache(partial(as_float, recording.waveform))
     known = _mel_and_energy(recording, recipe)
     mel = known["mel"]
     statistics = _statistics(mel, utterance.audio)
-    arrays = {"mel": _stored_mel(mel, recipe.arrays["mel"]), "phonemes": phonemes}
+    spec = recipe.arrays["mel"]
+    arrays = {"mel": stored_mel(mel, spec["dtype"], spec.get("offset", 0.0)), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
         arrays["waveform"] = _stored_waveform(recording.waveform, config.mel, recipe.arrays["waveform"]["dtype"])
     columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
@@ -139,15 +140,15 @@ def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[st
     return {name: values[:n_frames] for name, values in known.items()}
 
 
-def _stored_mel(mel: Mel, spec: Mapping[str, Any]) -> Array:
-    """Return mel values in the stored dtype. At half precision they are centred in their range."""
-    if spec["dtype"] == "float32":
+def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
+    """Return mel values in the stored dtype. At half precision they are centred in their range by ``offset``."""
+    if dtype == "float32":
         return mel
-    centred: Array = mel - np.float32(spec["offset"])
+    centred: Array = mel - np.float32(offset)
     largest = float(np.abs(centred).max())
-    if largest > float(np.finfo(spec["dtype"]).max):
-        raise AudioError(f"mel values of up to {largest:g} do not fit into {spec['dtype']}; store the mel as float32")
-    return centred.astype(spec["dtype"])
+    if largest > float(np.finfo(dtype).max):
+        raise AudioError(f"mel values of up to {largest:g} do not fit into {dtype}; store the mel as float32")
+    return centred.astype(dtype)
 
 
 def _stored_waveform(waveform: Samples, config: MelConfig, dtype: str) -> Array:

@@ -40,8 +40,8 @@ def phonemize(
     """
     reader = _reader_of(config)
     read = reader.read_cached if len(text) <= _MAX_CACHED_LENGTH else reader.read
-    with _text_errors(config, text):
-        phoneme_text, found = read(text, language, normalized)
+    with text_errors(config, text):
+        _, phoneme_text, found = read(text, language, normalized)
         for kind, symbol in found:
             remark(kind, symbol)
         return phoneme_text, reader.frontend.numericalize(phoneme_text)
@@ -64,7 +64,7 @@ def phoneticize(text: str, config: TextConfig, *, language: str | None, normaliz
     Raises:
         TextError: there is nothing to speak, or the frontend raised an unexpected exception.
     """
-    with _text_errors(config, text):
+    with text_errors(config, text):
         return _reader_of(config).phoneticize(text, language, normalized)
 
 
@@ -89,7 +89,7 @@ _MAX_CACHED_LENGTH: Final = 400
 
 
 @contextmanager
-def _text_errors(config: TextConfig, text: str) -> Iterator[None]:
+def text_errors(config: TextConfig, text: str) -> Iterator[None]:
     """Convert unexpected exceptions of a library to `TextError`, so that one text does not end the run."""
     try:
         yield
@@ -107,7 +107,7 @@ def frontend_of(config: TextConfig) -> Frontend:
     return _reader_of(config).frontend
 
 
-class _Reader:
+class TextReader:
     """The frontend of a configuration, and the last texts that it read.
 
     In many corpora, several speakers read the same sentences (VCTK, ESD). A result depends on the text, its language
@@ -115,34 +115,29 @@ class _Reader:
     """
 
     def __init__(self, config: TextConfig) -> None:
+        self.config = config
         self.frontend = make_frontend(config)
-        self._normalizes = config.normalize
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
     def phoneticize(self, text: str, language: str | None, normalized: bool) -> tuple[str, str]:
         """Return the normalized text, and its phonemes as text."""
-        spoken = text if normalized or not self._normalizes else self.frontend.normalize(text, language)
+        spoken = text if normalized or not self.config.normalize else self.frontend.normalize(text, language)
         return spoken, self.frontend.phoneticize(spoken, language)
 
-    def read(
-        self,
-        text: str,
-        language: str | None,
-        normalized: bool,
-    ) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """Return the phonemes of a text as text, and the remarks of the frontend."""
+    def read(self, text: str, language: str | None, normalized: bool) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """Return the normalized text, its phonemes as text, and the remarks of the frontend."""
         spoken, phonemes = self.phoneticize(text, language, normalized)
-        return phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
+        return spoken, phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
 
 
-def _reader_of(config: TextConfig) -> _Reader:
+def _reader_of(config: TextConfig) -> TextReader:
     """Return the reader of this process."""
     global _reader
     # Found by identity first: to compare or hash all settings for every text takes as long as a short text.
     found = _reader  # which another thread may replace
     if found is None or (found[0] is not config and found[0] != config):
-        found = _reader = (config, _Reader(config))
+        found = _reader = (config, TextReader(config))
     return found[1]
 
 
-_reader: tuple[TextConfig, _Reader] | None = None
+_reader: tuple[TextConfig, TextReader] | None = None
