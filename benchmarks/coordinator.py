@@ -35,7 +35,7 @@ import numpy as np
 import soundfile
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import SourceUtterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.planned_store import CorpusRows, plan_store
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.runs.recipe import make_recipe

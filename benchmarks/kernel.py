@@ -31,9 +31,11 @@ import scipy.fft
 import soundfile
 from results import Result, describe_machine
 
-from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram, plain_kernel
+from tts_prep.preprocess.audio import plain_kernel
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import n_frames, pad_waveform
-from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.reading import read_waveform
 
 RATE = 22_050

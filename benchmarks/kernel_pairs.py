@@ -19,7 +19,7 @@ from pathlib import Path
 RUN = """
 import sys, time
 import numpy as np, soundfile
-from tts_prep.preprocess.audio import mel_spectrogram
+from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.preprocess.audio.presets import PRESETS
 config, repeats = PRESETS[sys.argv[1]], int(sys.argv[2])
 clips = [soundfile.read(path, dtype="float32", always_2d=True)[0][:, 0] for path in sys.argv[3:]]

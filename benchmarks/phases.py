@@ -55,7 +55,7 @@ counted apart.
 def run_once(corpus: Path, limit: int | None) -> dict[str, float]:
     """Make a store in this process; return phase → seconds of processor time."""
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.corpora import read_ljspeech
+    from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
     from tts_prep.preprocess.runs.prepare import prepare
 
     found = {"importing": time.process_time()} | dict.fromkeys([*PHASES, "the rest"], 0.0)

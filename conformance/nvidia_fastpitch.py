@@ -23,7 +23,7 @@ import torch
 from tts_prep.loader import UtteranceDataset, average_by_duration
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.recipes import TTSCollate

@@ -39,9 +39,9 @@ import soxr
 import torch
 import yaml
 
-from tts_prep.preprocess.audio import mel_spectrogram
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
 from tts_prep.preprocess.configuration.vocoder_config import read_vocoder_config
 

@@ -29,7 +29,7 @@ from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.runs.prepare import prepare
 
 

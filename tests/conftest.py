@@ -118,7 +118,7 @@ def own_corpus(tmp_path: Path) -> Path:
 def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     """Return a read-only complete store of the shared corpus, in shards of three."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-    from tts_prep.preprocess.corpora import read_ljspeech
+    from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
     from tts_prep.preprocess.runs.prepare import prepare
 
     path = tmp_path_factory.mktemp("stores") / "store"

@@ -37,8 +37,8 @@ from memory import peak_memory
 from tts_prep.errors import ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora import read_corpus
 from tts_prep.preprocess.corpora.manifests import read_manifest
+from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.formats import read_durations
 from tts_prep.preprocess.features.imported import ImportedArray

@@ -149,7 +149,6 @@ def _write_files(
         }
         left_out = {"id": "", "where": "list:1", "stage": "text", "reason": "no text"}
         header = ShardHeader(
-            number,
             f"key {number}",
             configuration or {},
             {},

@@ -17,7 +17,7 @@ from killing import contents
 
 from tts_prep.errors import WriteError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 
 

@@ -23,7 +23,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.runs.prepare import prepare
 

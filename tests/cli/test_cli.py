@@ -194,7 +194,7 @@ def test_sizes_are_readable(size: float, text: str) -> None:
 def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from tts_prep.preprocess.audio import PRESETS
+    from tts_prep.preprocess.audio.presets import PRESETS
     from tts_prep.preprocess.configuration.settings import configure
 
     _, out, _ = run(capsys, "presets")

@@ -22,7 +22,7 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs import ood_texts as ood_module
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.text import Vocab, get_frontend

@@ -19,7 +19,7 @@ from corpora import TEXTS, write_ljspeech
 
 from tts_prep.cli.main import cli
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora import read_corpus
+from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.runs.prepare import prepare
 
 

@@ -13,7 +13,7 @@ from killing import contents
 
 from tts_prep.errors import CorpusError
 from tts_prep.loader import DataLoader, UtteranceDataset
-from tts_prep.preprocess.corpora import read_recordings
+from tts_prep.preprocess.corpora.recordings import read_recordings
 
 JOBS = ("--jobs", 1)
 

@@ -15,7 +15,7 @@ from tts_prep.export import export
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_array, remove_columns
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import SourceUtterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.registry import make_imported
 from tts_prep.preprocess.runs.add_arrays import add_features
 from tts_prep.preprocess.runs.prepare import prepare

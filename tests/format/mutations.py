@@ -221,11 +221,6 @@ def mutate(store: Path, rng: random.Random) -> str:
         if path.suffix == ".h5":
             path.write_bytes(sealed(path.read_bytes()))
         manifest_follows(store, name)
-    if rng.random() < 0.03:
-        # As the two older versions have it: a new process asks HDF5 where the columns lie, which takes as long as ten
-        # mutations of the current version.
-        how += ", as format 1.1"
-        try_edit(store, lambda value: [value.update(version="1.1"), value.pop("datasets", None)])
     return f"{how} of {name}, {'careful' if careful else 'careless'}"
 
 

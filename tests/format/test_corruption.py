@@ -23,7 +23,7 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.runs.repair import repair_store
 from tts_prep.preprocess.runs.shard_run import Progress

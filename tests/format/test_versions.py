@@ -1,99 +1,55 @@
-"""Stores written by older versions, and compatibility between minor versions."""
+"""Versions of the format, and stores without HDF5."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from stores import edit_manifest, make_rows, write_store
+from stores import edit_manifest, make_rows, sealed, write_store
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
+from tts_prep.format.contents.shard import check_shard
+from tts_prep.format.hdf5.datasets import Locations
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
-from tts_prep.loader import UtteranceDataset, collate
+from tts_prep.loader import UtteranceDataset
 
-DATA = Path(__file__).with_name("data")
-TEXTS = ["Yes.", "Why not?", "Print it."]
-
-
-def unpacked(version: str, folder: Path) -> Path:
-    """Return a store of three recordings with 8 mel bins, written by the code of that version."""
-    with tarfile.open(DATA / f"store-{version}.tar.xz") as archive:
-        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    assert read_manifest(folder / "store").version == version
-    return folder / "store"
+READ = r"this tts-prep reads 1\.3 and later 1\.x: .*, or make the store again$"
 
 
-@pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a read-only store of version 1.1."""
-    return unpacked("1.1", tmp_path_factory.mktemp("old"))
+@pytest.mark.parametrize("version", ["1.2", "1.0", "0.9", "2.0"])
+def test_a_store_of_a_version_that_is_not_read_is_refused_with_what_to_do(version: str, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([7, 3, 9]))
+    edit_manifest(store, lambda manifest: manifest.update(version=version))
+    for use in (UtteranceDataset, read_manifest, lambda path: list(verify_store(path))):
+        with pytest.raises(StoreError, match=rf"manifest\.json: format version {version}; {READ}"):
+            use(store)
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1", "1.2"])
-def test_a_store_of_an_older_version_is_read_whole(version: str, tmp_path: Path) -> None:
-    old = unpacked(version, tmp_path)
-    dataset = UtteranceDataset(old)
-    assert list(dataset.text) == TEXTS
-    assert list(dataset.arrays)[:3] == ["mel", "phonemes", "waveform"]
-    assert [spec.axis for spec in dataset.arrays.values()][:3] == ["frame", "phoneme", "sample"]
-    with h5py.File(old / "shards/00000.h5") as first, h5py.File(old / "shards/00001.h5") as second:
-        for name in ("mel", "phonemes", "waveform"):
-            expected = np.concatenate([first[name][:], second[name][:]])
-            np.testing.assert_array_equal(np.concatenate([u.arrays[name] for u in dataset]), expected)
-    assert collate(dataset).mel.shape[0] == 3
-
-
-def test_a_store_of_version_1_2_is_verified_and_reindexed_to_this_version_without_changing_its_shards(
-    tmp_path: Path,
-) -> None:
-    store = unpacked("1.2", tmp_path)
-    before = {path: path.read_bytes() for path in store.rglob("*.h5")}
-    assert len(before) == 5
-    assert not [fault for _, fault in verify_store(store) if fault]
-    assert [spec.axis for name, spec in UtteranceDataset(store).arrays.items() if name == "energy"] == ["frame"]
-    reindex_store(store)
-    assert read_manifest(store).version == "1.3"
-    assert before == {path: path.read_bytes() for path in store.rglob("*.h5")}
-    shutil.copy(store / "shards/00000.h5", store / "shards/00001.h5")
-    with pytest.raises(CorruptStoreError, match="is shard 0, expected shard 1"):
+def test_a_shard_of_an_older_version_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([7, 3, 9]))
+    shard = store / "shards/00001.h5"
+    old = shard.read_bytes().replace(b'"version":"1.3"', b'"version":"1.2"')
+    shard.write_bytes(sealed(old))
+    with pytest.raises(StoreError, match=rf"00001\.h5: format version 1\.2; {READ}"):
         reindex_store(store)
 
 
-def test_a_store_of_an_older_version_is_verified_and_its_damage_named(old: Path, tmp_path: Path) -> None:
-    store = Path(shutil.copytree(old, tmp_path / "s"))
-    assert not [fault for _, fault in verify_store(store) if fault]
-    data = bytearray((store / "shards/00001.h5").read_bytes())
-    with h5py.File(store / "shards/00001.h5") as file:
-        data[file["mel"].id.get_offset() + 5] ^= 1
-    (store / "shards/00001.h5").write_bytes(data)
-    faults = {entry.file: fault for entry, fault in verify_store(store) if fault}
-    assert "'mel' does not match the checksums in the file" in faults["shards/00001.h5"]
-    with pytest.raises(CorruptStoreError, match=r"00001\.h5: 'mel'"):
-        reindex_store(store)
+def test_a_shard_without_its_seal_is_refused_before_hdf5_opens_it(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([7, 3, 9]))
+    shard = store / "shards/00001.h5"
+    shard.write_bytes(shard.read_bytes()[:-82])
 
+    def opened(path: Path) -> Locations:
+        raise AssertionError(path)
 
-def test_a_store_of_an_older_version_becomes_one_of_this_version_by_reindexing(old: Path, tmp_path: Path) -> None:
-    store = Path(shutil.copytree(old, tmp_path / "s"))
-    shards = {path.name: path.read_bytes() for path in (store / "shards").iterdir()}
-    reindex_store(store)
-    assert read_manifest(store).version == "1.3"
-    assert "index.h5" in read_manifest(store).datasets
-    assert shards == {path.name: path.read_bytes() for path in (store / "shards").iterdir()}
-    assert list(UtteranceDataset(store, verify=True).text) == TEXTS
-
-
-def test_the_out_of_domain_texts_of_version_1_1_are_read(old: Path) -> None:
-    texts = UtteranceDataset(old).ood_texts
-    assert texts is not None
-    assert [text.text for text in texts] == ["Other text.", "More text here."]
+    with pytest.raises(CorruptStoreError, match=r"00001\.h5: its seal is missing; make the file again"):
+        check_shard(shard, 1, opened)
 
 
 def test_a_store_is_opened_and_read_without_hdf5(tmp_path: Path) -> None:

@@ -82,9 +82,3 @@ def test_outliers_are_those_beyond_one_and_a_half_interquartile_ranges() -> None
     # Quartiles 1 and 3: what is kept lies between -2 and 6, without these.
     body = [1.0] * 50 + [3.0] * 50
     assert without_outliers([*body, -2.1, -2, -1.9, 5.9, 6, 6.1]).tolist() == [*body, -1.9, 5.9]
-
-
-def test_the_old_module_of_features_works_with_a_warning() -> None:
-    with pytest.warns(DeprecationWarning, match="features.beta_binomial_prior will be .* from tts_prep.loader$"):
-        from tts_prep.loader.features import beta_binomial_prior as old
-    assert old is beta_binomial_prior

@@ -12,7 +12,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader import ArrayNormalizer, ChainDataset, SegmentCollator, UtteranceDataset, collate
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.add_array import add_array
 from tts_prep.preprocess.runs.prepare import prepare
 

@@ -23,7 +23,8 @@ from tts_prep.pictures.figure import plot_clip
 from tts_prep.pictures.notebook import clip_html
 from tts_prep.pictures.scales import MelAxis
 from tts_prep.pictures.spectrogram import PIXELS_PER_SECOND, draw_spectrogram
-from tts_prep.preprocess.audio import PRESETS, mel_spectrogram
+from tts_prep.preprocess.audio.mel import mel_spectrogram
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.quantities import number_text, share_text
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"' $x_{2}$ \u202e \U0010fffd"

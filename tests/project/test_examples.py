@@ -11,7 +11,7 @@ from stores import make_rows, write_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tts_prep.loader
-from tts_prep.preprocess.corpora import CORPORA
+from tts_prep.preprocess.corpora.registry import CORPORA
 
 HEAVY = {
     "librosa", "scipy", "numba", "soundfile", "soxr", "joblib", "click", "torch", "paddle", "tqdm", "sklearn",

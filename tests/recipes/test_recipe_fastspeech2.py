@@ -19,7 +19,7 @@ from tts_prep.loader import ChainDataset, Utterance, UtteranceDataset, beta_bino
 from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.registry import make_feature

@@ -16,7 +16,7 @@ from tts_prep.export import export
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.recipes import PiperCollate, PiperDataset, vits
 

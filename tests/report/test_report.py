@@ -66,7 +66,7 @@ class Page(HTMLParser):
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with waveforms and one failed row."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-    from tts_prep.preprocess.corpora import read_ljspeech
+    from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
     from tts_prep.preprocess.runs.prepare import prepare
 
     root = write_ljspeech(tmp_path_factory.mktemp("report") / "lj")
@@ -272,7 +272,7 @@ def test_a_reason_of_most_utterances_is_said_to_be_common(tmp_path: Path) -> Non
 
 def test_settings_are_words_and_not_python() -> None:
     manifest = SimpleNamespace(
-        version="1.2",
+        version="1.3",
         fingerprint="f",
         configuration={"corpus": {"files": ["a.jsonl", "b.jsonl"], "extra": []}},
         specs={

@@ -9,9 +9,10 @@ import numpy as np
 
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import Failure, SourceUtterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.shard_run import Progress
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import arpabet_phones, language_of_texts

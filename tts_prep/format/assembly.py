@@ -16,7 +16,7 @@ from tts_prep.format.contents.index_writer import IndexSummary, build_index
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.contents.shard import CheckedShard, FindLocations, ShardHeader, inspect_shard
 from tts_prep.format.files.atomic import replacing, writing
-from tts_prep.format.files.checksums import CHECKSUMS, digest_file, file_sha256, json_sha256
+from tts_prep.format.files.checksums import CHECKSUMS, file_sha256, json_sha256
 from tts_prep.format.files.lock import locked
 from tts_prep.format.files.paths import shard_files, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn
@@ -187,7 +187,7 @@ def _array_headers(
     for shard, entry in zip(shards, files, strict=True):
         path = store / entry.file
         header = read_array_header(path, find(path))
-        if not header.is_of(shard.number, shard.header.key) or header.rows != shard.header.rows:
+        if header.shard != shard.header.key or header.rows != shard.header.rows:
             raise CorruptStoreError(f"{path}: does not belong to {shard.entry.file}; make the array again")
         if headers and header.spec != headers[0].spec:
             raise CorruptStoreError(f"{path}: made with other settings than {files[0].file}; make the array again")
@@ -251,7 +251,7 @@ def _expected_files(store: Path) -> tuple[int, tuple[str, ...]]:
     except StoreError as error:
         if (store / LOCK).exists() and not (store / MANIFEST).exists():
             raise StoreError(f"{store}: not finished; run the command that makes it again to resume") from error
-        if count and _is_sealed(store):
+        if count:
             raise CorruptStoreError(
                 f"{store}: without {PLAN} and {MANIFEST} the number of its shards is unknown; "
                 "'tts-prep verify --repair CORPUS' makes them again"
@@ -268,11 +268,6 @@ def _read_plan(store: Path) -> StorePlan | None:
         if (store / MANIFEST).exists():
             return None
         raise
-
-
-def _is_sealed(store: Path) -> bool:
-    """Return whether the first shard has format 1.2 or later, in which every store has a ``plan.json``."""
-    return next((digest_file(path).sealed is not None for _, path in shard_files(store)), False)
 
 
 def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str, str]]:

@@ -11,8 +11,6 @@ OOD_FORMAT: Final = "tts-prep out-of-domain texts"
 ARRAY_FORMAT: Final = "tts-prep array"
 PLAN_FORMAT: Final = "tts-prep plan"
 VERSION: Final = (1, 3)
-LAST_NUMBERED: Final = (1, 2)
-"""The last version in which shards and array files contain their numbers; their stores keep it when they grow."""
 
 MANIFEST: Final = "manifest.json"
 INDEX: Final = "index.h5"

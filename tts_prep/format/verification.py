@@ -134,8 +134,9 @@ class _Verification:
         manifest, path = self._manifest, self._store / INDEX
         _, fault = self._file(manifest.index)
         try:
-            places = manifest.datasets.get(INDEX) or self._find(stored_file(self._store, INDEX))
-            index = open_index(map_file(path), places, manifest.index.rows, manifest.specs, len(manifest.shards))
+            file = map_file(stored_file(self._store, INDEX))
+            rows, specs = manifest.index.rows, manifest.specs
+            index = open_index(file, manifest.datasets[INDEX], rows, specs, len(manifest.shards))
             check_places(index, manifest)
             self._index = index
             if fault:
@@ -149,7 +150,7 @@ class _Verification:
     def _check_datasets(self, path: Path, file: str) -> None:
         """Check that HDF5 finds the datasets of the manifest, and that their checksums match."""
         found = self._find(path)
-        for name, place in self._manifest.datasets.get(file, {}).items():
+        for name, place in self._manifest.datasets[file].items():
             actual = found.get(name)
             if actual is None or (actual.offset, actual.shape, actual.dtype) != (
                 place.offset,
@@ -159,8 +160,6 @@ class _Verification:
                 raise CorruptStoreError(f"{path}: HDF5 does not find '{name}' at its location in the manifest")
             if location_crc32(path, place) != place.crc32:
                 raise CorruptStoreError(f"{path}: '{name}' does not match its checksum in the manifest")
-        if not self._manifest.datasets.get(file) and (broken := broken_datasets(path, found)):
-            raise CorruptStoreError(f"{path}: {broken_text(broken)}")
 
     def _plan_fault(self, entry: FileEntry) -> str | None:
         _, fault = self._file(entry)
@@ -192,8 +191,7 @@ class _Verification:
         try:
             header = check_ood_texts(path, self._find)
             self._check_datasets(path, OOD_TEXTS)
-            places = self._manifest.datasets.get(OOD_TEXTS) or self._find(path)
-            open_ood_texts(map_file(path), places, entry.rows)
+            open_ood_texts(map_file(path), self._manifest.datasets[OOD_TEXTS], entry.rows)
         except (TtsPrepError, OSError) as error:
             return _fault_text(path, error)
         return None if header.rows == entry.rows else f"{header.rows:,} rows, the manifest says {entry.rows:,}"

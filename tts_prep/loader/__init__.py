@@ -1,4 +1,4 @@
-"""Read stores: datasets, samplers, batches. Imports numpy only; h5py for stores of older formats."""
+"""Read stores: datasets, samplers, batches. Imports numpy only."""
 
 from tts_prep.loader.alignment import (
     average_by_duration,

@@ -15,7 +15,7 @@ from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio import excerpt, reading
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
-from tts_prep.preprocess.corpora import SourceUtterance
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 RATE = 24_000  # one that Opus has
 SOUGHT = [

@@ -8,8 +8,9 @@ import librosa
 import numpy as np
 import pytest
 
-from tts_prep.preprocess.audio import PRESETS, MelConfig
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import dense_filter_bank, filter_bank
+from tts_prep.preprocess.audio.presets import PRESETS
 
 CONFIGS = {
     **PRESETS,

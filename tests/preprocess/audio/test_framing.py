@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.preprocess.audio import MelConfig, mel_spectrogram
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import frame_runs, n_frames, pad_waveform
+from tts_prep.preprocess.audio.mel import mel_spectrogram
 
 
 @pytest.mark.parametrize(

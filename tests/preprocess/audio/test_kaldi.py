@@ -10,9 +10,10 @@ from corpora import speech_like
 from reference_mel import EPSILON, WINDOWS, fbank
 
 from tts_prep.errors import AudioError, ConfigurationError
-from tts_prep.preprocess.audio import PRESETS, MelConfig, mel_spectrogram
 from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.features.frame_times import first_centre
 
 FBANK = PRESETS["campplus"]

@@ -17,8 +17,10 @@ from corpora import speech_like
 from numba import njit
 
 from tts_prep.compiler import one_process_at_a_time
-from tts_prep.preprocess.audio import PRESETS, MelConfig, mel
+from tts_prep.preprocess.audio import mel
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.simd.cache import reporting_compilation
 from tts_prep.preprocess.audio.simd.lanes import empty_aligned
 from tts_prep.preprocess.workers.scratch import scratch_folder

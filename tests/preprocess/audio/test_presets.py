@@ -12,10 +12,9 @@ from corpora import speech_like
 from reference_mel import RECIPES, padded, reference_mel
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio import PRESETS, mel_spectrogram
 from tts_prep.preprocess.audio.framing import aligned_waveform
-from tts_prep.preprocess.audio.mel import MelExtractor
-from tts_prep.preprocess.audio.presets import DESCRIPTIONS, get_preset
+from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
+from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS, get_preset
 
 MINI = Path(__file__).parents[4] / "shared" / "data" / "ljspeech-mini" / "wavs"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio import PRESETS, MelConfig
-from tts_prep.preprocess.audio.presets import DESCRIPTIONS, Preset
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS, Preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import settings
 from tts_prep.preprocess.configuration.records import Configuration

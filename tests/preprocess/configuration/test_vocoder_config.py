@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio import PRESETS
 from tts_prep.preprocess.audio.compression import Compression
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.vocoder_config import read_vocoder_config
 
 VITS = {

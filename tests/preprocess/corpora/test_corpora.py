@@ -7,18 +7,15 @@ from corpora import KALDI, record, write_kaldi, write_libritts, write_text, writ
 from plugins import install
 
 from tts_prep.errors import ConfigurationError, CorpusError
-from tts_prep.preprocess.corpora import (
-    CORPORA,
-    Failure,
-    SourceUtterance,
-    get_corpus,
-    read_filelist,
-    read_kaldi,
-    read_libritts,
-    read_vctk,
-    with_splits,
-)
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.filelist import read_filelist
+from tts_prep.preprocess.corpora.kaldi import read_kaldi
+from tts_prep.preprocess.corpora.libritts import read_libritts
 from tts_prep.preprocess.corpora.list_columns import guess_columns
+from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.corpora.splits import with_splits
+from tts_prep.preprocess.corpora.vctk import read_vctk
 
 
 def good(items) -> list[SourceUtterance]:

@@ -15,7 +15,7 @@ from corpora import speech_like, write_ljspeech
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 
 

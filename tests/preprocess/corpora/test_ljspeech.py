@@ -6,7 +6,9 @@ import pytest
 from corpora import TEXTS
 
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.corpora import Failure, SourceUtterance, read_ljspeech
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 
 def read(root: Path, metadata: bytes) -> list[SourceUtterance | Failure]:

@@ -15,7 +15,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.kind import FeatureKind, kind_of
 from tts_prep.preprocess.features.registry import FEATURES, make_feature
 from tts_prep.preprocess.runs.prepare import prepare

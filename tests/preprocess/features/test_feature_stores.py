@@ -15,7 +15,7 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import ArrayNormalizer, UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature, make_imported
 from tts_prep.preprocess.runs.add_array import add_array
 from tts_prep.preprocess.runs.add_arrays import add_features

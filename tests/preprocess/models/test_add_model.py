@@ -20,7 +20,7 @@ from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.models.function import Description, ModelFunction
 from tts_prep.preprocess.models.inputs import batches_of
 from tts_prep.preprocess.runs.add_model import ModelRun, add_model

@@ -19,7 +19,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_array, prepare
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.models.function import ModelFunction
 from tts_prep.preprocess.runs.add_model import ModelRun, add_model
 from tts_prep.preprocess.runs.failure_limit import FailureLimit

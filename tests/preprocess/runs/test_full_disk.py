@@ -20,7 +20,7 @@ import tts_prep.preprocess.audio.excerpt
 from tts_prep.errors import CorpusChangedError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import Result, prepare
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))

@@ -17,7 +17,7 @@ from stores import make_rows, write_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Corrections, add_columns, prepare, remove_columns
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=4))
 STEPS = {"open", "os.mkdir", "os.rmdir", "os.rename", "os.link", "os.remove", "os.truncate"}

@@ -14,7 +14,7 @@ from killing import contents
 
 import tts_prep
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 
 IN_NAMESPACE = ("unshare", "--map-root-user", "--mount")

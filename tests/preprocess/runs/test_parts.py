@@ -14,7 +14,7 @@ from corpora import TEXTS, write_ljspeech
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.parts import Part, finish_store
 from tts_prep.preprocess.runs.prepare import Result, prepare
 

@@ -14,9 +14,11 @@ from reference_mel import reference_mel
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
-from tts_prep.preprocess.audio import PRESETS, MelConfig
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import SourceUtterance, read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.prepare import Result, prepare
 from tts_prep.preprocess.runs.shard_run import Progress
@@ -335,19 +337,6 @@ def test_shards_have_from_half_to_twice_the_bytes_of_recordings(corpus: Path, tm
         assert sum(of_shard) <= 2 * limit or max(of_shard) > limit / 2
         start += entry.rows
     assert len(manifest.shards) > 1
-
-
-def test_shards_that_are_counted_are_closed_by_rows_or_bytes(corpus: Path, tmp_path: Path) -> None:
-    config = Configuration(store=StoreConfig(shard_bytes=20_000, shard_ends="counted"))
-    manifest = run(corpus, tmp_path / "store", config).manifest
-    sizes = [(corpus / "wavs" / f"S-{n:04d}.wav").stat().st_size for n in range(len(TEXTS))]
-    expected, group, size = [], 0, 0
-    for number in sizes:
-        group, size = group + 1, size + number
-        if size >= 20_000:
-            expected.append(group)
-            group = size = 0
-    assert [entry.rows for entry in manifest.shards] == expected + ([group] if group else [])
 
 
 @pytest.mark.parametrize(("preset", "hop"), [("parakeet-wavenet", 256), ("parakeet-waveflow", 256)])

@@ -30,7 +30,7 @@ from tts_prep.preprocess import (
     prepare,
 )
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.repair import repair_store
 from tts_prep.preprocess.runs.transaction import StoreTransaction
 

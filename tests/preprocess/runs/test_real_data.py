@@ -11,7 +11,8 @@ import soundfile
 from reference_mel import reference_mel
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import SourceUtterance, read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.text import get_frontend
 

@@ -15,7 +15,7 @@ from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.replacement import replacement_folder
 from tts_prep.preprocess import ArraySpec, Configuration, Part, Result, add_array, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.add_columns import add_index_array
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import shutil
@@ -15,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 import soundfile
@@ -31,7 +29,7 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.runs import examples, shards
@@ -146,37 +144,6 @@ def test_an_update_makes_the_shards_around_an_edit_only_and_links_all_others(
     assert linked(before, tmp_path / "store") == files
     make(tmp_path / "corpus", tmp_path / "fresh", EDITS[name], features=[energy()])
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
-
-
-COUNTED = replace(SMALL, store=StoreConfig(shard_utterances=2, shard_ends="counted"))
-
-
-def test_a_store_with_counted_shards_grows_as_it_was_made(tmp_path: Path, computed: list[str]) -> None:
-    store, fresh = tmp_path / "store", tmp_path / "fresh"
-    make(tmp_path / "corpus", store, MANY[:6], COUNTED, features=[energy()])
-    before = inodes(store)
-    computed.clear()
-    # The settings of a command are those of new stores.
-    result = make(tmp_path / "corpus", store, ROWS, existing="update")
-    assert (computed, result.shards_made) == (["S-0006"], 1)
-    assert linked(before, store) == [
-        f"{folder}/0000{number}.h5" for folder in ("arrays/energy", "shards") for number in range(3)
-    ]
-    make(tmp_path / "corpus", fresh, ROWS, COUNTED, features=[energy()])
-    assert contents(store) == contents(fresh)
-    with h5py.File(store / "shards/00003.h5") as shard, h5py.File(store / "arrays/energy/00003.h5") as array:
-        for file in (shard, array):
-            header = json.loads(file["header"][()])
-            assert (header["number"], header["version"]) == (3, "1.2")
-    # An unfinished one is resumed, and a complete one is up to date.
-    (store / "manifest.json").unlink()
-    (store / "shards/00001.h5").unlink()
-    assert make(tmp_path / "corpus", store, ROWS, features=[energy()]).shards_made == 1
-    assert make(tmp_path / "corpus", store, ROWS).shards_made == 0
-    assert contents(store) == contents(fresh)
-    make(tmp_path / "corpus", store, ROWS, existing="overwrite")
-    make(tmp_path / "corpus", tmp_path / "new", ROWS)
-    assert contents(store) == contents(tmp_path / "new")
 
 
 def test_a_shard_with_a_failed_row_is_made_again_if_the_line_of_the_row_moves(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from corpora import TEXTS, write_ljspeech
 
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.corpora import read_ljspeech
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
 from tts_prep.preprocess.workers.cluster import Backend
 

@@ -265,8 +265,8 @@ def _rows(
 ) -> CorpusRows | None:
     """Return the rows of the corpus that a store was made from, if it is given."""
     from tts_prep.cli.preparing import split_lists
-    from tts_prep.preprocess.corpora import import_reader
     from tts_prep.preprocess.corpora.corrections import Corrections
+    from tts_prep.preprocess.corpora.registry import import_reader
     from tts_prep.preprocess.runs.planned_store import CorpusRows
 
     if corpus is None:

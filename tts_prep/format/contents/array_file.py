@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, FeatureError
-from tts_prep.format.contents.shard import FindLocations, inspect_file, require_seal
+from tts_prep.format.contents.shard import FindLocations, inspect_file
 from tts_prep.format.decoding import Record, parse_json, shown
 from tts_prep.format.files.checksums import FileDigest, canonical_json, json_sha256
 from tts_prep.format.hdf5.columns import column_datasets
@@ -31,7 +31,6 @@ class ArrayHeader:
 
     Attributes:
         spec: the specification of the array, equal in all of its files.
-        number: the number of the shard; None since format 1.3.
         shard: the key of the shard.
         key: the key of the file's inputs; see `array_key`.
         rows: the number of utterances.
@@ -40,17 +39,12 @@ class ArrayHeader:
     """
 
     spec: ArraySpec
-    number: int | None
     shard: str
     key: str
     rows: int
     statistics: Mapping[str, Mapping[str, Any]]
     remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
-
-    def is_of(self, number: int, shard: str) -> bool:
-        """Return whether the file belongs to a shard with this number and key."""
-        return self.shard == shard and self.number in (None, number)
 
 
 def array_key(spec: ArraySpec, shard: str, source: object = None) -> str:
@@ -111,7 +105,6 @@ def header_text(header: ArrayHeader) -> str:
             "version": header.version,
             "name": header.spec.name,
             "array": header.spec.as_dict(),
-            **({} if header.number is None else {"number": header.number}),
             "shard": header.shard,
             "key": header.key,
             "rows": header.rows,
@@ -147,7 +140,6 @@ def read_array_header(path: Path, locations: Locations) -> ArrayHeader:
     check_remarks(where, remarks)
     return ArrayHeader(
         spec=spec,
-        number=record.integer("number", 0, 10**9) if "number" in record else None,
         shard=record.text("shard"),
         key=record.text("key"),
         rows=record.integer("rows", 0, 1 << 40),
@@ -193,14 +185,12 @@ def inspect_array_file(
     """
     digest, locations = inspect_file(path, find, digest)
     header = read_array_header(path, locations)
-    require_seal(path, digest, header.version)
     spec = header.spec
     if spec.name != name:
         raise CorruptStoreError(f"{path}: holds the array '{spec.name}', expected '{name}'")
-    if not header.is_of(number, shard):
-        its = "a shard" if header.number is None else f"shard {header.number}"
+    if header.shard != shard:
         raise CorruptStoreError(
-            f"{path}: made from {its} with the key {shown(header.shard[:12])}, the store has shard "
+            f"{path}: made from a shard with the key {shown(header.shard[:12])}, the store has shard "
             f"{number} with the key {shown(shard[:12])}; make the array again"
         )
     if header.rows != lengths[UTTERANCE]:

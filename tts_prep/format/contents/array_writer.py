@@ -17,7 +17,7 @@ from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_val
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import write_arrays, write_file, write_number, write_string
-from tts_prep.format.layout import FRAME, LAST_NUMBERED, OWN, PHONEME, SAMPLE, VERSION, array_file_name, version_text
+from tts_prep.format.layout import FRAME, OWN, PHONEME, SAMPLE, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.statistics import ArrayStatistics
@@ -32,7 +32,6 @@ class ShardRows:
         speakers: the speaker of each utterance.
         lengths: the number of rows of each utterance by axis.
         ids: the id of each utterance, if they are needed.
-        is_numbered: the shard contains its number, as before format 1.3, so that its array files do too.
     """
 
     number: int
@@ -40,7 +39,6 @@ class ShardRows:
     speakers: Sequence[str]
     lengths: Mapping[str, Sequence[int]] = field(default_factory=dict)
     ids: Sequence[str] = ()
-    is_numbered: bool = False
 
     def expected_lengths(self, axis: str) -> Sequence[int] | None:
         """Return the required number of rows of each utterance; None with the axes ``own`` and ``utterance``.
@@ -82,16 +80,7 @@ def write_array_file(
         WriteError: the file cannot be written.
     """
     checked, statistics = _checked(spec.checked(), rows, values, counted)
-    header = ArrayHeader(
-        spec,
-        rows.number if rows.is_numbered else None,
-        rows.key,
-        key,
-        len(checked),
-        statistics,
-        remarks or {},
-        version_text(LAST_NUMBERED if rows.is_numbered else VERSION),
-    )
+    header = ArrayHeader(spec, rows.key, key, len(checked), statistics, remarks or {})
     name = array_file_name(spec.name, rows.number)
     path = store / name
     with writing(path):

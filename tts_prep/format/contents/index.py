@@ -12,8 +12,7 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import shown
 from tts_prep.format.hdf5.columns import Column, check_columns, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile, dataset_at
-from tts_prep.format.hdf5.process import locations_apart
-from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS, INDEX, OWN, UTTERANCE
+from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS, OWN, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 
@@ -45,14 +44,6 @@ class Index:
     def column(self, name: str) -> Column:
         """Return a column of the memory-mapped file."""
         return column_of(self.file, self.columns[name])
-
-
-def index_locations(store: Path, manifest: Manifest) -> Locations:
-    """Return the locations of the datasets of the index, from the manifest.
-
-    The manifest of formats 1.0 and 1.1 does not have them; there, another process reads them by HDF5.
-    """
-    return manifest.datasets.get(INDEX) or locations_apart(store / INDEX)
 
 
 def open_index(

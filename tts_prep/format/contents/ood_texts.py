@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.contents.shard import FindLocations, inspect_file, require_seal
+from tts_prep.format.contents.shard import FindLocations, inspect_file
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.hdf5.columns import TextColumn, check_columns, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile, dataset_at, read_string
 from tts_prep.format.hdf5.process import locations_apart
-from tts_prep.format.layout import OOD_FORMAT, OOD_TEXTS
-from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.layout import OOD_FORMAT
 from tts_prep.format.records.version import check_version
 
 _TEXTS = ("text", "phoneme_text")
@@ -42,10 +41,8 @@ def check_ood_texts(path: Path, find: FindLocations = locations_apart) -> OodHea
     Raises:
         CorruptStoreError: the file is missing or broken.
     """
-    digest, locations = inspect_file(path, find)
-    header = read_ood_header(path, locations)
-    require_seal(path, digest, header.version)
-    return header
+    _, locations = inspect_file(path, find)
+    return read_ood_header(path, locations)
 
 
 def read_ood_header(path: Path, locations: Locations) -> OodHeader:
@@ -95,11 +92,6 @@ class OodLocations:
     def ids(self) -> Array:
         """Return the concatenated ids, [sum of n_phonemes] int32."""
         return self.file.dataset(self.phonemes)
-
-
-def ood_locations(store: Path, manifest: Manifest) -> Locations:
-    """Return the locations of the datasets, from the manifest; for format 1.1, another process reads them by HDF5."""
-    return manifest.datasets.get(OOD_TEXTS) or locations_apart(store / OOD_TEXTS)
 
 
 def open_ood_texts(file: MappedFile, locations: Locations, rows: int) -> OodLocations:

@@ -32,7 +32,6 @@ from tts_prep.format.records.version import check_version
 
 HEADER: Final = "header"
 _FAILURE = {"id", "where", "stage", "reason"}
-_SEALED_SINCE = (1, 2)
 
 FindLocations: TypeAlias = Callable[[Path], Locations]
 
@@ -42,11 +41,9 @@ class ShardHeader:
     """The JSON object in a shard's dataset ``header``; the keys are described in ``docs/format.md``.
 
     Attributes:
-        number: the number of the shard; None since format 1.3.
         row_remarks: position of a row as text → kind → symbol → count, for rows with remarks.
     """
 
-    number: int | None
     key: str
     configuration: Mapping[str, Any]
     software: Mapping[str, str]
@@ -59,11 +56,6 @@ class ShardHeader:
     remarks: Mapping[str, Any] = field(default_factory=dict)
     row_remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether the shard contains its number, as before format 1.3."""
-        return self.number is not None
 
     def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
         """Return the header without statistics and remarks on single rows, to hold thousands of headers in memory.
@@ -78,8 +70,7 @@ class ShardHeader:
 
 def header_text(header: ShardHeader) -> str:
     """Return a header as the JSON text in a shard."""
-    optional: dict[str, Any] = {"number": None, "row_remarks": {}}
-    values = {key: value for key, value in vars(header).items() if key not in optional or value != optional[key]}
+    values = {key: value for key, value in vars(header).items() if key != "row_remarks" or value}
     return canonical_json({"format": SHARD_FORMAT, **values})
 
 
@@ -115,7 +106,6 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
     row_remarks = record.mapping("row_remarks") if "row_remarks" in record else {}
     check_row_remarks(where, row_remarks)
     return ShardHeader(
-        number=record.integer("number", 0, 10**9) if "number" in record else None,
         key=record.text("key"),
         configuration=record.mapping("configuration"),
         software=record.text_mapping("software"),
@@ -174,8 +164,6 @@ def inspect_shard(
 ) -> CheckedShard:
     """Check a shard: its seal, and that its rows tile its arrays.
 
-    A shard of format 1.0 or 1.1 has no seal: the checksums of its datasets are checked instead.
-
     Args:
         find: finds the datasets of an HDF5 file; for untrusted files, in another process.
         digest: the digest of the file, if known.
@@ -185,9 +173,6 @@ def inspect_shard(
     """
     digest, locations = inspect_file(path, find, digest)
     header = read_header(path, locations)
-    require_seal(path, digest, header.version)
-    if header.number not in (None, number):
-        raise CorruptStoreError(f"{path}: is shard {header.number}, expected shard {number}")
     keys = locations.get(ROW_KEYS)
     if keys is not None and (keys.dtype != np.dtype(np.uint8) or keys.shape != (header.rows, KEY_BYTES)):
         raise CorruptStoreError(f"{path}: '{ROW_KEYS}' is {keys.dtype} {list(keys.shape)}, not one key per row")
@@ -212,34 +197,21 @@ def inspect_shard(
 def inspect_file(
     path: Path, find: FindLocations = locations_apart, digest: FileDigest | None = None
 ) -> tuple[FileDigest, Locations]:
-    """Check the seal of an HDF5 file, or else the checksums of its datasets. Return its digest and its locations.
+    """Check the seal of an HDF5 file. Return its digest and its locations.
 
     Raises:
-        CorruptStoreError: a checksum does not match, or the file cannot be read.
+        CorruptStoreError: it has no seal or does not match it, or the file cannot be read.
     """
     try:
         digest = digest or digest_file(path)
     except OSError as error:
         raise CorruptStoreError(f"{path}: cannot be read ({error.strerror})") from error
-    if digest.sealed is False:
-        # Checked before HDF5 opens it, so that an accidentally damaged file cannot crash HDF5.
-        raise CorruptStoreError(f"{path}: its bytes do not match its seal; make the file again")
-    locations = find(path)
+    # Checked before HDF5 opens it, so that an accidentally damaged file cannot crash HDF5.
     if digest.sealed is None:
-        broken = broken_datasets(path, locations)
-        if broken:
-            raise CorruptStoreError(f"{path}: {broken_text(broken)}; make the file again")
-    return digest, {name: place for name, place in locations.items() if name != CHECKSUMS}
-
-
-def require_seal(path: Path, digest: FileDigest, version: str) -> None:
-    """Check that a file has a seal, as all files of format 1.2 and later.
-
-    Raises:
-        CorruptStoreError: it has none.
-    """
-    if digest.sealed is None and check_version(path, version) >= _SEALED_SINCE:
         raise CorruptStoreError(f"{path}: its seal is missing; make the file again")
+    if not digest.sealed:
+        raise CorruptStoreError(f"{path}: its bytes do not match its seal; make the file again")
+    return digest, {name: place for name, place in find(path).items() if name != CHECKSUMS}
 
 
 def broken_datasets(path: Path, locations: Locations) -> list[str]:

@@ -66,7 +66,7 @@ class ChildProcess:
 
     def __init__(self, function: str) -> None:
         if not hasattr(signal, "SIGKILL"):
-            raise StoreError("HDF5 files are parsed on Linux and macOS only; a store of format 1.2 is opened without")
+            raise StoreError("HDF5 files are parsed on Linux and macOS only; a store is opened without")
         self._function = function
         self._process: subprocess.Popen[bytes] | None = None
         self._received = bytearray()

@@ -203,14 +203,13 @@ class ArraySpec:
 
     @classmethod
     def from_dict(cls, where: Path | str, name: str, value: object) -> ArraySpec:
-        """Parse the result of `as_dict`; arrays of formats 1.0 and 1.1 have no axis.
+        """Parse the result of `as_dict`.
 
         Raises:
             CorruptStoreError: the array is not valid.
         """
         record = Record(f"{where}: array '{name[:64]}'", value)
         layout = ARRAYS.get(name)
-        axis = record.text("axis") if "axis" in record else layout.axis if layout else ""
         shape = record.items("row_shape")
         if not all(type(n) is int for n in shape):
             raise record.fault("row_shape", "a list of integers")
@@ -221,7 +220,7 @@ class ArraySpec:
             name=name,
             dtype=record.text("dtype"),
             row_shape=tuple(shape),
-            axis=axis,
+            axis=record.text("axis"),
             rate=rate,
             settings={} if layout else record.mapping("settings"),
             software={} if layout else record.text_mapping("software"),

@@ -42,7 +42,6 @@ _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST: Final = 1 << 25
 """The maximum size of a manifest in bytes, enough for more than a hundred thousand shards."""
 
-_LOCATED_SINCE = (1, 2)
 _MAX_BESIDE = 1000
 """Stores beside a missing one that are looked at."""
 
@@ -65,7 +64,7 @@ class Manifest:
         arrays: the entries of arrays by name, as in the file; ``specs`` has them as `ArraySpec`.
         provenance: licence and origin of recordings and texts, if they are said; see `Provenance`.
         array_files: the files of each added array, one per shard.
-        datasets: the locations of the datasets of ``index.h5`` and ``ood.h5``; empty before format 1.2.
+        datasets: the locations of the datasets of ``index.h5`` and ``ood.h5``.
     """
 
     configuration: Mapping[str, Any]
@@ -205,9 +204,9 @@ def parse_manifest(where: Path | str, text: str, *, checked: bool = True, rebuil
     value = parse_json(where, text)
     if not isinstance(value, dict) or value.get("format") != STORE_FORMAT:
         raise StoreError(f'{where}: expected a JSON object with "format": "{STORE_FORMAT}", found something else')
-    version = check_version(where, value.get("version"))
-    manifest = _parse(Record(where, value), located=version >= _LOCATED_SINCE)
-    if checked and version >= _LOCATED_SINCE and (fault := _checksum_fault(text, value.get("checksum"))):
+    check_version(where, value.get("version"))
+    manifest = _parse(Record(where, value))
+    if checked and (fault := _checksum_fault(text, value.get("checksum"))):
         raise CorruptStoreError(f"{where}: {fault}{rebuild}")
     return manifest
 
@@ -255,7 +254,7 @@ def _instead(path: Path) -> str:
     return f"; did you mean {below[0]}?" if len(below) == 1 else ""
 
 
-def _parse(record: Record, *, located: bool) -> Manifest:
+def _parse(record: Record) -> Manifest:
     where = record.where
     arrays = record.mapping("arrays")
     specs = parse_arrays(where, arrays)
@@ -264,7 +263,7 @@ def _parse(record: Record, *, located: bool) -> Manifest:
     index = _file_entry(where, record.mapping("index"), INDEX)
     if sum(rows) != index.rows:
         raise record.fault("index", f"the {sum(rows):,} rows of the shards")
-    array_files = _array_files(record, specs, rows) if located else {}
+    array_files = _array_files(record, specs, rows)
     _check_mel(record, arrays)
     return Manifest(
         configuration=record.mapping("configuration"),
@@ -287,7 +286,7 @@ def _parse(record: Record, *, located: bool) -> Manifest:
         provenance=_provenance(record),
         provenance_file=_optional_entry(record, "provenance_file", PROVENANCE),
         array_files=array_files,
-        datasets=_datasets(record) if located else {},
+        datasets=_datasets(record),
     )
 
 
@@ -327,8 +326,13 @@ def _array_files(record: Record, specs: Mapping[str, ArraySpec], rows: list[int]
 
 
 def _datasets(record: Record) -> dict[str, Locations]:
+    """Return the locations of the datasets of each file whose datasets the manifest has to have."""
+    files = record.mapping("datasets")
+    for file in (INDEX, OOD_TEXTS) if "ood_texts" in record else (INDEX,):
+        if file not in files:
+            raise record.fault("datasets", f"the datasets of '{file}'")
     found: dict[str, Locations] = {}
-    for file, places in record.mapping("datasets").items():
+    for file, places in files.items():
         where = f"{record.where}: datasets of {shown(file)}"
         found[file] = {
             name: Location.from_dict(f"{where}, {shown(name)}", place)

@@ -67,7 +67,7 @@ def write_plan(store: Path, keys: Sequence[str], arrays: Iterable[str] = ()) -> 
 
 
 def read_plan(store: Path) -> StorePlan | None:
-    """Read ``plan.json``; return None if there is none, as in stores of format 1.0 and 1.1.
+    """Read ``plan.json``; return None if there is none.
 
     Raises:
         CorruptStoreError: it is broken.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.contents.index import Index, check_places, index_locations, open_index
-from tts_prep.format.contents.ood_texts import ood_locations, open_ood_texts
+from tts_prep.format.contents.index import Index, check_places, open_index
+from tts_prep.format.contents.ood_texts import open_ood_texts
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import is_url, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column
 from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
-from tts_prep.format.layout import MANIFEST
+from tts_prep.format.layout import INDEX, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
@@ -51,7 +51,7 @@ class Store:
 
     Files are memory-mapped once, on first access. Pickling drops the maps and the manifest; a copy opens
     the store on first use, and raises if the store has changed. Safe to use from several threads and after a fork,
-    since it has no lock. HDF5 is used only for stores of format 1.0 and 1.1, in another process.
+    since it has no lock.
 
     Args:
         path: the store's folder, or its URL.
@@ -179,9 +179,8 @@ class Store:
         """
         entry = self.manifest.ood_texts
         if self._ood_texts is None and entry is not None:
-            texts = OutOfDomainTexts(
-                open_ood_texts(self._map(entry), ood_locations(self.path, self.manifest), entry.rows)
-            )
+            places = self.manifest.datasets[OOD_TEXTS]
+            texts = OutOfDomainTexts(open_ood_texts(self._map(entry), places, entry.rows))
             self._check_unchanged()
             self._ood_texts = texts
         return self._ood_texts
@@ -324,12 +323,12 @@ class Store:
                 require_intact(self.path, manifest, fetch=self._cached.fetch if self._cached else None)
                 self._verify = False
             file = self._map_whole(manifest.index)
-            if manifest.datasets and file.size != manifest.index.size:
+            if file.size != manifest.index.size:
                 raise CorruptStoreError(
                     f"{file.path}: {file.size:,} bytes, the manifest says {manifest.index.size:,}; "
                     "run 'tts-prep verify'"
                 )
-            places = index_locations(self.path, manifest)
+            places = manifest.datasets[INDEX]
             index = open_index(file, places, manifest.index.rows, manifest.specs, len(manifest.shards))
             check_places(index, manifest)
             metadata = parse_metadata(self.path, manifest, index)

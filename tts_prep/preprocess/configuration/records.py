@@ -101,9 +101,6 @@ class OodConfig:
 BY_IDS: Final = "ids"
 """The ends of shards depend on the rows around them."""
 
-COUNTED: Final = "counted"
-"""Shards are counted from the first row, as before format 1.3."""
-
 
 @dataclass(frozen=True)
 class StoreConfig:
@@ -115,7 +112,7 @@ class StoreConfig:
         shard_utterances: the number of utterances in a shard; it has more than half and at most twice as many.
         shard_bytes: likewise the bytes of its recordings, which bounds the memory of a worker; a shard has fewer
             utterances where they are large.
-        shard_ends: where shards end: ``ids`` or ``counted``; see `tts_prep.preprocess.runs.shard_ends`.
+        shard_ends: how the ends of shards are found: ``ids``, see `tts_prep.preprocess.runs.shard_ends`.
     """
 
     mel_dtype: str = "float32"
@@ -135,15 +132,8 @@ class StoreConfig:
             )
         if self.shard_utterances < 1 or self.shard_bytes < 1:
             raise ConfigurationError("shard_utterances, shard_bytes: expected integers >= 1")
-        if self.shard_ends not in (BY_IDS, COUNTED):
-            raise ConfigurationError(f"shard_ends: expected {BY_IDS} or {COUNTED}, found {self.shard_ends!r}")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings as in the manifest. Before format 1.3 all shards were counted, and none said so."""
-        value = asdict(self)
-        if self.shard_ends == COUNTED:
-            del value["shard_ends"]
-        return value
+        if self.shard_ends != BY_IDS:
+            raise ConfigurationError(f"shard_ends: expected {BY_IDS}, found {self.shard_ends!r}")
 
 
 @dataclass(frozen=True)
@@ -199,7 +189,7 @@ class Configuration:
                 "symbols": list(self.text.symbols) if isinstance(self.text.symbols, tuple) else self.text.symbols,
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
             },
-            "store": self.store.as_dict(),
+            "store": asdict(self.store),
             **({"alignments": dict(self.alignments)} if self.alignments is not None else {}),
             **({"cleaning": cleaning} if (cleaning := self.cleaning.as_dict()) else {}),
         }
@@ -220,8 +210,6 @@ class Configuration:
             reading = {"channel": audio.pop("channel")}
             if "resampler" in audio:
                 reading["resampler"] = audio.pop("resampler")
-            # Stores of version 0.1; they cannot be repaired by this one, but arrays can be added to them.
-            audio.pop("trim_db", None)
             corpus, text = dict(value["corpus"]), dict(value["text"])
             ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
             splits = dict(corpus.pop("splits", {}))
@@ -231,7 +219,7 @@ class Configuration:
                 mel=MelConfig(**audio),
                 reading=ReadingConfig(**reading),
                 text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
-                store=StoreConfig(**{"shard_ends": COUNTED, **value["store"]}),
+                store=StoreConfig(**value["store"]),
                 options=corpus,
                 ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
                 splits=splits,

@@ -15,7 +15,6 @@ from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
-from tts_prep.format.contents.index import index_locations
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.replacement import remove_folder
@@ -272,7 +271,7 @@ def index_array_file(folder: Path, array: ArraySpec, shard: StoredShard, values:
     header, path = shard.header, stored_file(folder, shard.entry.file)
     speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
     assert isinstance(speakers, TextColumn)
-    rows = ShardRows(shard.number, header.key, list(speakers), is_numbered=header.is_numbered)
+    rows = ShardRows(shard.number, header.key, list(speakers))
     return write_array_file(folder, array, rows, array_key(array, header.key), values)
 
 
@@ -281,7 +280,7 @@ def _ids(store: Path, manifest: Manifest) -> list[str]:
 
 
 def _index_column(store: Path, manifest: Manifest, name: str) -> Column:
-    return column_of(map_file(stored_file(store, INDEX)), column_datasets(index_locations(store, manifest))[name])
+    return column_of(map_file(stored_file(store, INDEX)), column_datasets(manifest.datasets[INDEX])[name])
 
 
 def index_values(store: Path, manifest: Manifest, name: str) -> list[Any]:
@@ -322,7 +321,7 @@ def check_column_names(store: Path, manifest: Manifest, array: ArraySpec) -> Non
     names = external if array.name in external else (array.name,)
     specs = [manifest.specs[name] for name in names if name in manifest.specs]
     replaced = {name for spec in specs for name in spec.own_columns}
-    own = column_datasets(index_locations(store, manifest)).keys() - replaced
+    own = column_datasets(manifest.datasets[INDEX]).keys() - replaced
     for name in array.own_columns:
         if name in own:
             raise StoreError(

@@ -14,9 +14,9 @@ import numpy as np
 from tts_prep.errors import ConfigurationError, CorruptStoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store
 from tts_prep.format.contents.array_file import array_key
-from tts_prep.format.contents.index import index_locations
 from tts_prep.format.contents.shard import CheckedShard
 from tts_prep.format.hdf5.columns import column_datasets
+from tts_prep.format.layout import INDEX
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.configuration.records import Configuration
@@ -99,7 +99,7 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
         manifest = read_manifest(store)
         config = Configuration.from_dict(store, manifest.configuration)
         planned = planned_again(store, config, manifest, run.corpus, run.alignments) if run.corpus else None
-        arrays, columns = _own_arrays(manifest), column_datasets(index_locations(store, manifest))
+        arrays, columns = _own_arrays(manifest), column_datasets(manifest.datasets[INDEX])
         source = Source(store.absolute(), config, planned.recipe if planned else None, arrays, tuple(columns))
         look = _Progress(run.progress, len(manifest.shards))
         processes = ModelProcesses(model, run.devices, source, run.timeout, run.load_timeout, look)

@@ -50,7 +50,7 @@ class StoredRows:
         header = shard.header
         ids, speakers = self.texts("id"), self.texts("speaker")
         self.header = header
-        self.rows = ShardRows(shard.number, header.key, speakers, lengths, ids, header.is_numbered)
+        self.rows = ShardRows(shard.number, header.key, speakers, lengths, ids)
 
     @classmethod
     def read(cls, store: Path, number: int) -> StoredRows:

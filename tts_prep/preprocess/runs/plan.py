@@ -16,7 +16,7 @@ from tts_prep.errors import CorpusChangedError, CorpusError
 from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.configuration.records import COUNTED, StoreConfig
+from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.recording_locations import size_inside
 from tts_prep.preprocess.runs.shard_ends import WeighedRow, shards_by_ids
@@ -92,12 +92,6 @@ def _row_text(row: PlannedUtterance | Failure) -> str:
     return canonical_json(({**_fields(row.utterance), "where": ""}, row.size))
 
 
-def _with_places(rows: Sequence[PlannedUtterance | Failure]) -> str:
-    """Return the SHA-256 of rows with their places, as in the keys of shards before format 1.3."""
-    values = [(vars(row), None) if isinstance(row, Failure) else (_fields(row.utterance), row.size) for row in rows]
-    return _sha256(canonical_json(values))
-
-
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -148,7 +142,6 @@ class ShardPlan:
         name: the name of the shard in messages: its first and last id.
         packed: the rows, compressed.
         columns: the kinds of the corpus's own columns by name, equal for all shards.
-        is_numbered: the number is part of the key and the header, as before format 1.3.
         old: the shard with the same key in the store that is replaced, if there is one.
         old_rows: its unchanged rows in that store, if there are some and the shard has changed.
     """
@@ -158,7 +151,6 @@ class ShardPlan:
     name: str
     packed: PackedRows
     columns: Mapping[str, str]
-    is_numbered: bool = False
     old: OldShard | None = None
     old_rows: OldRows | None = None
 
@@ -169,8 +161,6 @@ class ShardPlan:
 
     def key(self, settings_sha256: str) -> str:
         """Return the key of the shard: the SHA-256 of everything that determines its contents."""
-        if self.is_numbered:
-            return json_sha256([self.number, dict(self.columns), self.packed.sha256, settings_sha256])
         return json_sha256([dict(self.columns), self.packed.sha256, settings_sha256])
 
     @property
@@ -210,13 +200,8 @@ def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: 
     # Filled while the rows are iterated; shared by all plans.
     columns: dict[str, str] = {}
     rows = _planned(_with_kinds(_unique(items), columns), root)
-    is_numbered = config.shard_ends == COUNTED
-    groups = _counted(rows, config) if is_numbered else shards_by_ids(_weighed(rows, config), _unit(config))
-    for number, group in enumerate(groups):
-        name, packed = f"{_id(group[0])} to {_id(group[-1])}", PackedRows.of(group)
-        if is_numbered:
-            packed = replace(packed, sha256=_with_places(group))
-        yield ShardPlan(number, len(group), name, packed, columns, is_numbered)
+    for number, group in enumerate(shards_by_ids(_weighed(rows, config), _unit(config))):
+        yield ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", PackedRows.of(group), columns)
 
 
 def _id(row: PlannedUtterance | Failure) -> str:
@@ -321,24 +306,6 @@ def _weighed(
         size = 0 if is_same else _bytes_of(row)
         recording = _recording(row) or recording
         yield WeighedRow(row, _id(row), max(config.shard_bytes, size * config.shard_utterances))
-
-
-def _counted(
-    rows: Iterable[PlannedUtterance | Failure], config: StoreConfig
-) -> Iterator[list[PlannedUtterance | Failure]]:
-    """Yield the rows of each shard of a store whose shards were counted from the first row."""
-    group: list[PlannedUtterance | Failure] = []
-    size, recording = 0, None
-    for row in rows:
-        if not (group and recording is not None and _recording(row) == recording):
-            size += _bytes_of(row)
-        recording = _recording(row) or recording
-        group.append(row)
-        if len(group) >= config.shard_utterances or size >= config.shard_bytes:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
 
 
 def recording_size(path: Path) -> int:

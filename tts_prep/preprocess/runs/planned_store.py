@@ -11,8 +11,9 @@ from tts_prep.errors import CorpusError, CorruptStoreError
 from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora import Corpus, Reader, read_corpus
+from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
+from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.runs.plan import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.runs.recipe import ShardRecipe

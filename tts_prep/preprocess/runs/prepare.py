@@ -142,7 +142,6 @@ def prepare(
         # A complete store needs no workers, any other at least one; more of them start with the plans of their shards.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(1)
-        config = transaction.continued(config)
         if old := transaction.old:
             features = (*features, *recorded_features(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)

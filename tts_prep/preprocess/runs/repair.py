@@ -16,7 +16,7 @@ from tts_prep.format.records.manifest import manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
-from tts_prep.preprocess.corpora import Corpus, Reader
+from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments

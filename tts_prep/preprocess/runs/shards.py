@@ -32,14 +32,11 @@ from tts_prep.format.layout import (
     CATEGORY,
     FIXED_COLUMNS,
     KEY_BYTES,
-    LAST_NUMBERED,
     NUMBER,
     NUMBER_DTYPES,
     ROW_KEYS,
     TEXT,
-    VERSION,
     shard_name,
-    version_text,
 )
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
@@ -123,7 +120,7 @@ def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) 
         if name in header.arrays
     }
     ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
-    return ShardRows(plan.number, header.key, speakers, lengths, ids, plan.is_numbered)
+    return ShardRows(plan.number, header.key, speakers, lengths, ids)
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -186,8 +183,7 @@ def _make_examples(
         if counts := remarks.counts():
             row_remarks[str(len(examples))] = counts
         examples.append(made)
-    remarks_of_rows = {} if plan.is_numbered else row_remarks
-    return _header(plan, recipe, examples, failures, statistics, of_rows, remarks_of_rows), examples
+    return _header(plan, recipe, examples, failures, statistics, of_rows, row_remarks), examples
 
 
 def _header(
@@ -200,8 +196,6 @@ def _header(
     row_remarks: Mapping[str, Any],
 ) -> ShardHeader:
     return ShardHeader(
-        number=plan.number if plan.is_numbered else None,
-        version=version_text(LAST_NUMBERED if plan.is_numbered else VERSION),
         key=recipe.key(plan),
         rows=len(examples),
         seconds=float(sum(example.row["seconds"] for example in examples)),
@@ -286,9 +280,8 @@ def _write(
         )
         for name, spec in header.arrays.items()
     }
-    if not header.is_numbered:
-        keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
-        write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
+    keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
+    write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
     _write_columns(file.create_group("columns"), columns, examples, starts)
 
 

@@ -11,7 +11,7 @@ import contextlib
 import filecmp
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,6 @@ from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, read_provenance, write_provenance
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
-from tts_prep.preprocess.configuration.records import COUNTED, Configuration
 from tts_prep.preprocess.runs.folder import (
     PURPOSE,
     locked_folder,
@@ -121,17 +120,6 @@ class StoreTransaction:
     def source(self) -> Path | None:
         """The old store, if files are taken over from it."""
         return self.store if self.change.takes_over and self.folder != self.store.absolute() else None
-
-    def continued(self, config: Configuration) -> Configuration:
-        """Return a configuration with which the shards of the store end where they do; those of another must not.
-
-        Shards of format 1.2 and earlier are counted from the first row. A store grows as it was made.
-        """
-        found = None if self.change is Change.OVERWRITE else self._settings
-        if found is None:
-            return config
-        ends = found["configuration"].get("store", {}).get("shard_ends", COUNTED)
-        return replace(config, store=replace(config.store, shard_ends=ends))
 
     @property
     def _settings(self) -> Mapping[str, Any] | None:

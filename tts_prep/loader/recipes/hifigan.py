@@ -1,9 +1,0 @@
-"""Moved to `tts_prep.recipes`."""
-
-from tts_prep.loader.moved import moved
-
-__getattr__ = moved(
-    __name__,
-    "tts_prep.recipes.hifigan",
-    {"MelDataset": "HiFiGANDataset", "collate": "collate_hifigan", "get_dataset_filelist": "hifigan_filelists"},
-)
