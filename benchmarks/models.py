@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests")]
 from corpora import speech_like
 from speech_models import EncodecTokens, SpeakerVectors
 
-from tts_prep.preprocess.models.inputs import batches_of
+from tts_prep.models.inputs import batches_of
 
 
 def seconds_of(model, waveforms, seconds, batch_seconds):

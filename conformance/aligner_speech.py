@@ -40,11 +40,11 @@ import numpy.typing as npt
 from aligner import CLASSES, CONFIG, HOP, LIMITS, PAUSE, STRESS
 
 from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.checks.transcripts import score_deviations
 from tts_prep.errors import AlignmentError, AudioError
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import read_waveform
-from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.preprocess.features.alignments.formats import read_textgrid
 
 SILENCES: Final = {"", "_", "h#", "H#", "pau", "epi", "sil", "sp", "spn", "<p:>"}

@@ -15,8 +15,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tts_prep.preprocess.text.english.heteronyms import HETERONYMS, choose_pronunciations
-from tts_prep.preprocess.text.frontends.arpabet import cmu_dictionary
+from tts_prep.english.arpabet import cmu_dictionary
+from tts_prep.english.heteronyms import HETERONYMS, choose_pronunciations
 
 # The pronunciations that are the second one of the rules; beside them the verbs, whose names end with _vrb.
 _SECOND = {"bass_corp", "bow_nou-ship", "content_adj-nou-vrb", "lead_nou-vrb", "minute_adj", "read_present", "sow"}

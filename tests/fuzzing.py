@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent / "preprocess"))
 from memory import peak_memory
 from recordings import CONTAINERS, PIPED, headerless_mp3, recording, samples
 
+from tts_prep.containers.ogg import page_checksum
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio.containers.ogg import page_checksum
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 
 NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1, 2**63, 2**64 - 1)

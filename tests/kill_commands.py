@@ -481,7 +481,7 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     yield Operation("add durations", ("add", store, "--feature", "durations"), whole)
     yield Operation("update with durations", (*again, "--update"), aligned)
     # The module of the model is found as one that a user has installed.
-    sys.path.append(str(Path(__file__).parent / "preprocess/models"))
+    sys.path.append(str(Path(__file__).parent / "models"))
     model = ("--feature", "model_functions:Codes:levels=9")
     yield Operation("add a model", ("add", store, "--corpus", old, *model), whole)
     yield Operation("add measures", ("add", store, "--measures"), whole)

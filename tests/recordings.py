@@ -11,7 +11,7 @@ import numpy as np
 import soundfile
 from corpora import speech_like
 
-from tts_prep.preprocess.audio.containers.ogg import page_checksum
+from tts_prep.containers.ogg import page_checksum
 
 RATE = 24_000  # one that Opus has
 CONTAINERS = {

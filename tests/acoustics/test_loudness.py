@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.loudness import _sum_weighted, k_weighting, loudness, weighted_energies
+from tts_prep.preprocess.audio.cleaning.loudness import _sum_weighted, k_weighting, loudness, weighted_energies
 
 # Recommendation ITU-R BS.1770-5, tables 1 and 2: coefficients at 48 kHz.
 SHELF = ([1.53512485958697, -2.69169618940638, 1.19839281085285], [1.0, -1.69065929318241, 0.73248077421585])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.decay import decay_seconds, find_quantiles
 from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_powers
 from tts_prep.checks.catalogue import MEASURE
+from tts_prep.checks.decay import decay_seconds, find_quantiles
 from tts_prep.checks.distortions import NO_HUM, Peaks, _average, hum, saturation
 from tts_prep.preprocess import PRESETS, mel_spectrogram
 from tts_prep.preprocess.text.frontends.speech import speak

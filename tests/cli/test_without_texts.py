@@ -11,9 +11,9 @@ from commands import run
 from corpora import record, write_ljspeech, write_text
 from killing import contents
 
+from tts_prep.corpora.recordings import read_recordings
 from tts_prep.errors import CorpusError
 from tts_prep.loader import DataLoader, UtteranceDataset
-from tts_prep.preprocess.corpora.recordings import read_recordings
 
 JOBS = ("--jobs", 1)
 

@@ -32,7 +32,7 @@ def changed(path: Path, old: str, new: str) -> None:
 
 def a_corpus(package: Path) -> str:
     folder = package / "preprocess" / "corpora"
-    folder.joinpath("scratch.py").write_text(
+    (package / "corpora" / "scratch.py").write_text(
         "from tts_prep.preprocess.corpora.corpus import Corpus\n"
         "from tts_prep.preprocess.corpora.source_utterance import SourceUtterance\n"
         "def read(root):\n    yield SourceUtterance('a', 'A text.', 'a.wav', 'here', 'someone')\n"
@@ -55,7 +55,7 @@ def a_frontend(package: Path) -> str:
     added(
         folder / "registry.py",
         '    "espeak": ',
-        '    "scratch": FrontendEntry("scratch", "ScratchFrontend", "letters"),',
+        '    "scratch": FrontendEntry("tts_prep.preprocess.text.frontends.scratch", "ScratchFrontend", "letters"),',
     )
     return "from tts_prep.preprocess import get_frontend; assert get_frontend('scratch').phoneticize('ab') == 'ab'"
 
@@ -212,16 +212,16 @@ def a_step_of_a_run(package: Path) -> str:
 
 
 def a_backend(package: Path) -> str:
-    folder = package / "preprocess" / "workers"
+    folder = package / "cluster"
     folder.joinpath("scratch_backend.py").write_text(
         "import joblib; from joblib.parallel import ThreadingBackend\n"
         "class ScratchBackend(ThreadingBackend):\n    pass\n"
         "joblib.register_parallel_backend('scratch', ScratchBackend)\n"
     )
-    line = "    import tts_prep.preprocess.workers.scratch_backend"
-    added(folder / "cluster.py", "    with environment(SAFE_PATH), _options", line)
+    line = "    import tts_prep.cluster.scratch_backend"
+    added(folder / "backends.py", "    with environment(SAFE_PATH), _options", line)
     return (
-        "from tts_prep.preprocess import Backend; from tts_prep.preprocess.workers.cluster import run_on_cluster\n"
+        "from tts_prep.preprocess import Backend; from tts_prep.cluster.backends import run_on_cluster\n"
         "assert sorted(run_on_cluster(abs, [-1, -2], 1, Backend('scratch'))) == [1, 2]\n"
     )
 
@@ -310,7 +310,7 @@ def a_panel(package: Path) -> str:
 
 
 def an_argument_of_a_function(package: Path) -> str:
-    path = package / "preprocess" / "models" / "inputs.py"
+    path = package / "models" / "inputs.py"
     changed(path, '"mels", "phonemes", *TEXTS', '"mels", "phonemes", "scratches", *TEXTS')
     added(
         path,
@@ -319,7 +319,7 @@ def an_argument_of_a_function(package: Path) -> str:
     )
     return (
         "from pathlib import Path; from tts_prep.preprocess import Configuration; from tts_prep.loader import *\n"
-        "from tts_prep.preprocess.models.inputs import ShardInputs, Source\n"
+        "from tts_prep.models.inputs import ShardInputs, Source\n"
         "source = Source(Path('store'), Configuration(), None); assert 'scratches' in source.names\n"
         "text = UtteranceDataset('store')[0].text\n"
         "assert ShardInputs(source, 0, None).value('scratches', 0, None) == len(text)\n"

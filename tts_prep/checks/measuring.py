@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.decay import decay_seconds
 from tts_prep.acoustics.mels import Mels, MelSound, decibels_of_unit, mel_levels, mel_powers
-from tts_prep.acoustics.pitch import hertz
 from tts_prep.acoustics.threads import map_slices
 from tts_prep.checks.catalogue import MEASURES, Measure
+from tts_prep.checks.decay import decay_seconds
 from tts_prep.checks.duplicates import fingerprints
 from tts_prep.checks.findings import Findings, Floats, Measures, Rows
 from tts_prep.checks.index_columns import holds_measures, measures_spec, measures_table, stored_measures
@@ -24,6 +23,7 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.features.pitch_units import hertz
 
 Powers = npt.NDArray[np.float32]
 

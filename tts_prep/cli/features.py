@@ -13,11 +13,11 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
+    from tts_prep.aligner.durations import AlignerConfig
+    from tts_prep.models.function import ModelFunction
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.features.aligner.durations import AlignerConfig
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.feature import Feature
-    from tts_prep.preprocess.models.function import ModelFunction
 
 _GROUP: Final = "Features"
 
@@ -105,9 +105,9 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
 
 def _models(requested: dict[str, dict[str, str]]) -> tuple[ModelFunction, ...]:
     """Take the models from the features that are requested."""
+    from tts_prep.models.function import ModelFunction
+    from tts_prep.models.options import configured_model, outputs_name
     from tts_prep.preprocess.features.registry import get_feature
-    from tts_prep.preprocess.models.function import ModelFunction
-    from tts_prep.preprocess.models.options import configured_model, outputs_name
 
     kinds = {name: get_feature(name) for name in requested}
     return tuple(
@@ -143,8 +143,8 @@ def align(store: Path, settings: AlignerConfig, jobs: int) -> None:
     Raises:
         TtsPrepError: see `tts_prep.preprocess.add_durations`.
     """
+    from tts_prep.aligner.add_durations import add_durations
     from tts_prep.cli.progress import make_shard_progress
-    from tts_prep.preprocess.runs.add_durations import add_durations
 
     with make_shard_progress(sys.stderr) as progress:
         manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)

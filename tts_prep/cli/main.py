@@ -13,33 +13,33 @@ from typing import NoReturn
 import click
 
 from tts_prep import __version__
+from tts_prep.checks.command import check
 from tts_prep.cli import interruption
 from tts_prep.cli.commands.add import add
-from tts_prep.cli.commands.check import check
 from tts_prep.cli.commands.corpora import corpus_command, registered_command
-from tts_prep.cli.commands.demo import demo
-from tts_prep.cli.commands.export import export
 from tts_prep.cli.commands.features import features
-from tts_prep.cli.commands.fetch import fetch
 from tts_prep.cli.commands.finish import finish
 from tts_prep.cli.commands.frontends import frontends, languages
 from tts_prep.cli.commands.info import info
 from tts_prep.cli.commands.phonemize import phonemize
-from tts_prep.cli.commands.plan import plan
-from tts_prep.cli.commands.plot import plot
 from tts_prep.cli.commands.presets import presets
 from tts_prep.cli.commands.reindex import reindex
 from tts_prep.cli.commands.remove import remove
-from tts_prep.cli.commands.report import report
-from tts_prep.cli.commands.review import merge_decisions, review
 from tts_prep.cli.commands.symbols import symbols
 from tts_prep.cli.commands.verify import verify
 from tts_prep.cli.extras import missing_library
 from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.cli.hints import command_hint, option_hint
+from tts_prep.demo.command import demo
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
+from tts_prep.export.command import export
+from tts_prep.pictures.command import plot
 from tts_prep.preprocess import plugins
 from tts_prep.preprocess.corpora.registry import CORPORA
+from tts_prep.remote.command import fetch
+from tts_prep.report.command import report
+from tts_prep.report.plan_command import plan
+from tts_prep.review.command import merge_decisions, review
 
 _DEBUG = "--debug"
 _GROUPS = {

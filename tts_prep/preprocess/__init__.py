@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tts_prep.aligner.add_durations import add_durations
+    from tts_prep.cluster.backends import Backend
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.format.records.failures import Failure
     from tts_prep.format.records.provenance import Provenance
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.runs.add_array import add_array
     from tts_prep.preprocess.runs.add_arrays import add_provenance
     from tts_prep.preprocess.runs.add_columns import add_columns, remove_columns
-    from tts_prep.preprocess.runs.add_durations import add_durations
     from tts_prep.preprocess.runs.column_table import ColumnTable
     from tts_prep.preprocess.runs.parts import Part, finish_store
     from tts_prep.preprocess.runs.prepare import Result, prepare
@@ -38,11 +39,10 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.text.frontends.frontend import Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
-    from tts_prep.preprocess.workers.cluster import Backend
 
 _MODULES = {
     "ArraySpec": "tts_prep.format.records.arrays",
-    "Backend": "tts_prep.preprocess.workers.cluster",
+    "Backend": "tts_prep.cluster.backends",
     "ColumnTable": "tts_prep.preprocess.runs.column_table",
     "Configuration": "tts_prep.preprocess.configuration.records",
     "CorrectedRows": "tts_prep.preprocess.corpora.corrections",
@@ -67,7 +67,7 @@ _MODULES = {
     "Vocab": "tts_prep.preprocess.text.vocab",
     "add_array": "tts_prep.preprocess.runs.add_array",
     "add_columns": "tts_prep.preprocess.runs.add_columns",
-    "add_durations": "tts_prep.preprocess.runs.add_durations",
+    "add_durations": "tts_prep.aligner.add_durations",
     "add_provenance": "tts_prep.preprocess.runs.add_arrays",
     "configure": "tts_prep.preprocess.configuration.settings",
     "finish_store": "tts_prep.preprocess.runs.parts",

@@ -15,6 +15,7 @@ from commands import run
 from corpora import speech_like, write_ljspeech
 from recordings import headerless_mp3, recording
 
+from tts_prep.corpora.transcripts import read_transcript
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.config import MelConfig
@@ -22,7 +23,6 @@ from tts_prep.preprocess.configuration.records import OodConfig
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, read_vocoder_config
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.corpora.transcripts import read_transcript
 from tts_prep.preprocess.runs import recordings
 from tts_prep.preprocess.text.symbols.file import read_symbols
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from corpora import speech_like
 
+from tts_prep.containers import ffmpeg
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio.containers import ffmpeg
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 
 av: Any = pytest.importorskip("av")

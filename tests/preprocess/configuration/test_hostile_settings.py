@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from textgrids import long_form
 
+from tts_prep.corpora.texts_beside import read_text
 from tts_prep.errors import AlignmentError, ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.settings import read_config_file, read_vocoder_config
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.texts_beside import read_text
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
 from tts_prep.preprocess.features.array_sources import ArrayFileError, read_npy
 from tts_prep.preprocess.text.symbols import choose_symbols

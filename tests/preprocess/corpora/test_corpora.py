@@ -6,16 +6,16 @@ import pytest
 from corpora import KALDI, record, write_kaldi, write_libritts, write_text, write_vctk, write_vctk_080
 from plugins import install
 
+from tts_prep.corpora.filelist import read_filelist
+from tts_prep.corpora.kaldi import read_kaldi
+from tts_prep.corpora.libritts import read_libritts
+from tts_prep.corpora.list_columns import guess_columns
+from tts_prep.corpora.vctk import read_vctk
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.filelist import read_filelist
-from tts_prep.preprocess.corpora.kaldi import read_kaldi
-from tts_prep.preprocess.corpora.libritts import read_libritts
-from tts_prep.preprocess.corpora.list_columns import guess_columns
 from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
-from tts_prep.preprocess.corpora.vctk import read_vctk
 
 
 def good(items) -> list[SourceUtterance]:

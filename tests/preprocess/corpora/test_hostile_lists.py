@@ -20,11 +20,11 @@ from corpora import record
 from memory import environment
 from test_manifests import cut, read, write_jsonl, write_tar
 
+from tts_prep.corpora.manifests import read_manifest
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.runs.plan import PlannedUtterance, plan_shards
 
 ROWS = [{"audio": "a.wav", "text": "One.", "mos": 3.5}, {"audio": "b.wav", "text": "Two.", "mos": None}]
@@ -245,7 +245,7 @@ import sys
 from pathlib import Path
 from memory import peak_memory
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.corpora.manifests import read_manifest
+from tts_prep.corpora.manifests import read_manifest
 before = peak_memory()
 try:
     list(read_manifest(Path(sys.argv[1]).parent, [Path(sys.argv[1]).name]))

@@ -20,12 +20,12 @@ import soundfile
 from commands import run
 from corpora import record, speech_like
 
+from tts_prep.corpora.manifests import read_manifest
 from tts_prep.errors import AudioError, ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig
-from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.recording_locations import open_recording, size_inside
 

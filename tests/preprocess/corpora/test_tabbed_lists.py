@@ -8,9 +8,9 @@ import pytest
 from commands import run
 from corpora import record, write_text
 
+from tts_prep.corpora.filelist import read_filelist
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.corpora.filelist import read_filelist
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 
 

@@ -16,13 +16,13 @@ from corpora import write_ljspeech, write_text
 from praatio import textgrid
 
 from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.aligner.durations import TRAINED, AlignerConfig
+from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
 from tts_prep.demo.corpus import FAULTS
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import PRESETS, add_durations
-from tts_prep.preprocess.features.aligner.durations import TRAINED, AlignerConfig
-from tts_prep.preprocess.features.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
 from tts_prep.preprocess.runs import add_arrays
 
 SYMBOLS = ("<pad>", " ", ",", "ˈ", "a", "b", "s", "AH0", "AH1")

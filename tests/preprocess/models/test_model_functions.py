@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.models.function import LoadedModel, Missing, ModelFunction
 from tts_prep.preprocess import ArraySpec
-from tts_prep.preprocess.models.function import LoadedModel, Missing, ModelFunction
 from tts_prep.preprocess.plugins import import_named
 
 OWN = ArraySpec("codes", "float32", (), "own")

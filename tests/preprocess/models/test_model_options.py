@@ -14,10 +14,10 @@ from plugins import install
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
+from tts_prep.models.options import configured_model, explained, outputs_name
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import get_feature, parse_feature
-from tts_prep.preprocess.models.options import configured_model, explained, outputs_name
 from tts_prep.preprocess.runs.prepare import prepare
 
 sys.path.insert(0, str(Path(__file__).parent))

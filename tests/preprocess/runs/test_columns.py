@@ -17,11 +17,11 @@ from corpora import write_table
 from memory import environment
 from stores import make_rows, write_store
 
+from tts_prep.corpora.manifests import containers
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
 from tts_prep.export import LAYOUTS, export
 from tts_prep.loader import ChainDataset, UtteranceDataset
 from tts_prep.preprocess import add_columns, remove_columns
-from tts_prep.preprocess.corpora.manifests import containers
 from tts_prep.preprocess.runs.column_table import MAX_CATEGORIES, read_column_table
 
 IDS = ["a/one", "two", "three", "four"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tts_prep.preprocess.text.english import normalize_english
+from tts_prep.english import normalize_english
 
 TABLE = Path(__file__).parent / "data/english_in_context.tsv"
 ROWS = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines()]

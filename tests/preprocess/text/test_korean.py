@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.languages.korean.normalization import normalize_korean
+from tts_prep.languages.korean.numbers import sino
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import split_symbols
-from tts_prep.preprocess.text.korean.normalization import normalize_korean
-from tts_prep.preprocess.text.korean.numbers import sino
 
 EXAMPLES = Path(__file__).parent / "data/korean_pronunciation.tsv"
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from corpora import TEXTS, write_ljspeech
 
+from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.runs.prepare import prepare
-from tts_prep.preprocess.workers.cluster import Backend
 
 # Not imported for that, which takes a second in every test worker.
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="needs distributed")
@@ -164,7 +164,7 @@ def test_a_backend_registered_with_joblib_is_used_by_its_name(corpus: Path, stor
 def test_a_scheduler_that_is_not_there_is_an_error(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tts_prep.preprocess.workers.cluster._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("tts_prep.cluster.backends._CONNECT_SECONDS", 1)
     with pytest.raises(WorkerError, match="no Dask scheduler answers there within 1 s"):
         prepare(read_ljspeech(corpus), corpus, tmp_path / "store", SMALL, backend=Backend("dask", "tcp://127.0.0.1:1"))
 

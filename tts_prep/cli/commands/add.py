@@ -20,9 +20,9 @@ from tts_prep.quantities import count_text
 if TYPE_CHECKING:
     from tts_prep.cli.features import ParsedFeatures
     from tts_prep.format.records.arrays import ArraySpec
+    from tts_prep.models.function import ModelFunction
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-    from tts_prep.preprocess.models.function import ModelFunction
     from tts_prep.preprocess.runs.planned_store import CorpusRows
 
 
@@ -285,7 +285,7 @@ def _add_model(
     jobs: int,
 ) -> None:
     from tts_prep.cli.progress import make_shard_progress
-    from tts_prep.preprocess.runs.add_model import ModelRun, add_model
+    from tts_prep.models.add_model import ModelRun, add_model
     from tts_prep.preprocess.runs.failure_limit import FailureLimit
 
     devices = ("cpu",) * jobs if how.devices is None else how.devices

@@ -196,7 +196,7 @@ def mel_axis(store: StoreMetadata) -> MelAxis | None:
 
 
 def _pitch(utterance: Utterance) -> npt.NDArray[np.float64] | None:
-    from tts_prep.acoustics.pitch import hertz
+    from tts_prep.preprocess.features.pitch_units import hertz
 
     values = _frames(utterance, "pitch")
     if values is None:

@@ -139,7 +139,7 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
         needed: columns of which the table must have one.
     """
     # Imported here, because most runs have no corrections.
-    from tts_prep.preprocess.corpora.manifests.containers import table_rows
+    from tts_prep.corpora.manifests.containers import table_rows
 
     places: dict[str, str] = {}
     for where, found in table_rows(path):
@@ -178,7 +178,7 @@ def _text(where: str, name: str, value: Any) -> str:
 
 def _left_out(path: Path) -> Iterator[str]:
     """Yield the ids that a file leaves out."""
-    from tts_prep.preprocess.corpora.manifests.containers import TABLES
+    from tts_prep.corpora.manifests.containers import TABLES
 
     if any(suffix in TABLES for suffix in path.suffixes[-2:]):
         for identifier, values in _decisions(path, ("keep",)):

@@ -52,7 +52,8 @@ class _BuiltIn(Mapping[str, Corpus]):
     def __getitem__(self, name: str) -> Corpus:
         if name not in _MODULES:
             raise KeyError(name)
-        corpus: Corpus = importlib.import_module(f"{__package__}.{name}").CORPUS
+        package = __package__ if name == "ljspeech" else "tts_prep.corpora"
+        corpus: Corpus = importlib.import_module(f"{package}.{name}").CORPUS
         return corpus
 
     def __contains__(self, name: object) -> bool:

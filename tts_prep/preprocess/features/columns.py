@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.pitch import hertz
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.preprocess.features.pitch_units import hertz
 
 
 @dataclass(frozen=True, eq=False)

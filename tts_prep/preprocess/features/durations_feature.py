@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from tts_prep.aligner.durations import TRAINED
 from tts_prep.errors import AlignmentError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features.aligner.durations import TRAINED
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.columns import SYMBOL_LENGTH
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues

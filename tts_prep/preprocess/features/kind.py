@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.models.options import explained, help_of, is_model
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.columns import FeatureColumn
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.models.options import explained, help_of, is_model
 
 
 def setting(default: Any, text: str) -> Any:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.models.options import is_model
 from tts_prep.preprocess import plugins
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features import durations_feature, energy, pitch_feature, second_mel, spectrogram
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
-from tts_prep.preprocess.models.options import is_model
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

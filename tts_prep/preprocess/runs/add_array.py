@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.models.add_model import ModelRun, add_model
+from tts_prep.models.function import ModelFunction
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
-from tts_prep.preprocess.models.function import ModelFunction
 from tts_prep.preprocess.runs.add_arrays import add_features
-from tts_prep.preprocess.runs.add_model import ModelRun, add_model
 from tts_prep.preprocess.runs.failure_limit import FailureLimit
 from tts_prep.preprocess.runs.planned_store import CorpusRows
-from tts_prep.preprocess.workers.cluster import Backend
 
 
 def add_array(

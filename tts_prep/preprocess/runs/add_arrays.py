@@ -9,6 +9,7 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 
+from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.shard import CheckedShard, inspect_shard, read_shard_header
@@ -30,7 +31,6 @@ from tts_prep.preprocess.runs.planned_store import CorpusRows, PlannedStore, pla
 from tts_prep.preprocess.runs.recipe import ShardRecipe, extractor_of, make_recipe
 from tts_prep.preprocess.runs.shards import get_ready
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
-from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 
 

@@ -163,7 +163,7 @@ def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Map
             yield f"row {number}", dict(zip(source, row, strict=True))
         return
     # Imported here, because a run that updates no columns reads no table.
-    from tts_prep.preprocess.corpora.manifests.containers import table_rows
+    from tts_prep.corpora.manifests.containers import table_rows
 
     try:
         yield from table_rows(source)

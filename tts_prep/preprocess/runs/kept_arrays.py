@@ -27,15 +27,15 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FRAME, PHONEME, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.models.outputs import PENDING, Outputs
+from tts_prep.models.processes import Outcome
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import FEATURES, make_feature, recorded_feature
-from tts_prep.preprocess.models.processes import Outcome
 from tts_prep.preprocess.runs.add_columns import index_array_file
 from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.runs.folder import take_over_file
 from tts_prep.preprocess.runs.kept_rows import unchanged_shards
-from tts_prep.preprocess.runs.model_outputs import PENDING, Outputs
 from tts_prep.preprocess.runs.plan import OldRow
 
 OF_PLAN: Final = "plan"

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
 from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
@@ -45,7 +46,6 @@ from tts_prep.preprocess.runs.recipe import make_recipe
 from tts_prep.preprocess.runs.shard_run import Progress, ShardRun
 from tts_prep.preprocess.runs.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
-from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 
 Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]

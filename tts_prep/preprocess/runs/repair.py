@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.contents.shard import ShardHeader, check_shard
 from tts_prep.format.files.paths import shard_files, stored_file
@@ -30,7 +31,6 @@ from tts_prep.preprocess.runs.resuming import check_settings
 from tts_prep.preprocess.runs.shard_run import Progress
 from tts_prep.preprocess.runs.shards import get_ready
 from tts_prep.preprocess.runs.transaction import Change, StoreTransaction
-from tts_prep.preprocess.workers.cluster import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 
 

@@ -24,8 +24,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from tts_prep.cluster.backends import SAFE_PATH, Backend, environment, run_on_cluster
 from tts_prep.errors import ConfigurationError, WorkerError, described, one_line
-from tts_prep.preprocess.workers.cluster import SAFE_PATH, Backend, environment, run_on_cluster
 from tts_prep.preprocess.workers.worker import (
     ADVANCE,
     COMPILING,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from io import FileIO
 
-from tts_prep.preprocess.audio.containers.chunks import (
+from tts_prep.containers.chunks import (
     inspect_aiff,
     inspect_au,
     inspect_caf,
     inspect_nist,
 )
-from tts_prep.preprocess.audio.containers.ffmpeg import inspect_adts, inspect_matroska, inspect_mp4
-from tts_prep.preprocess.audio.containers.flac import inspect_flac
-from tts_prep.preprocess.audio.containers.mpeg import id3v2_size, inspect_mpeg
-from tts_prep.preprocess.audio.containers.ogg import inspect_ogg
+from tts_prep.containers.ffmpeg import inspect_adts, inspect_matroska, inspect_mp4
+from tts_prep.containers.flac import inspect_flac
+from tts_prep.containers.mpeg import id3v2_size, inspect_mpeg
+from tts_prep.containers.ogg import inspect_ogg
 from tts_prep.preprocess.audio.containers.riff import inspect_w64, inspect_wav
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 

@@ -14,6 +14,7 @@ from io import FileIO
 
 import numpy as np
 
+from tts_prep.containers.mpeg import frame_header, inspect_mpeg
 from tts_prep.preprocess.audio.containers.headers import (
     MAX_CHUNKS,
     UNKNOWN_32,
@@ -26,7 +27,6 @@ from tts_prep.preprocess.audio.containers.headers import (
     end_of_samples,
     numbers,
 )
-from tts_prep.preprocess.audio.containers.mpeg import frame_header, inspect_mpeg
 from tts_prep.preprocess.audio.containers.pcm import plain_wav
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream
 

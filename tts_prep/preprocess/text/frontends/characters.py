@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tts_prep.english import is_english, normalize_english
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, UNSPOKEN_CHARACTERS, Symbols, VocabFrontend
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table

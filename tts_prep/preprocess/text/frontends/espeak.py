@@ -16,8 +16,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tts_prep.english import is_english, normalize_english
 from tts_prep.errors import ConfigurationError, TextError, WriteError
-from tts_prep.preprocess.text.english import is_english, normalize_english
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
 from tts_prep.preprocess.text.frontends.frontend import (
     FOREIGN_LETTERS,

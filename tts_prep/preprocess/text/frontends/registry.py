@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.languages.by_language import ByLanguageFrontend
 from tts_prep.preprocess import plugins
-from tts_prep.preprocess.text.frontends.by_language import ByLanguageFrontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import subtags
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrontendEntry:
-    """A built-in frontend: its module in this package, its class or function, and a description."""
+    """A built-in frontend: its module, its class or function, and a description."""
 
     module: str
     name: str
@@ -30,19 +30,37 @@ class FrontendEntry:
 
 
 FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
-    "espeak": FrontendEntry("espeak", "EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),
-    "arpabet": FrontendEntry("arpabet", "ArpabetFrontend", "ARPAbet with stress by the CMU dictionary; English"),
-    "characters": FrontendEntry("characters", "CharactersFrontend", "the letters of the text"),
-    "phonemes": FrontendEntry("phonemes", "PhonemesFrontend", "texts that are already phonemes"),
-    NO_PHONEMES: FrontendEntry("none", "NoFrontend", "no phonemes, for recordings without texts"),
-    "mandarin": FrontendEntry("mandarin", "MandarinFrontend", "Mandarin: initials and finals with tone"),
-    "mandarin-pinyin": FrontendEntry("mandarin", "mandarin_pinyin", "Mandarin: pinyin with tone"),
-    "mandarin-ipa": FrontendEntry("mandarin", "mandarin_ipa", "Mandarin: IPA with arrows for tones"),
-    "japanese": FrontendEntry("japanese", "JapaneseFrontend", "Japanese: phones by Open JTalk"),
-    "japanese-prosody": FrontendEntry(
-        "japanese", "japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"
+    "espeak": FrontendEntry(
+        "tts_prep.preprocess.text.frontends.espeak", "EspeakFrontend", "IPA by espeak-ng, in over 100 languages"
     ),
-    "korean": FrontendEntry("korean", "KoreanFrontend", "Korean: jamo as they are pronounced"),
+    "arpabet": FrontendEntry(
+        "tts_prep.english.arpabet", "ArpabetFrontend", "ARPAbet with stress by the CMU dictionary; English"
+    ),
+    "characters": FrontendEntry(
+        "tts_prep.preprocess.text.frontends.characters", "CharactersFrontend", "the letters of the text"
+    ),
+    "phonemes": FrontendEntry(
+        "tts_prep.preprocess.text.frontends.phonemes", "PhonemesFrontend", "texts that are already phonemes"
+    ),
+    NO_PHONEMES: FrontendEntry(
+        "tts_prep.preprocess.text.frontends.none", "NoFrontend", "no phonemes, for recordings without texts"
+    ),
+    "mandarin": FrontendEntry(
+        "tts_prep.languages.chinese.frontend", "MandarinFrontend", "Mandarin: initials and finals with tone"
+    ),
+    "mandarin-pinyin": FrontendEntry(
+        "tts_prep.languages.chinese.frontend", "mandarin_pinyin", "Mandarin: pinyin with tone"
+    ),
+    "mandarin-ipa": FrontendEntry(
+        "tts_prep.languages.chinese.frontend", "mandarin_ipa", "Mandarin: IPA with arrows for tones"
+    ),
+    "japanese": FrontendEntry("tts_prep.languages.japanese", "JapaneseFrontend", "Japanese: phones by Open JTalk"),
+    "japanese-prosody": FrontendEntry(
+        "tts_prep.languages.japanese", "japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"
+    ),
+    "korean": FrontendEntry(
+        "tts_prep.languages.korean.frontend", "KoreanFrontend", "Korean: jamo as they are pronounced"
+    ),
 }
 """The built-in frontends by name."""
 
@@ -138,7 +156,7 @@ def _by_language(
 def _find(name: str) -> Callable[..., Frontend]:
     if name in FRONTENDS:
         entry = FRONTENDS[name]
-        found: Callable[..., Frontend] = getattr(importlib.import_module(f"{__package__}.{entry.module}"), entry.name)
+        found: Callable[..., Frontend] = getattr(importlib.import_module(entry.module), entry.name)
         return found
     others = third_party_frontends()
     check_choice("frontend", name, (*FRONTENDS, *others))

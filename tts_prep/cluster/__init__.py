@@ -1,0 +1,1 @@
+"""Runs on a Dask cluster, or on another backend of joblib."""

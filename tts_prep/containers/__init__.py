@@ -1,0 +1,1 @@
+"""Other containers of recordings than WAV."""

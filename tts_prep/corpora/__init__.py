@@ -1,0 +1,1 @@
+"""Readers of other corpora than LJ Speech, and of lists and manifests."""

@@ -1,0 +1,249 @@
+"""Conversion of the rows of manifests to utterances."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tts_prep.corpora.manifests.columns import choose_columns, parse_columns
+from tts_prep.corpora.manifests.containers import find_files, open_containers
+from tts_prep.corpora.manifests.row import Container, Row
+from tts_prep.errors import CorpusError
+from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.text.language_codes import language_code
+
+_MAX_SECONDS = 1e9
+_MAX_COLUMNS = 1000
+_FOLDERS = ("", "clips", "wavs", "wav", "audio")
+"""Folders of recordings, relative to the manifest's folder. Common Voice uses clips/."""
+
+
+def read_manifest(
+    corpus: Path,
+    files: Sequence[str] = ("",),
+    root: Path | None = None,
+    columns: str | None = None,
+    texts: bool = True,
+    report: Callable[[str], None] = lambda _: None,
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the utterances of manifests, file by file.
+
+    Manifests are read twice, first for the types of their columns. Memory does not depend on the number of rows.
+
+    Args:
+        corpus: the folder of the manifests.
+        files: manifests in ``corpus``, or folders of manifests; see ``docs/corpora.md``.
+        root: folder of relative audio paths. Default: the folder of each manifest, or ``clips/`` or ``wavs/`` in it.
+        columns: roles of columns, such as ``"audio=path,text=sentence"``; the other roles are guessed.
+        texts: whether a column for the text is required.
+        report: called with a line about the roles of the columns, and one about columns that are not read.
+
+    Raises:
+        CorpusError: a manifest cannot be read, or has an unknown format.
+        ConfigurationError: there is no column for the audio or the text, or a package is missing.
+    """
+    paths = find_files([corpus / name for name in files])
+    wanted_audio = parse_columns(columns).get("audio") if columns else None
+    containers = open_containers(paths, wanted_audio)
+    is_numeric, names = _types(containers)
+    holds_audio = all(container.holds_audio for _, container in containers)
+    roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
+    report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
+    if arrays := dict.fromkeys(name for _, container in containers for name in container.arrays):
+        report(f"columns that are not read, because they are arrays: {', '.join(arrays)}")
+    for path, container in containers:
+        yield from _utterances(path, container, roles, is_numeric, corpus, root)
+
+
+def _utterances(
+    path: Path,
+    container: Container,
+    roles: Mapping[str, str],
+    is_numeric: Mapping[str, bool],
+    corpus: Path,
+    root: Path | None,
+) -> Iterator[SourceUtterance | Failure]:
+    folder: Path | None = None
+    for row in container.rows():
+        if isinstance(row, Failure):
+            yield row
+            continue
+        audio = row.audio or _text(row.values.get(roles.get("audio", "")))
+        if not audio:
+            yield Failure(_text(row.values.get(roles.get("id", ""))), row.where, "corpus", f"{row.where}: no recording")
+            continue
+        if row.inside:
+            location = _relative(Path(audio), root or corpus)
+        else:
+            folder = folder or root or _folder(path, audio)
+            location = audio if Path(audio).is_absolute() else _relative(folder / audio, root or corpus)
+        yield _utterance(row, audio, location, folder, roles, is_numeric)
+
+
+def _relative(path: Path, root: Path) -> str:
+    """Return a path relative to the root, so that a store does not depend on the location of its corpus."""
+    return Path(os.path.relpath(path, root)).as_posix()
+
+
+def _further_columns(row: Row, roles: Mapping[str, str], is_numeric: Mapping[str, bool]) -> dict[str, str | float]:
+    """Return the values of the columns that have no role, and of the language."""
+    meta: dict[str, str | float] = {}
+    used = {name for role, name in roles.items() if role not in ("duration", "language")}
+    for name, numeric in is_numeric.items():
+        if name in used or (name == roles.get("duration") and "start" in roles):
+            continue
+        value = row.values.get(name)
+        column = "language" if name == roles.get("language") else _column_name(name)
+        meta[column] = _number(value) if numeric else _text(value)
+    if isinstance(language := meta.get("language"), str):
+        meta["language"] = language_code(language)
+    return meta
+
+
+def _utterance(
+    row: Row,
+    audio: str,
+    location: str,
+    folder: Path | None,
+    roles: Mapping[str, str],
+    is_numeric: Mapping[str, bool],
+) -> SourceUtterance | Failure:
+    values = {role: row.values.get(name) for role, name in roles.items()}
+    try:
+        start, end = _span(values)
+    except (TypeError, ValueError, OverflowError):
+        times = ", ".join(f"{role} {values.get(role)!r}" for role in ("start", "end", "duration") if role in values)
+        return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {times}")
+    identifier = _text(values.get("id")) or _identifier(audio, folder, row, start)
+    normalized = _text(values.get("normalized_text"))
+    meta = _further_columns(row, roles, is_numeric)
+    text = normalized or _text(values.get("text"))
+    speaker = _text(values.get("speaker")) or ANONYMOUS
+    return SourceUtterance(
+        identifier,
+        text,
+        location,
+        row.where,
+        speaker,
+        meta,
+        bool(normalized),
+        start,
+        end,
+        inside=row.inside,
+        channel=row.channel,
+    )
+
+
+def _span(values: Mapping[str, Any]) -> tuple[float, float | None]:
+    """Return the start and end of the segment in seconds; an end of None is the end of the recording.
+
+    A duration is used only with a start; otherwise it is the duration of the recording.
+    """
+    start = _seconds(values.get("start"))
+    end = _seconds(values.get("end"))
+    duration = _seconds(values.get("duration"))
+    if end is None and start is not None and duration is not None:
+        end = start + duration
+    if not 0 <= (start or 0.0) <= (math.inf if end is None else end):
+        raise ValueError
+    return start or 0.0, end
+
+
+def _seconds(value: Any) -> float | None:
+    if _is_missing(value):
+        return None
+    seconds = float(value)
+    if not abs(seconds) <= _MAX_SECONDS:
+        raise ValueError
+    return seconds
+
+
+def _types(containers: Sequence[tuple[Path, Container]]) -> tuple[dict[str, bool], Collection[str]]:
+    """Return whether each column is numeric, and the names of all columns.
+
+    Raises:
+        CorpusError: there are no rows, or too many columns.
+    """
+    is_numeric: dict[str, bool] = {}
+    names: dict[str, None] = {}
+    failure: Failure | None = None
+    for path, container in containers:
+        for row in container.rows():
+            if isinstance(row, Row):
+                _update_types(row, is_numeric, names)
+            else:
+                failure = failure or row
+            if len(names) > _MAX_COLUMNS:
+                raise CorpusError(f"{path}: more than the maximum of {_MAX_COLUMNS:,} columns")
+    if not names:
+        found = f"no valid rows: {failure.reason}" if failure else "no rows, expected one for each recording"
+        raise CorpusError(f"{containers[0][0]}: {found}")
+    return is_numeric, names
+
+
+def _update_types(row: Row, is_numeric: dict[str, bool], names: dict[str, None]) -> None:
+    """Add the columns of a row to ``names``, and update whether they have only numbers."""
+    for name, value in row.values.items():
+        names.setdefault(name)
+        # Columns without values are dropped.
+        if not _is_missing(value):
+            is_numeric[name] = is_numeric.get(name, True) and _is_number(value)
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether there is no value; the missing numbers of tables of floats are NaN."""
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _number(value: Any) -> float:
+    return math.nan if _is_missing(value) else float(value)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False
+    try:
+        return math.isfinite(float(value)) and (not isinstance(value, str) or value.strip().isascii())
+    except (ValueError, OverflowError):
+        return False
+
+
+def _text(value: Any) -> str:
+    """Return a value as text: JSON for lists and objects, and an empty string for a missing value."""
+    if _is_missing(value):
+        return ""
+    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _column_name(name: str) -> str:
+    """Return a valid name for a column of the index."""
+    plain = "".join(character if character.isalnum() or character == "_" else "_" for character in name)
+    plain = plain if plain.isidentifier() else f"_{plain}"
+    return f"corpus_{plain}" if plain in FIXED_COLUMNS else plain
+
+
+def _folder(path: Path, audio: str) -> Path:
+    """Return the folder that the path of a recording is relative to."""
+    candidates = [path.parent / name for name in _FOLDERS]
+    try:
+        return next((folder for folder in candidates if (folder / audio).exists()), path.parent)
+    except OSError:  # a name that is too long for a file; its row will fail
+        return path.parent
+
+
+def _identifier(audio: str, folder: Path | None, row: Row, start: float) -> str:
+    """Return the path without suffix, relative to the folder if it is below it, and the start of a segment in ms."""
+    if row.inside:
+        return _text(row.values.get("__key__")) or row.where
+    pure = PurePosixPath(audio)
+    base = folder.absolute().as_posix() if folder else ""
+    if base and pure.is_absolute() and pure.is_relative_to(base):
+        pure = pure.relative_to(base)
+    name = str(pure.with_suffix("")) if pure.name else audio
+    return f"{name}-{round(start * 1000):08d}" if start else name

@@ -1,0 +1,110 @@
+"""Tables with a header: CSV, TSV, and fields separated by | or ;, as in F5-TTS."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tts_prep.corpora.manifests.row import Row
+from tts_prep.corpora.manifests.text_files import MAX_LINE, open_text
+from tts_prep.errors import CorpusError
+from tts_prep.format.records.failures import Failure
+
+_SEPARATORS = ("\t", "|", ",", ";")
+_QUOTING = ",;"
+_MAX_LINES = 1000
+"""The maximum number of lines of one row, which limits the effect of an unclosed quotation mark."""
+
+
+class Table:
+    """A file with the names of the columns in the first line.
+
+    Fields separated by commas or semicolons may be quoted as in CSV. With tabs and bars, quotes are part of the text.
+    """
+
+    holds_audio = False
+    arrays: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def rows(self) -> Iterator[Row | Failure]:
+        """Yield the rows in order.
+
+        Raises:
+            CorpusError: the file cannot be read, or has no header.
+        """
+        lines = open_text(self._path)
+        _, header = next(lines, ("", ""))
+        if isinstance(header, Failure) or not header.strip():
+            raise CorpusError(f"{self._path}: expected the names of the columns in the first line")
+        separator = max(_SEPARATORS, key=header.count)
+        try:
+            names = _fields([header], separator)
+        except csv.Error as error:
+            raise CorpusError(f"{self._path}: the first line is no header of a table ({error})") from error
+        if len(set(names)) != len(names):
+            raise CorpusError(
+                f"{self._path}: a column is repeated in the header: {', '.join(names)}; is the first line a recording?"
+                " 'tts-prep filelist' and 'ljspeech' read lists without a header"
+            )
+        for where, line in lines:
+            if isinstance(line, Failure):
+                yield line
+            elif line.strip():
+                yield from _row(where, _RowLines(line, lines), names, separator)
+
+
+class _RowLines:
+    """A line, and the lines behind it that a quoted field goes on in, which are taken as they are asked for.
+
+    Attributes:
+        count: the number of lines so far.
+        failures: the line that cannot be read, if it ended the row.
+    """
+
+    def __init__(self, line: str, following: Iterator[tuple[str, str | Failure]]) -> None:
+        self._line, self._following = line, following
+        self.count = 1
+        self.failures: list[Failure] = []
+
+    def __iter__(self) -> Iterator[str]:
+        length = len(self._line)
+        yield f"{self._line}\n"
+        while self.count < _MAX_LINES and length < MAX_LINE:
+            _, line = next(self._following, ("", None))
+            if not isinstance(line, str):
+                self.failures += [line] if line else []
+                return
+            self.count += 1
+            length += len(line)
+            yield f"{line}\n"
+
+
+def _row(where: str, lines: _RowLines, names: list[str], separator: str) -> Iterator[Row | Failure]:
+    """Yield a row, or why it is none, and the line that cannot be read if it goes on in one."""
+    try:
+        fields = _fields(lines, separator)
+    except csv.Error as error:
+        several = f"; {lines.count:,} lines were taken for it, because of a quotation mark" if lines.count > 1 else ""
+        reason = f"{where}: not a row of a table ({error}){several}"
+        yield Failure("", where, "corpus", reason)
+    else:
+        if len(fields) == len(names):
+            yield Row(where, dict(zip(names, fields, strict=True)))
+        else:
+            reason = f"{where}: expected {len(names)} fields separated by {separator!r}, found {len(fields)}"
+            yield Failure("", where, "corpus", reason)
+    yield from lines.failures
+
+
+def _fields(lines: Iterable[str], separator: str) -> list[str]:
+    # The reader takes a further line only within quotes, so it decides which lines are one row.
+    reader = csv.reader(
+        lines,
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if separator in _QUOTING else csv.QUOTE_NONE,
+        strict=True,
+    )
+    return [field.strip() for field in next(reader)]

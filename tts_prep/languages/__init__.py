@@ -1,0 +1,1 @@
+"""Japanese, Korean and Mandarin, and corpora of several languages."""
