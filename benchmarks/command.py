@@ -10,7 +10,9 @@ With ``--phonemes``, each peer has a second row in which it makes phonemes too, 
 all the corpus at 44,100 Hz, or in another format. With further environments in ``--peer-python``, their lhotse is
 another row.
 
-Everything is written below benchmarks/output/. The corpus is read once before, so it comes from memory.
+Everything is written below benchmarks/output/. The corpus is read once before, so it comes from memory. Before the
+first round every contender makes a small corpus, and what it made is compared, so that a library that is missing is
+noticed there. The table of the rounds so far is in benchmarks/output/rounds.json after each.
 
 Only the standard library is imported here: a process starts with its parent's peak of memory.
 """
@@ -164,9 +166,23 @@ def synthesise(folder: Path, hours: float, texts: Path | None) -> None:
         [sys.executable, str(HERE / "synthesise.py"), str(folder), "--hours", str(hours), *options],
         check=True,
         stdout=sys.stderr,
-        # A script's own folder is on the path, the repository above it is not.
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])},
+        env=with_repository(),
     )
+
+
+def with_repository() -> dict[str, str]:
+    """Return the environment of our scripts: a script's own folder is on the path, the repository above it is not."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])}
+
+
+def describe_output(contender: Contender, store: Path, output: Path) -> tuple[str, str]:
+    """Return what a contender has written, and the differences of its mels to a store's."""
+    command = [sys.executable, str(HERE / "outputs.py"), contender.key, str(store), str(output)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=with_repository())
+    if done.returncode != 0:
+        sys.exit(f"{contender.name}: what it wrote cannot be described; --only leaves it out")
+    files, difference = json.loads(done.stdout)
+    return files, difference
 
 
 def measure_corpus(corpus: Path) -> tuple[int, float]:
@@ -217,10 +233,12 @@ COLUMNS = [
 ]
 
 
-def make_rows(contenders: list[Contender], runs: dict[str, list[Run]], audio_seconds: float) -> list[list[str]]:
-    # Not before the measurements: what this process has in memory would count for those it starts.
-    from outputs import difference, written
-
+def make_rows(
+    contenders: list[Contender],
+    runs: dict[str, list[Run]],
+    outputs: dict[str, tuple[str, str]],
+    audio_seconds: float,
+) -> list[list[str]]:
     rows = []
     ours = [run.seconds for run in runs[contenders[0].key]]
     for contender in contenders:
@@ -235,8 +253,7 @@ def make_rows(contenders: list[Contender], runs: dict[str, list[Run]], audio_sec
                 f"{statistics.median(run.cpu_seconds for run in runs[contender.key]):.1f}",
                 f"{max(run.peak_bytes for run in runs[contender.key]) / 2**20:,.0f} MiB",
                 f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
-                written(WORK / contender.key),
-                "" if contender is contenders[0] else difference(contender.key, WORK / "store", WORK / contender.key),
+                *outputs[contender.key],
             ]
         )
     return rows
@@ -276,28 +293,35 @@ def main() -> None:
     warm_up_utterances, _ = measure_corpus(warm_up)
     if arguments.recordings:
         warm_up = encode(warm_up, arguments.recordings)
+    warmed = WORK / "warm-up"
     for contender in contenders:
-        run(contender, warm_up, WORK / "warm-up", arguments.jobs, warm_up_utterances)
+        run(contender, warm_up, warmed / contender.key, arguments.jobs, warm_up_utterances)
+        describe_output(contender, warmed / contenders[0].key, warmed / contender.key)
+    versions = [f"{c.name}: {describe_versions(c)}" for c in contenders if not c.key.endswith("-phonemes")]
 
     runs: dict[str, list[Run]] = {contender.key: [] for contender in contenders}
-    for number in range(arguments.runs):
+    outputs: dict[str, tuple[str, str]] = {}
+    recordings = {None: "16-bit WAV at 22,050 Hz", "44100": "16-bit WAV at 44,100 Hz"}.get(arguments.recordings)
+    for number in range(1, arguments.runs + 1):
         for contender in contenders:
             result = run(contender, corpus, WORK / contender.key, arguments.jobs, utterances)
             runs[contender.key].append(result)
-            print(f"round {number + 1}: {contender.name}: {result.seconds:.2f} s", file=sys.stderr)
-
-    rounds = f"{arguments.runs} rounds in turn" if arguments.runs > 1 else "1 round"
-    recordings = {None: "16-bit WAV at 22,050 Hz", "44100": "16-bit WAV at 44,100 Hz"}.get(arguments.recordings)
-    Result(
-        COLUMNS,
-        make_rows(contenders, runs, audio_seconds),
-        {c.name: statistics.median(run.seconds for run in runs[c.key]) for c in contenders},
-        f"{utterances:,} utterances, {audio_seconds / 3600:.2f} hours of audio, "
-        f"{recordings or arguments.recordings.upper()}, {arguments.jobs} jobs, {rounds}.",
-        describe_machine(),
-        [f"{c.name}: {describe_versions(c)}" for c in contenders if not c.key.endswith("-phonemes")],
-        {"hours": audio_seconds / 3600, "jobs": arguments.jobs, "recordings": arguments.recordings or "wav"},
-    ).show(arguments.result)
+            print(f"round {number}: {contender.name}: {result.seconds:.2f} s", file=sys.stderr)
+        # Every round makes the same.
+        outputs = outputs or {c.key: describe_output(c, WORK / contenders[0].key, WORK / c.key) for c in contenders}
+        rounds = f"{number} rounds in turn" if number > 1 else "1 round"
+        table = Result(
+            COLUMNS,
+            make_rows(contenders, runs, outputs, audio_seconds),
+            {c.name: statistics.median(run.seconds for run in runs[c.key]) for c in contenders},
+            f"{utterances:,} utterances, {audio_seconds / 3600:.2f} hours of audio, "
+            f"{recordings or arguments.recordings.upper()}, {arguments.jobs} jobs, {rounds}.",
+            describe_machine(),
+            versions,
+            {"hours": audio_seconds / 3600, "jobs": arguments.jobs, "recordings": arguments.recordings or "wav"},
+        )
+        table.write(WORK / "rounds.json")
+    table.show(arguments.result)
 
 
 if __name__ == "__main__":

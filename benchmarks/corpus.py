@@ -13,7 +13,7 @@ def require(*packages: str) -> None:
     """End with one line if a package is not installed, which the environment of the tests may lack."""
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
-        sys.exit(f"{Path(sys.argv[0]).name}: needs {', '.join(missing)}, not installed; see benchmarks/run.py")
+        sys.exit(f"{Path(sys.argv[0]).name}: needs {', '.join(missing)}, not installed for {sys.executable}")
 
 
 class Row(NamedTuple):

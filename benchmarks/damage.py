@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpus import require
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -207,6 +208,7 @@ def main() -> None:
     if options.worker:
         work(options.worker, options.first, options.rounds)
         return
+    require("safetensors", "array_record", "streaming")
     results = ("refused", "read right", "read wrong", "crashed", "hung", "panic")
     print(
         "| reader | "

@@ -1,13 +1,20 @@
-"""What the contenders of command.py wrote: files, bytes, and how much their mels differ from tts-prep's."""
+"""Print what a contender of command.py wrote: files and bytes, and how much its mels differ from tts-prep's.
+
+    python benchmarks/outputs.py KEY STORE FOLDER
+
+In a process of its own: what command.py has in memory would count for the contenders that it starts.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from corpus import require
 
 from tts_prep.loader import UtteranceDataset
 
@@ -34,6 +41,7 @@ def read_npy(folder: Path, ids: list[str]) -> dict[str, Mel]:
 
 
 def read_datasets(folder: Path, ids: list[str]) -> dict[str, Mel]:
+    require("pyarrow")
     import pyarrow as pa
 
     found = {}
@@ -77,3 +85,8 @@ def difference(key: str, ours: Path, folder: Path) -> str:
         differences.append(np.abs(apart).max())
     text = f"{np.median(differences):.1g}, {max(differences):.1g}"
     return text if frames == {0} else f"{text}; frames {min(frames):+d} to {max(frames):+d}"
+
+
+if __name__ == "__main__":
+    key, ours, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    print(json.dumps([written(folder), "" if folder == ours else difference(key, ours, folder)]))

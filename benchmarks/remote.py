@@ -27,6 +27,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from corpus import require
 from results import Result, describe_machine
 from streams import write_utterances
 
@@ -273,6 +274,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", metavar="PACKAGE", help="packages, instead of all")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
+    require("boto3", "s3fs")
 
     os.environ.update(KEYS)
     options.work.mkdir(parents=True, exist_ok=True)

@@ -60,10 +60,13 @@ class Result:
         for line in self.versions:
             print(f"- {line}")
         if name:
-            path = FOLDER / f"{name}.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
-            path.write_text(f"{text}\n", encoding="utf-8")
+            self.write(FOLDER / f"{name}.json")
+
+    def write(self, path: Path) -> None:
+        """Write the result file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        path.write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_result(text: str) -> Result:

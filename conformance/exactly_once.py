@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / folder) for folder in ("tests", "benchmarks")]
 
+from corpus import require
 from stores import make_rows, write_store
 
 from tts_prep.errors import ExactlyOnceWarning
@@ -374,6 +375,8 @@ def main() -> None:
     if arguments.worker:
         worker(*arguments.worker)
         return
+    needed = {"trainer": "transformers", "stateful": "torchdata"}
+    require("torch", *(needed.get(name, name) for name in arguments.only.split(",")))
     for line in table(arguments.only.split(","), arguments.ranks):
         print(line, flush=True)
 

@@ -16,6 +16,7 @@ import click
 import pytest
 from commands import run
 from corpora import TEXTS, write_ljspeech
+from mounting import mounted
 
 from tts_prep.cli.main import cli
 from tts_prep.preprocess.configuration.settings import configure
@@ -57,12 +58,8 @@ def not_writable(folder: Path) -> Iterator[None]:
     if not os.access(folder, os.W_OK):
         yield
         return
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", folder], capture_output=True).returncode:
-        pytest.skip("may not mount a tmpfs")
-    try:
+    with mounted(folder, "-t", "tmpfs", "-o", "ro", "none"):
         yield
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_a_file_that_cannot_be_written_is_an_error_before_any_work(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,35 @@ def missing(script: Path) -> Iterator[str]:
             for name in names:
                 if not hasattr(module, name) and not importlib.util.find_spec(f"{node.module}.{name}"):
                     yield f"{node.module}.{name}"
+
+
+def imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the libraries that are imported by some nodes."""
+    nodes = list(nodes)
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"tts_prep"}
+
+
+def asked_for(tree: ast.Module) -> set[str] | None:
+    """Return the libraries that a script asks for by name; nothing if it looks for what it is told."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found = [call.args for call in calls if ast.unparse(call.func).rpartition(".")[2] in ("require", "find_spec")]
+    names = [argument for arguments in found for argument in arguments if not isinstance(argument, ast.Starred)]
+    if not all(isinstance(name, ast.Constant) for name in names):
+        return None
+    return {str(name.value) for name in names if isinstance(name, ast.Constant)}
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda script: script.name)
+def test_a_benchmark_asks_for_a_library_before_it_measures(script: Path) -> None:
+    # What is imported at the top fails at once; what a corpus command needs is there, or there is nothing to measure.
+    there = {"espeakng_loader", "h5py", "joblib", "librosa", "numpy", "phonemizer", "scipy", "soundfile", "soxr"}
+    ours = {path.stem for folder in SHARED for path in folder.glob("*.py")}
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    later = imported(ast.walk(tree)) - imported(tree.body) - there - ours
+    asked = asked_for(tree)
+    assert asked is None or later <= asked
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: f"{script.parent.name}/{script.name}")

@@ -12,12 +12,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import pytest
+from mounting import mounted
 from stores import Row, make_rows, write_store
 from web_server import Answer, WebServer, serving
 
@@ -246,24 +248,17 @@ def test_a_server_that_answers_is_asked_until_it_says_what_the_store_is_by_now(
 @pytest.fixture
 def read_only() -> Iterator[Callable[[Path], None]]:
     """Return a function that makes a folder read-only, also for the superuser."""
-    mounted: list[Path] = []
+    with ExitStack() as mounts:
 
-    def mount(folder: Path) -> None:
-        if os.getuid():
-            for path in (folder, *folder.rglob("*")):
-                path.chmod(path.stat().st_mode & ~0o222)
-            return
-        if (
-            sys.platform != "linux"
-            or subprocess.run(["mount", "--bind", folder, folder], capture_output=True).returncode
-        ):
-            pytest.skip("may not mount a folder")
-        mounted.append(folder)
-        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
+        def mount(folder: Path) -> None:
+            if os.getuid():
+                for path in (folder, *folder.rglob("*")):
+                    path.chmod(path.stat().st_mode & ~0o222)
+            else:
+                mounts.enter_context(mounted(folder, "--bind", str(folder)))
+                subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)
 
-    yield mount
-    for folder in mounted:
-        subprocess.run(["umount", "-l", folder], check=True)
+        yield mount
 
 
 def test_a_complete_cache_that_is_read_only_is_opened_and_read(
