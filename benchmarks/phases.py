@@ -34,15 +34,18 @@ PLAIN_LOOP = "a plain loop over the same bytes, without mel and text"
 STORE = Path(__file__).resolve().parent / "output" / "phases"
 TICK = 0.001
 PHASES = {
-    "text: normalization, espeak-ng, ids": ("preprocess/runs/phonemizing.py:",),
-    "reading, decoding and checking recordings": ("preprocess/runs/recordings.py:", "preprocess/runs/cleaned.py:"),
+    "text: normalization, espeak-ng, ids": ("preprocess/make/phonemizing.py:",),
+    "reading, decoding and checking recordings": ("preprocess/make/recordings.py:"),
     "loading the compiler and the kernel": ("preprocess/audio/mel.py:compile_kernels",),
     "statistics": ("preprocess/audio/mel.py:bin_moments",),
     "mel": ("preprocess/audio/mel.py:",),
     "writing and CRC-32": ("format/hdf5/", "format/files/atomic.py:"),
     "SHA-256": ("format/files/checksums.py:seal_file",),
-    "planning": ("preprocess/runs/plan.py:plan_shards",),
-    "frontend and versions": ("preprocess/runs/recipe.py:make_recipe", "preprocess/runs/recipe.py:recipe_of"),
+    "planning": ("preprocess/plan/shard_plans.py:plan_shards",),
+    "frontend and versions": (
+        "preprocess/plan/shard_settings.py:make_recipe",
+        "preprocess/plan/shard_settings.py:recipe_of",
+    ),
     "index and manifest": ("format/assembly.py:assemble_store",),
 }
 """Phase → starts of ``path:function``, within tts_prep, also of version 61f5658.
@@ -56,7 +59,7 @@ def run_once(corpus: Path, limit: int | None) -> dict[str, float]:
     """Make a store in this process; return phase → seconds of processor time."""
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-    from tts_prep.preprocess.runs.prepare import prepare
+    from tts_prep.preprocess.make.prepare import prepare
 
     found = {"importing": time.process_time()} | dict.fromkeys([*PHASES, "the rest"], 0.0)
     root = f"{Path(tts_prep.__file__).parent}{os.sep}"

@@ -55,7 +55,7 @@ def simulate(folder: Path, n: int) -> None:
     from tts_prep.checks.findings import Measures
     from tts_prep.checks.index_columns import measures_spec, measures_table
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.runs.add_columns import add_index_array
+    from tts_prep.preprocess.add.add_columns import add_index_array
 
     shutil.rmtree(folder, ignore_errors=True)
     rng = np.random.default_rng(0)

@@ -30,7 +30,7 @@ from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
 
 
 @dataclass(frozen=True)
@@ -466,7 +466,7 @@ def _table(world: World) -> None:
 def _library() -> Iterator[Case]:
     from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.audio.presets import get_preset
-    from tts_prep.preprocess.runs.failure_limit import FailureLimit
+    from tts_prep.preprocess.make.failure_limit import FailureLimit
     from tts_prep.preprocess.text.frontends.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
 

@@ -42,8 +42,8 @@ from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.formats import read_durations
 from tts_prep.preprocess.features.imported import ImportedArray
+from tts_prep.preprocess.plan.shard_plans import plan_shards
 from tts_prep.preprocess.recording_locations import open_recording
-from tts_prep.preprocess.runs.plan import plan_shards
 
 SLOWEST = 5.0  # seconds
 MOST_MEMORY = 1 << 30  # bytes

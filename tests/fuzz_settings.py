@@ -22,14 +22,14 @@ from fuzzing import mutated
 from textgrids import long_form, short_form
 
 from tts_prep.errors import TtsPrepError
+from tts_prep.preprocess.add.column_table import read_column_table
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.manifests import read_manifest
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.durations import ROUNDINGS
-from tts_prep.preprocess.runs.column_table import read_column_table
-from tts_prep.preprocess.runs.recipe import extractor_of
+from tts_prep.preprocess.plan.shard_settings import extractor_of
 from tts_prep.preprocess.text.symbols import choose_symbols
 from tts_prep.preprocess.text.vocab import Vocab
 from tts_prep.recipes.speechain.configuration import read_config

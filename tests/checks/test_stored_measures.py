@@ -16,7 +16,7 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.runs.add_columns import add_index_array
+from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.report.summary import summarise, write_table
 
 AUDIO = {"audio": {"power": 1, "compression": {"log": "ln", "scale": 1.0}}}

@@ -105,7 +105,7 @@ def test_columns_and_measures_show_their_steps_and_how_many_utterances_are_done(
     # Two shards of three rows.
     store = write_store(tmp_path / "store", make_rows([20, 30, 40, 20, 30, 40]), n_shards=2)
     monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 0)
-    monkeypatch.setattr("tts_prep.preprocess.runs.column_table._REPORT_EVERY", 2)
+    monkeypatch.setattr("tts_prep.preprocess.add.column_table._REPORT_EVERY", 2)
     ids = list(UtteranceDataset(store).id)
     # The second row of the table is of no utterance.
     lines = [f"{ids[0]},1,{'x' * 300}", "other,2,x", *(f"{name},1,x" for name in ids[1:4])]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
-from tts_prep.preprocess.runs import phonemizing
+from tts_prep.preprocess.make import phonemizing
 from tts_prep.preprocess.text import FRONTENDS, get_frontend
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "0"))

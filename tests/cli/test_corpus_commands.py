@@ -23,8 +23,8 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.runs import ood_texts as ood_module
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make import ood_texts as ood_module
+from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.preprocess.text import Vocab, get_frontend
 
 JOBS = ("--jobs", 1)
@@ -183,7 +183,7 @@ def test_stores_of_other_frontends_do_not_depend_on_the_number_of_jobs(corpus: P
 def test_a_reader_of_another_package_is_a_command(
     capsys, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    points = {"tts_prep.corpora": {"mine": "tts_prep.preprocess.corpora:read_ljspeech"}}
+    points = {"tts_prep.corpora": {"mine": "tts_prep.preprocess.corpora.ljspeech:read_ljspeech"}}
     install(monkeypatch, tmp_path / "site", "mine", points)
     assert "mine" in cli.list_commands(click.Context(cli))
     status, out, _ = run(capsys, "mine", corpus, tmp_path / "store", *JOBS)

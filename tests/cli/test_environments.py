@@ -21,7 +21,7 @@ from tts_prep.recipes.ref_yaml import read_yaml
 
 DROPPED = """
 import os, signal, sys, time
-import tts_prep.preprocess.runs.parts as finish
+import tts_prep.preprocess.make.parts as finish
 
 class Dropper:
     def __del__(self):
@@ -236,7 +236,7 @@ def test_whether_products_and_sums_are_fused_is_what_the_compiler_does(monkeypat
 def test_a_shard_is_not_made_where_products_and_sums_are_rounded_otherwise(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tts_prep.preprocess.runs.shards.fused_multiply_add", lambda: "perhaps")
+    monkeypatch.setattr("tts_prep.preprocess.make.shards.fused_multiply_add", lambda: "perhaps")
     status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "store", "--jobs", 1)
     assert (status, "fused multiply-add: perhaps on this worker's processor" in err) == (1, True)
 

@@ -21,7 +21,7 @@ from mounting import mounted
 from tts_prep.cli.main import cli
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import import_reader, read_corpus
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
 
 MODULE = """
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance

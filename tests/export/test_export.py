@@ -24,7 +24,7 @@ from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_columns
-from tts_prep.preprocess.runs.add_columns import add_index_array
+from tts_prep.preprocess.add.add_columns import add_index_array
 
 N_FRAMES = [7, 3, 9]
 

@@ -24,9 +24,9 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.runs.prepare import prepare
-from tts_prep.preprocess.runs.repair import repair_store
-from tts_prep.preprocess.runs.shard_run import Progress
+from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.make.shard_run import Progress
+from tts_prep.preprocess.update.repair import repair_store
 
 ROUNDS = int(os.environ.get("CORRUPTIONS", "12"))
 WAYS = ("flip a bit", "change a byte", "truncate", "extend", "zero a page", "delete")

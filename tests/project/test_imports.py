@@ -53,8 +53,8 @@ def readers_in(modules: set[str]) -> set[str]:
 
 
 def test_a_worker_is_started_without_what_it_may_never_need():
-    # What `tts_prep.preprocess.runs.prepare` sends to each process.
-    modules = modules_after("from tts_prep.preprocess.runs.shards import get_ready")
+    # What `tts_prep.preprocess.make.prepare` sends to each process.
+    modules = modules_after("from tts_prep.preprocess.make.shards import get_ready")
     assert {name.split(".")[1] for name in modules if name.startswith("tts_prep.")} >= A_RUN
     assert not {name.partition(".")[0] for name in modules} & (HEAVY - {"soundfile", "h5py"})
     assert not modules & {f"tts_prep.{name}" for name in NOT_IN_A_RUN}

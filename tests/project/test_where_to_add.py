@@ -192,13 +192,13 @@ def a_step_of_cleaning(package: Path) -> str:
 
 
 def a_step_of_a_run(package: Path) -> str:
-    folder = package / "preprocess" / "runs"
+    folder = package / "preprocess" / "make"
     folder.joinpath("scratch.py").write_text(
         "from tts_prep.errors import CorpusError\n"
         "def check_scratch(planned):\n    raise CorpusError(f'scratch: {planned.n_rows} rows are planned')\n"
     )
     path = folder / "prepare.py"
-    added(path, "from tts_prep.preprocess.runs.shards", "from tts_prep.preprocess.runs.scratch import check_scratch")
+    added(path, "from tts_prep.preprocess.make.shards", "from tts_prep.preprocess.make.scratch import check_scratch")
     added(path, "    recipe = planned.recipe\n    specs", "    check_scratch(planned)")
     return (
         "from pathlib import Path; from tts_prep import CorpusError\n"

@@ -12,7 +12,7 @@ from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.export import export
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.runs.add_columns import add_index_array
+from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.recipes import build_iterators, read_config
 from tts_prep.recipes.kaldi_files import read_table, read_tables
 from tts_prep.recipes.ref_yaml import read_yaml

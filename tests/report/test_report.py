@@ -67,7 +67,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with waveforms and one failed row."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
     from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-    from tts_prep.preprocess.runs.prepare import prepare
+    from tts_prep.preprocess.make.prepare import prepare
 
     root = write_ljspeech(tmp_path_factory.mktemp("report") / "lj")
     (root / "wavs" / "S-0002.wav").unlink()
@@ -87,7 +87,7 @@ def page(spoken: Path) -> Path:
 @pytest.fixture(scope="module")
 def pitched(spoken: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store in which the second half of each utterance is voiced, at 110 Hz where its id ends in 1, …"""
-    from tts_prep.preprocess.runs.add_array import add_array
+    from tts_prep.preprocess.add.add_array import add_array
 
     path = tmp_path_factory.mktemp("pitched") / "store"
     shutil.copytree(spoken, path)

@@ -13,7 +13,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.runs.shard_run import Progress
+from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import arpabet_phones, language_of_texts
 from tts_prep.quantities import values_text

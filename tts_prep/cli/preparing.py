@@ -38,12 +38,12 @@ from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.runs.collected_symbols import with_collected_symbols
-from tts_prep.preprocess.runs.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
-from tts_prep.preprocess.runs.parts import Part
-from tts_prep.preprocess.runs.planned_store import CorpusRows
-from tts_prep.preprocess.runs.prepare import Derived, Result, available_jobs, prepare
+from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
+from tts_prep.preprocess.make.parts import Part
+from tts_prep.preprocess.make.prepare import Derived, Result, available_jobs, prepare
+from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.text.symbols import AUTO
+from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
 from tts_prep.quantities import bytes_text, count_text, duration_text
 
 

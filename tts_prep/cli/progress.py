@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from tts_prep.cli import interruption
 from tts_prep.cli.verbosity import is_quiet
-from tts_prep.preprocess.runs.shard_run import Progress
+from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.quantities import duration_text
 
 if TYPE_CHECKING:

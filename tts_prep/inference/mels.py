@@ -14,8 +14,8 @@ from tts_prep.preprocess.audio.mel import Mel, MelExtractor
 from tts_prep.preprocess.audio.reading import read_samples
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.runs.examples import stored_mel
-from tts_prep.preprocess.runs.recordings import cleaned, keeps_16_bits
+from tts_prep.preprocess.make.examples import stored_mel
+from tts_prep.preprocess.make.recordings import cleaned, keeps_16_bits
 
 
 class StoreMel:

@@ -16,7 +16,7 @@ from tts_prep.format.records.manifest import Manifest
 from tts_prep.inference.manifests import manifest_of
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.software import software_versions
-from tts_prep.preprocess.runs.phonemizing import TextReader, text_errors
+from tts_prep.preprocess.make.phonemizing import TextReader, text_errors
 from tts_prep.preprocess.text.vocab import Vocab
 
 _RULES = "tts-prep"

@@ -15,13 +15,13 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.models.function import SAMPLE_RATE, WAVEFORMS
+from tts_prep.preprocess.add.add_arrays import intact_shard
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.runs.add_arrays import intact_shard
-from tts_prep.preprocess.runs.feature_inputs import ShardRecordings, StoredRows, float_waveform, stored_values
-from tts_prep.preprocess.runs.plan import ShardPlan
-from tts_prep.preprocess.runs.recipe import ShardRecipe
+from tts_prep.preprocess.make.feature_inputs import ShardRecordings, StoredRows, float_waveform, stored_values
+from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
 TEXTS: Final = {"ids": "id", "speakers": "speaker", "texts": "text", "phoneme_texts": "phoneme_text"}
 """The arguments that are columns of every shard."""

@@ -19,7 +19,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.models.function import Description, Missing
 from tts_prep.models.processes import Outcome
-from tts_prep.preprocess.runs.feature_inputs import StoredRows, stored_values
+from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 
 PENDING: Final = Missing("not computed yet: it is new or has changed; run the same 'tts-prep add' again")
 """Why a new utterance of an updated store has no value: functions are not called by an update."""

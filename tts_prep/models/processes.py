@@ -25,7 +25,7 @@ from tts_prep.models.function import (
     reason_of,
 )
 from tts_prep.models.inputs import ShardInputs, Source
-from tts_prep.preprocess.runs.plan import ShardPlan
+from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.workers.processes import Note, Worker, WorkerDiedError, working_folder, working_in
 from tts_prep.preprocess.workers.worker import DONE, READY, UNREADY
 

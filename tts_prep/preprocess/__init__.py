@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.format.records.failures import Failure
     from tts_prep.format.records.provenance import Provenance
+    from tts_prep.preprocess.add.add_array import add_array
+    from tts_prep.preprocess.add.add_arrays import add_provenance
+    from tts_prep.preprocess.add.add_columns import add_columns, remove_columns
+    from tts_prep.preprocess.add.column_table import ColumnTable
     from tts_prep.preprocess.audio.config import MelConfig
     from tts_prep.preprocess.audio.mel import mel_spectrogram
     from tts_prep.preprocess.audio.presets import PRESETS
@@ -28,14 +32,10 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
     from tts_prep.preprocess.features.kind import FeatureKind, setting
     from tts_prep.preprocess.features.registry import make_feature
+    from tts_prep.preprocess.make.parts import Part, finish_store
+    from tts_prep.preprocess.make.prepare import Result, prepare
+    from tts_prep.preprocess.make.shard_run import Progress
     from tts_prep.preprocess.option import Option
-    from tts_prep.preprocess.runs.add_array import add_array
-    from tts_prep.preprocess.runs.add_arrays import add_provenance
-    from tts_prep.preprocess.runs.add_columns import add_columns, remove_columns
-    from tts_prep.preprocess.runs.column_table import ColumnTable
-    from tts_prep.preprocess.runs.parts import Part, finish_store
-    from tts_prep.preprocess.runs.prepare import Result, prepare
-    from tts_prep.preprocess.runs.shard_run import Progress
     from tts_prep.preprocess.text.frontends.frontend import Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "ArraySpec": "tts_prep.format.records.arrays",
     "Backend": "tts_prep.cluster.backends",
-    "ColumnTable": "tts_prep.preprocess.runs.column_table",
+    "ColumnTable": "tts_prep.preprocess.add.column_table",
     "Configuration": "tts_prep.preprocess.configuration.records",
     "CorrectedRows": "tts_prep.preprocess.corpora.corrections",
     "Corrections": "tts_prep.preprocess.corpora.corrections",
@@ -59,24 +59,24 @@ _MODULES = {
     "MelConfig": "tts_prep.preprocess.audio.config",
     "Option": "tts_prep.preprocess.option",
     "PRESETS": "tts_prep.preprocess.audio.presets",
-    "Part": "tts_prep.preprocess.runs.parts",
-    "Progress": "tts_prep.preprocess.runs.shard_run",
+    "Part": "tts_prep.preprocess.make.parts",
+    "Progress": "tts_prep.preprocess.make.shard_run",
     "Provenance": "tts_prep.format.records.provenance",
-    "Result": "tts_prep.preprocess.runs.prepare",
+    "Result": "tts_prep.preprocess.make.prepare",
     "SourceUtterance": "tts_prep.preprocess.corpora.source_utterance",
     "Vocab": "tts_prep.preprocess.text.vocab",
-    "add_array": "tts_prep.preprocess.runs.add_array",
-    "add_columns": "tts_prep.preprocess.runs.add_columns",
+    "add_array": "tts_prep.preprocess.add.add_array",
+    "add_columns": "tts_prep.preprocess.add.add_columns",
     "add_durations": "tts_prep.aligner.add_durations",
-    "add_provenance": "tts_prep.preprocess.runs.add_arrays",
+    "add_provenance": "tts_prep.preprocess.add.add_arrays",
     "configure": "tts_prep.preprocess.configuration.settings",
-    "finish_store": "tts_prep.preprocess.runs.parts",
+    "finish_store": "tts_prep.preprocess.make.parts",
     "get_frontend": "tts_prep.preprocess.text.frontends.registry",
     "make_feature": "tts_prep.preprocess.features.registry",
     "mel_spectrogram": "tts_prep.preprocess.audio.mel",
-    "prepare": "tts_prep.preprocess.runs.prepare",
+    "prepare": "tts_prep.preprocess.make.prepare",
     "read_corpus": "tts_prep.preprocess.corpora.registry",
-    "remove_columns": "tts_prep.preprocess.runs.add_columns",
+    "remove_columns": "tts_prep.preprocess.add.add_columns",
     "setting": "tts_prep.preprocess.features.kind",
 }
 

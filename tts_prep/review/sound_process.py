@@ -40,8 +40,8 @@ def _recording(root: Path, configuration: Mapping[str, Any], row: Mapping[str, A
     """Return a recording of the corpus, cleaned as for the store."""
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-    from tts_prep.preprocess.runs.recipe import ShardRecipe
-    from tts_prep.preprocess.runs.recordings import read_recording
+    from tts_prep.preprocess.make.recordings import read_recording
+    from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
     # What concerns texts and arrays is left out: only the recording is read.
     recipe = ShardRecipe(root, Configuration.from_dict(root, configuration), {}, {}, {})

@@ -148,7 +148,7 @@ def _recordings(store: Path, corpus: Path, root: Path | None) -> tuple[Path, dic
     """Return the folder of recordings, and id → row of the corpus."""
     from tts_prep.format.records.failures import Failure
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.runs.planned_store import CorpusRows
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
 
     configuration = Configuration.from_dict(store, read_manifest(store).configuration)
     if configuration.alignments is not None:

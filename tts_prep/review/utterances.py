@@ -181,7 +181,7 @@ class Normalizer:
     def _normalize(self, text: str, language: str) -> tuple[str, str]:
         try:
             from tts_prep.preprocess.configuration.records import Configuration
-            from tts_prep.preprocess.runs.phonemizing import frontend_of
+            from tts_prep.preprocess.make.phonemizing import frontend_of
 
             config = Configuration.from_dict(self._store, read_manifest(self._store).configuration).text
             if not config.normalize:

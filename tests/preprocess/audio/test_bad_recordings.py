@@ -23,7 +23,7 @@ from tts_prep.preprocess.configuration.records import OodConfig
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, read_vocoder_config
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.runs import recordings
+from tts_prep.preprocess.make import recordings
 from tts_prep.preprocess.text.symbols.file import read_symbols
 
 Capture: TypeAlias = "pytest.CaptureFixture[str]"

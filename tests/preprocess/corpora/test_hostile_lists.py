@@ -25,7 +25,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.runs.plan import PlannedUtterance, plan_shards
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, plan_shards
 
 ROWS = [{"audio": "a.wav", "text": "One.", "mos": 3.5}, {"audio": "b.wav", "text": "Two.", "mos": None}]
 

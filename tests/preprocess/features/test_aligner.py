@@ -23,7 +23,7 @@ from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import PRESETS, add_durations
-from tts_prep.preprocess.runs import add_arrays
+from tts_prep.preprocess.add import add_arrays
 
 SYMBOLS = ("<pad>", " ", ",", "ˈ", "a", "b", "s", "AH0", "AH1")
 VOCABULARY = Vocabulary(SYMBOLS, 0)

@@ -18,7 +18,7 @@ from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.kind import FeatureKind, kind_of
 from tts_prep.preprocess.features.registry import FEATURES, make_feature
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.report.columns import number_columns
 
 PAGE = Path(__file__).parents[3] / "docs" / "features.md"

@@ -13,15 +13,15 @@ from corpora import write_ljspeech
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import ArrayNormalizer, UtteranceDataset
+from tts_prep.preprocess.add.add_array import add_array
+from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature, make_imported
-from tts_prep.preprocess.runs.add_array import add_array
-from tts_prep.preprocess.runs.add_arrays import add_features
-from tts_prep.preprocess.runs.parts import Part, finish_store
-from tts_prep.preprocess.runs.planned_store import CorpusRows
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.parts import Part, finish_store
+from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 CONFIG = Configuration(mel=PRESETS["hifigan"], text=TextConfig("characters"), store=StoreConfig(shard_utterances=3))
 

@@ -13,10 +13,10 @@ import pytest
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.features import imported
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.registry import make_imported
-from tts_prep.preprocess.runs.add_arrays import add_features
 
 TOKENS = {f"S-{number:04d}": np.arange(number + 1) for number in range(4)}
 

@@ -11,14 +11,14 @@ from commands import run
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Collator, UtteranceDataset
+from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
-from tts_prep.preprocess.runs.add_arrays import add_features
-from tts_prep.preprocess.runs.planned_store import CorpusRows
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 
 def config(preset: str) -> Configuration:

@@ -18,7 +18,7 @@ from tts_prep.preprocess import add_array
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

@@ -22,7 +22,7 @@ from tts_prep.preprocess import Configuration, Result, add_array, prepare
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.runs.failure_limit import FailureLimit
+from tts_prep.preprocess.make.failure_limit import FailureLimit
 
 sys.path.insert(0, str(Path(__file__).parent))
 import model_functions as functions

@@ -19,7 +19,7 @@ from tts_prep.english.arpabet import cmu_dictionary, ipa_to_arpabet
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import TextConfig
-from tts_prep.preprocess.runs import phonemizing
+from tts_prep.preprocess.make import phonemizing
 from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends import espeak
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS

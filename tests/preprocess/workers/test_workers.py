@@ -22,7 +22,7 @@ from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.runs.prepare import prepare
+from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.preprocess.workers.processes import _signals_blocked, worker_pool
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tts_prep.models.function import ModelFunction
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-    from tts_prep.preprocess.runs.planned_store import CorpusRows
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 
 class _AddCommand(click.Command):
@@ -174,7 +174,7 @@ class _Models:
 
 def _add_provenance(store: Path, licence: str, origin: str) -> None:
     from tts_prep.format.records.provenance import Provenance
-    from tts_prep.preprocess.runs.add_arrays import add_provenance
+    from tts_prep.preprocess.add.add_arrays import add_provenance
 
     manifest = add_provenance(store, Provenance(licence, origin))
     for key, text in manifest.provenance.items():
@@ -183,7 +183,7 @@ def _add_provenance(store: Path, licence: str, origin: str) -> None:
 
 def _add_columns(store: Path, file: Path, replace: bool) -> None:
     from tts_prep.cli.progress import make_step_progress
-    from tts_prep.preprocess.runs.add_columns import add_columns
+    from tts_prep.preprocess.add.add_columns import add_columns
 
     with make_step_progress(sys.stderr) as progress:
         added = add_columns(store, file, replace=replace, progress=progress)
@@ -207,7 +207,7 @@ def _add_measures(store: Path) -> None:
     from tts_prep.checks.measuring import measure
     from tts_prep.cli.progress import make_step_progress
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.runs.add_columns import add_index_array
+    from tts_prep.preprocess.add.add_columns import add_index_array
 
     with make_step_progress(sys.stderr) as progress:
 
@@ -232,10 +232,10 @@ def _add_features(
     from tts_prep.cli.features import align, parse_features
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.preprocess.add.add_arrays import add_features
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.runs.add_arrays import add_features
-    from tts_prep.preprocess.runs.array_files import specs_of
-    from tts_prep.preprocess.runs.prepare import available_jobs
+    from tts_prep.preprocess.make.array_files import specs_of
+    from tts_prep.preprocess.make.prepare import available_jobs
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)
@@ -267,7 +267,7 @@ def _rows(
     from tts_prep.cli.preparing import split_lists
     from tts_prep.preprocess.corpora.corrections import Corrections
     from tts_prep.preprocess.corpora.registry import import_reader
-    from tts_prep.preprocess.runs.planned_store import CorpusRows
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
 
     if corpus is None:
         return None
@@ -286,7 +286,7 @@ def _add_model(
 ) -> None:
     from tts_prep.cli.progress import make_shard_progress
     from tts_prep.models.add_model import ModelRun, add_model
-    from tts_prep.preprocess.runs.failure_limit import FailureLimit
+    from tts_prep.preprocess.make.failure_limit import FailureLimit
 
     devices = ("cpu",) * jobs if how.devices is None else how.devices
     allowed = FailureLimit.parse(how.max_failures)

@@ -28,7 +28,7 @@ def remove(store: Path, columns: str | None, arrays: tuple[str, ...]) -> None:
     """
     from tts_prep.cli.progress import make_step_progress
     from tts_prep.errors import ConfigurationError
-    from tts_prep.preprocess.runs.add_columns import remove_columns
+    from tts_prep.preprocess.add.add_columns import remove_columns
 
     names = [name.strip() for name in (columns or "").split(",") if name.strip()]
     if not names and not arrays:

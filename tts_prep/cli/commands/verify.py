@@ -191,8 +191,8 @@ def _repair(
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.registry import import_reader
-    from tts_prep.preprocess.runs.prepare import available_jobs
-    from tts_prep.preprocess.runs.repair import repair_store
+    from tts_prep.preprocess.make.prepare import available_jobs
+    from tts_prep.preprocess.update.repair import repair_store
     from tts_prep.quantities import count_text
 
     lists = split_lists(splits)

@@ -112,7 +112,7 @@ class StoreConfig:
         shard_utterances: the number of utterances in a shard; it has more than half and at most twice as many.
         shard_bytes: likewise the bytes of its recordings, which bounds the memory of a worker; a shard has fewer
             utterances where they are large.
-        shard_ends: how the ends of shards are found: ``ids``, see `tts_prep.preprocess.runs.shard_ends`.
+        shard_ends: how the ends of shards are found: ``ids``, see `tts_prep.preprocess.plan.shard_ends`.
     """
 
     mel_dtype: str = "float32"

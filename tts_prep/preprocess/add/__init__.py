@@ -1,0 +1,1 @@
+"""Add arrays and columns to a complete store."""

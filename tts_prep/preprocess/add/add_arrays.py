@@ -1,0 +1,236 @@
+"""Add arrays to a complete store. Its shards do not change, and the store is complete at any time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
+from pathlib import Path
+
+from tts_prep.cluster.backends import Backend
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.format.assembly import StoredShard, assemble_store
+from tts_prep.format.contents.shard import CheckedShard, inspect_shard, read_shard_header
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import shard_name
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.provenance import Provenance, write_provenance
+from tts_prep.format.records.store_plan import plan_sha256
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
+from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.make.array_files import check_same, complete_array_files, specs_of
+from tts_prep.preprocess.make.examples import needs_energy
+from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+from tts_prep.preprocess.make.shards import get_ready
+from tts_prep.preprocess.make.transaction import Change, StoreTransaction
+from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
+from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
+from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
+
+
+def add_features(
+    store: Path,
+    features: Sequence[Feature],
+    corpus: CorpusRows | None = None,
+    *,
+    alignments: CorpusAlignments | None = None,
+    jobs: int = 1,
+    backend: Backend = Backend(),
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Manifest:
+    """Add the arrays of features to a complete store; return its new manifest.
+
+    The bytes are the same as if the store had been prepared with the features. After an interruption the store is
+    unchanged; the next call resumes with the missing shards. Broken files of an existing array are rebuilt.
+
+    Args:
+        corpus: the rows and recordings of the store; None if the features need no recordings.
+        alignments: the alignments of the store, if they change its shards and the features need recordings.
+        jobs: the number of worker processes.
+        backend: where the workers run.
+        progress: called with the number of finished shards and of all shards.
+
+    Raises:
+        StoreError: the store is incomplete, was made from another corpus, or has an array of that name with other
+            settings; or a feature of an utterance cannot be computed. The store is unchanged.
+    """
+    specs = specs_of(features)
+    with StoreTransaction.begin(store, Change.ADD) as transaction:
+        manifest = read_manifest(store)
+        missing = _missing(store, manifest, features)
+        if not missing:
+            return manifest
+        config = Configuration.from_dict(store, manifest.configuration)
+        planned = planned_again(store, config, manifest, corpus, alignments) if corpus else None
+        plans = planned.shards if planned else [None] * len(manifest.shards)
+        with transaction.build([manifest.fingerprint, manifest.plan, sorted(specs)]) as folder:
+            transaction.take_over(manifest)
+            recipe, todo = planned.recipe if planned else None, list(starmap(_ShardJob, enumerate(plans)))
+            make = partial(_make_array_files, store.absolute(), folder, missing, config, recipe)
+            with worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(missing))) as pool:
+                added = _run(pool, make, todo, progress)
+            return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
+
+
+def add_provenance(store: str | Path, provenance: Provenance) -> Manifest:
+    """Say licence and origin of the recordings and texts of a complete store; return its new manifest.
+
+    Nothing else changes, and what is left out stays as it is.
+
+    Raises:
+        ConfigurationError: a text is too long, or has control characters.
+        StoreError: the store is incomplete.
+    """
+    given = provenance.checked()
+    with StoreTransaction.begin(Path(store), Change.ADD) as transaction:
+        manifest, said = read_manifest(transaction.store), transaction.provenance(given)
+        if said.as_dict() == manifest.provenance:
+            return manifest
+        with transaction.build([manifest.fingerprint, manifest.plan, said.as_dict()]) as folder:
+            transaction.take_over(manifest)
+            write_provenance(folder, said)
+            return assemble_store(folder, stored_shards(folder, manifest), manifest.array_files)
+
+
+def _run(
+    pool: WorkerPool[_ShardJob, _ArrayFiles],
+    make: Callable[[_ShardJob], _ArrayFiles],
+    todo: Sequence[_ShardJob],
+    progress: Callable[[int, int], None],
+) -> dict[str, tuple[FileEntry, ...]]:
+    """Make the array files of all shards. Return the files of each new array, one per shard, in order."""
+    made: dict[int, _ArrayFiles] = {}
+    progress(0, len(todo))
+    with contextlib.closing(pool.run(make, todo, _text)) as results:
+        for result in results:
+            made[result.number] = result
+            progress(len(made), len(todo))
+    return {name: tuple(made[number].entries[name] for number in sorted(made)) for name in sorted(made[0].entries)}
+
+
+def _missing(store: Path, manifest: Manifest, features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """Return the features that a store does not have, or of which it has broken files."""
+    specs = specs_of(features)
+    for name in specs.keys() & manifest.specs.keys():
+        check_same(store, manifest.specs[name], specs[name])
+    intact = {name for name in specs.keys() & manifest.array_files.keys() if is_intact(store, manifest, name)}
+    return tuple(feature for feature in features if not all(spec.name in intact for spec in feature.specs))
+
+
+def is_intact(store: Path, manifest: Manifest, name: str) -> bool:
+    """Return whether the files of an array match their checksums in the manifest."""
+    for entry in manifest.array_files[name]:
+        path = store / entry.file
+        if not path.is_file() or file_sha256(path) != entry.sha256:
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class _ShardJob:
+    """A shard whose array files are to be made: from its recordings if it has a plan, else from its stored arrays."""
+
+    number: int
+    plan: ShardPlan | None
+
+
+@dataclass(frozen=True)
+class _ArrayFiles:
+    """The array files of a shard by array name."""
+
+    number: int
+    entries: Mapping[str, FileEntry]
+
+
+def _text(job: _ShardJob) -> str:
+    return shard_name(job.number)
+
+
+def planned_again(
+    store: Path,
+    config: Configuration,
+    manifest: Manifest,
+    corpus: CorpusRows,
+    alignments: CorpusAlignments | None = None,
+) -> PlannedStore:
+    """Plan the shards of a complete store again, to read their recordings.
+
+    Raises:
+        StoreError: it was made from another corpus, or with other versions of libraries.
+    """
+    recipe = make_recipe(config, corpus.root, alignments=_needed_alignments(config, alignments))
+    # Other versions of the libraries could compute other values.
+    differing = sorted(name for name, made in manifest.software.items() if recipe.software.get(name) != made)
+    if differing:
+        name = differing[0]
+        raise StoreError(
+            f"{store}: made with {name} {manifest.software[name]}, found {recipe.software.get(name) or 'none'}; "
+            "install it, or make the store again"
+        )
+    planned = plan_store(corpus, recipe)
+    if plan_sha256(planned.keys) != manifest.plan:
+        raise StoreError(
+            f"{store}: not made from the rows and recordings of this corpus, with audio paths relative to "
+            f"{corpus.root}; pass the corpus that it was made from"
+        )
+    return planned
+
+
+def _needed_alignments(config: Configuration, alignments: CorpusAlignments | None) -> CorpusAlignments | None:
+    """Return the alignments of a store, if they change its shards."""
+    if config.alignments is None:
+        return None
+    if alignments is None:
+        raise ConfigurationError(
+            "alignments: the store was made with alignments that change its shards; pass the same with --alignments"
+        )
+    if alignments.settings.as_dict() != config.alignments:
+        raise ConfigurationError(
+            f"alignments: the store was made with the settings {dict(config.alignments)}, found "
+            f"{alignments.settings.as_dict()}"
+        )
+    return alignments
+
+
+def _make_array_files(
+    store: Path,
+    folder: Path,
+    features: tuple[Feature, ...],
+    config: Configuration,
+    recipe: ShardRecipe | None,
+    job: _ShardJob,
+    report: Callable[[int], None] = lambda _: None,
+) -> _ArrayFiles:
+    """Make the array files of one shard in the folder of the new store."""
+    # The file of the store, which is the same as that of the new one, so that an error names it.
+    shard = intact_shard(store, job.number)
+    recordings = ShardRecordings(job.plan, recipe, report) if job.plan and recipe else None
+    inputs = partial(feature_inputs, config=config, extractor=extractor_of(config.mel), recordings=recordings)
+    return _ArrayFiles(job.number, complete_array_files(folder, shard, features, inputs))
+
+
+def intact_shard(store: Path, number: int) -> CheckedShard:
+    """Return a checked shard of a complete store.
+
+    Raises:
+        CorruptStoreError: it is broken; the message names the command that repairs it.
+    """
+    try:
+        return inspect_shard(stored_file(store, shard_name(number)), number, read_locations)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}: 'tts-prep verify {store} --repair CORPUS'") from error
+
+
+def stored_shards(store: Path, manifest: Manifest) -> list[StoredShard]:
+    """Return the shards of a complete store."""
+    shards: list[StoredShard] = []
+    for entry in manifest.shards:
+        shard = StoredShard(entry, read_shard_header(stored_file(store, entry.file), read_locations))
+        shards.append(shard.sharing_settings(vars(shards[0].header if shards else shard.header)))
+    return shards

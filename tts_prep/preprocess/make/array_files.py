@@ -1,0 +1,195 @@
+"""The array files of one shard, made together with the shard or later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import ConfigurationError, FeatureError, StoreError, UtteranceError
+from tts_prep.format.contents.array_file import array_key, checked_values
+from tts_prep.format.contents.array_writer import ShardRows, write_array_file
+from tts_prep.format.contents.shard import CheckedShard
+from tts_prep.format.layout import SAMPLE, shard_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.make.feature_inputs import StoredRows
+from tts_prep.preprocess.make.resuming import finished_array_file
+from tts_prep.preprocess.plan.shard_plans import OldShard
+
+_MAX_NAMED = 3
+"""The number of failed utterances that an error names."""
+
+
+def specs_of(features: Sequence[Feature]) -> dict[str, ArraySpec]:
+    """Return the specifications of the arrays of features by name.
+
+    Raises:
+        ConfigurationError: two features have an array of the same name.
+    """
+    specs: dict[str, ArraySpec] = {}
+    for feature in features:
+        for spec in feature.specs:
+            if spec.name in specs:
+                raise ConfigurationError(f"two features have an array '{spec.name}'; drop one of them")
+            specs[spec.name] = spec.checked()
+    return specs
+
+
+def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int]) -> FeatureValues:
+    """Compute a feature of an utterance, and check its arrays against their specifications.
+
+    Args:
+        lengths: the number of rows of the utterance by axis.
+
+    Raises:
+        UtteranceError: the feature cannot be computed, or its arrays do not match the utterance.
+    """
+    values = feature.compute(utterance)
+    for spec in feature.specs:
+        if spec.name not in values.arrays:
+            raise FeatureError(f"array '{spec.name}': the feature returned none")
+        if spec.axis == SAMPLE and SAMPLE not in lengths:
+            raise FeatureError(
+                f"array '{spec.name}': the axis 'sample' needs waveforms, but the store has none; prepare it with "
+                "--waveform int16"
+            )
+        checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
+    return values
+
+
+def write_array_files(
+    store: Path, rows: ShardRows, feature: Feature, values: Sequence[FeatureValues]
+) -> dict[str, FileEntry]:
+    """Write the array files of one feature and one shard; return their manifest entries by array name."""
+    remarks = Remarks()
+    for uid, of_utterance in zip(rows.ids, values, strict=True):
+        for kind, what in of_utterance.remarks:
+            remarks.add(kind, what, uid)
+    entries = {}
+    for spec in feature.specs:
+        counted = [of_utterance.counted.get(spec.name) for of_utterance in values]
+        entries[spec.name] = write_array_file(
+            store,
+            spec,
+            rows,
+            _key(rows, feature, spec),
+            [of_utterance.arrays[spec.name] for of_utterance in values],
+            counted=None if any(mask is None for mask in counted) else [mask for mask in counted if mask is not None],
+            remarks=remarks.as_dict() if spec.name == feature.specs[0].name else None,
+        )
+    return entries
+
+
+def complete_array_files(
+    store: Path,
+    shard: CheckedShard,
+    features: Sequence[Feature],
+    inputs: Callable[[StoredRows], Iterator[FeatureInput]],
+    old: OldShard | None = None,
+) -> dict[str, FileEntry]:
+    """Make the missing array files of a finished shard; return the entries of all of them.
+
+    Args:
+        inputs: yields the input of features for each utterance of the shard, in order.
+        old: the shard of another store, whose files are taken over if they have the expected keys.
+
+    Raises:
+        StoreError: a feature of an utterance cannot be computed; the message names the first such utterances.
+    """
+    if not features:
+        return {}
+    stored = StoredRows(store, shard)
+    entries: dict[str, FileEntry] = {}
+    missing = []
+    for feature in features:
+        for spec in feature.specs:
+            key = partial(_key, stored.rows, feature, spec)
+            if entry := finished_array_file(store, spec.name, key, shard, old):
+                entries[spec.name] = entry
+        if any(spec.name not in entries for spec in feature.specs):
+            missing.append(feature)
+    if missing:
+        values = _compute(missing, stored.rows, inputs(stored))
+        for feature, of_feature in zip(missing, values, strict=True):
+            entries.update(write_array_files(store, stored.rows, feature, of_feature))
+    return entries
+
+
+def _compute(features: Sequence[Feature], rows: ShardRows, inputs: Iterator[FeatureInput]) -> list[list[FeatureValues]]:
+    """Return the values of features for each utterance of a shard.
+
+    Raises:
+        StoreError: some cannot be computed.
+    """
+    values: list[list[FeatureValues]] = [[] for _ in features]
+    failures: list[str] = []
+    for position, utterance in enumerate(inputs):
+        lengths = {axis: of_axis[position] for axis, of_axis in rows.lengths.items()}
+        for feature, of_feature in zip(features, values, strict=True):
+            computed_values = _try(feature, utterance, lengths)
+            if isinstance(computed_values, UtteranceError):
+                failures.append(f"{utterance.id}: {computed_values}")
+            else:
+                of_feature.append(computed_values)
+    if failures:
+        names = ", ".join(f"'{name}'" for name in specs_of(features))
+        more = f"; and {len(failures) - _MAX_NAMED:,} more in this shard" if len(failures) > _MAX_NAMED else ""
+        raise StoreError(
+            f"{names} cannot be added, {len(failures):,} of the {len(rows.ids):,} utterances of "
+            f"{shard_name(rows.number)} fail: {'; '.join(failures[:_MAX_NAMED])}{more}; nothing was changed: fix "
+            "them, or make another store without them"
+        )
+    return values
+
+
+def _try(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int]) -> FeatureValues | UtteranceError:
+    """Return the values of a feature of an utterance, or the error."""
+    try:
+        return computed(feature, utterance, lengths)
+    except UtteranceError as error:
+        return error
+
+
+def check_arrays_of(store: Path, manifest: Manifest, features: Sequence[Feature]) -> None:
+    """Check that a complete store has the arrays of features.
+
+    Raises:
+        StoreError: an array is missing, or has other settings.
+    """
+    for name, spec in specs_of(features).items():
+        existing = manifest.specs.get(name)
+        if existing is None:
+            raise StoreError(
+                f"{store}: a complete store without the array '{name}'; add it with 'tts-prep add {store}'"
+            )
+        check_same(store, existing, spec)
+
+
+def check_same(store: Path, found: ArraySpec, spec: ArraySpec) -> None:
+    """Check that an array of a store has the expected specification.
+
+    Raises:
+        StoreError: its dtype, row shape, axis or settings differ.
+    """
+    if found != spec:
+        old, new = found.as_dict(), spec.as_dict()
+        differing = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        shown = "; ".join(f"{key} is {_text(old.get(key))}, expected {_text(new.get(key))}" for key in differing)
+        raise StoreError(
+            f"{store}: has the array '{spec.name}' already, made with other settings: {shown}; choose another name, or "
+            "make another store"
+        )
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def _key(rows: ShardRows, feature: Feature, spec: ArraySpec) -> str:
+    sources = [feature.source(uid, speaker) for uid, speaker in zip(rows.ids, rows.speakers, strict=True)]
+    return array_key(spec, rows.key, sources if any(source is not None for source in sources) else None)

@@ -1,0 +1,171 @@
+"""Make the arrays and the index row of one utterance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.errors import AudioError
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.layout import ARRAYS
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.framing import Samples, aligned_waveform, as_float
+from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, peak_scale
+from tts_prep.preprocess.configuration.records import TextConfig
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.features.energy import EnergyFeature
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.make.array_files import computed
+from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
+from tts_prep.preprocess.make.recordings import CleanedRecording, read_as, read_recording
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Example:
+    """One finished utterance.
+
+    Attributes:
+        arrays: its arrays.
+        row: its index row without starts.
+        statistics: the statistics of its mel.
+        features: the values of each feature.
+        key: the key of the planned row; see `tts_prep.preprocess.plan.shard_plans.PlannedUtterance.key`.
+    """
+
+    arrays: Mapping[str, Array]
+    row: Mapping[str, Any]
+    statistics: MelStatistics
+    features: tuple[FeatureValues, ...] = ()
+    key: bytes = b""
+
+
+def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remarks) -> Example:
+    """Read an utterance, and compute everything that the store has of it.
+
+    Args:
+        remarks: remarks on the text and the recording are added to it.
+
+    Raises:
+        UtteranceError: the row fails.
+    """
+    config = recipe.config
+    # Read first where the alignment may give the phonemes: trimming decides which.
+    recording = read_recording(utterance, recipe) if recipe.alignments else None
+    remark = partial(remarks.add, identifier=utterance.id)
+    phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
+    recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True)
+    for found in recording.remarks:
+        remark("cleaning", found)
+    waveform = cache(partial(as_float, recording.waveform))
+    known = _mel_and_energy(recording, recipe)
+    mel = known["mel"]
+    statistics = _statistics(mel, utterance.audio)
+    spec = recipe.arrays["mel"]
+    arrays = {"mel": stored_mel(mel, spec["dtype"], spec.get("offset", 0.0)), "phonemes": phonemes}
+    if "waveform" in recipe.arrays:
+        arrays["waveform"] = _stored_waveform(recording.waveform, config.mel, recipe.arrays["waveform"]["dtype"])
+    columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
+    source = FeatureInput(
+        id=utterance.id,
+        speaker=utterance.speaker,
+        text=utterance.text,
+        phoneme_text=phoneme_text,
+        phonemes=phonemes,
+        n_frames=len(mel),
+        extractor=recipe.extractor,
+        read=waveform,
+        known=known,
+        cut=recording.cut,
+        read_again=partial(read_as, recipe, utterance),
+    )
+    values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
+    return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values)
+
+
+def row_of(utterance: SourceUtterance, phoneme_text: str, columns: Mapping[str, float]) -> dict[str, Any]:
+    """Return the row of an utterance in the index, with what was measured of its recording."""
+    text = {"id": utterance.id, "text": utterance.text, "phoneme_text": phoneme_text, "speaker": utterance.speaker}
+    return {**text, **utterance.meta, **columns}
+
+
+def lengths_of(arrays: Mapping[str, Array]) -> dict[str, int]:
+    """Return the number of rows of an utterance by axis."""
+    return {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
+
+
+def _statistics(mel: Mel, audio: str) -> MelStatistics:
+    moments = bin_moments(mel)
+    # A single such value would make the statistics of the store useless.
+    if not np.isfinite(moments).all():
+        raise AudioError(f"{audio}: its mel spectrogram has NaN or infinite values")
+    return MelStatistics(len(mel), *moments)
+
+
+def _phonemes(
+    utterance: SourceUtterance, recording: CleanedRecording | None, config: TextConfig, remark: Remark
+) -> tuple[str, npt.NDArray[np.int32]]:
+    """Return the phonemes as text and as ids: those of the alignment, or else those of the text."""
+    labels = recording.aligned.phonemes if recording and recording.aligned else None
+    if labels is not None:
+        return encode_labels(labels, config, remark)
+    return phonemize(utterance.text, config, remark, language=utterance.language, normalized=utterance.normalized)
+
+
+def needs_energy(features: Iterable[Feature]) -> bool:
+    """Return whether a feature needs the energy of frames, which is computed in the same pass as the mel."""
+    return any(isinstance(feature, EnergyFeature) and feature.settings.of == "magnitude" for feature in features)
+
+
+def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, Array]:
+    """Return ``mel``, and ``energy`` if a feature needs it, computed in the same pass: the frames of its alignment."""
+    if needs_energy(recipe.features):
+        mel, energy = recipe.extractor.with_energy(recording.waveform)
+        known: dict[str, Array] = {"mel": mel, "energy": energy}
+    else:
+        known = {"mel": recipe.extractor(recording.waveform)}
+    if recording.aligned is None:
+        return known
+    config = recipe.config.mel
+    n_frames = recording.aligned.n_frames(config.sample_rate, config.hop_length, len(known["mel"]))
+    return {name: values[:n_frames] for name, values in known.items()}
+
+
+def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
+    """Return mel values in the stored dtype. At half precision they are centred in their range by ``offset``."""
+    if dtype == "float32":
+        return mel
+    centred: Array = mel - np.float32(offset)
+    largest = float(np.abs(centred).max())
+    if largest > float(np.finfo(dtype).max):
+        raise AudioError(f"mel values of up to {largest:g} do not fit into {dtype}; store the mel as float32")
+    return centred.astype(dtype)
+
+
+def _stored_waveform(waveform: Samples, config: MelConfig, dtype: str) -> Array:
+    """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
+    aligned = aligned_waveform(waveform, config)
+    scale = np.float32(peak_scale(waveform, config))
+    if scale == 1 and aligned.dtype == dtype:
+        return aligned
+    peak = largest_sample(aligned) * float(scale)
+    if dtype == "int16" and peak > 1:
+        raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
+    stored = np.empty(len(aligned), dtype)
+    # In blocks: otherwise an hour of audio needs several temporary arrays of 300 MB.
+    for first in range(0, len(aligned), _BLOCK):
+        block = as_float(aligned[first : first + _BLOCK]) * scale
+        if dtype == "int16":
+            block *= np.float32(32768)
+            np.minimum(np.rint(block, out=block), 32767, out=block)
+        stored[first : first + _BLOCK] = block
+    return stored

@@ -1,0 +1,82 @@
+"""Make a store in independent parts: one command per part, in any order, then one command that finishes the store.
+
+This is for batch systems without a running cluster. A part is every n-th shard of a common plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.format.assembly import assemble_store, checked_files
+from tts_prep.format.layout import MANIFEST, shard_name
+from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.store_plan import StorePlan, read_plan
+from tts_prep.preprocess.make.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.make.transaction import Change, StoreTransaction
+
+
+@dataclass(frozen=True)
+class Part:
+    """Part ``number`` of ``count``, counted from 1.
+
+    Example:
+        >>> from tts_prep.preprocess import Part
+        >>> Part.parse("3/16")
+        Part(number=3, count=16)
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Part:
+        """Parse ``"3/16"``.
+
+        Raises:
+            ConfigurationError: the text is malformed.
+        """
+        number, slash, count = text.partition("/")
+        digits = number.isascii() and number.isdecimal() and count.isascii() and count.isdecimal() and len(text) < 20
+        if not (slash and digits and 1 <= int(number) <= int(count)):
+            raise ConfigurationError(f"part: expected K/N with K from 1 to N, such as 3/16, found {text!r}")
+        return cls(int(number), int(count))
+
+
+def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
+    """Check that all shards exist, and write failure list, index and manifest.
+
+    Raises:
+        StoreError: shards are missing; the message says which part makes them.
+        TooManyFailuresError: more rows failed than allowed.
+    """
+    allowed = FailureLimit.parse(max_failures)
+    # Before the store is locked, which would make its folder.
+    plan = None if (store / MANIFEST).exists() else read_plan(store)
+    if plan is None and not (store / MANIFEST).exists():
+        raise StoreError(f"{store}: no parts of a store; make parts with a corpus command and --part K/N first")
+    with StoreTransaction.begin(store, Change.FINISH) as transaction:
+        if plan is None:
+            return read_manifest(store)
+        with transaction.build():
+            return _finish(transaction, plan, allowed)
+
+
+def _finish(transaction: StoreTransaction, plan: StorePlan, allowed: FailureLimit) -> Manifest:
+    store = transaction.store
+    missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
+    if missing:
+        raise StoreError(
+            f"{store}: {len(missing)} of {len(plan.shards)} shards are missing, {shard_name(missing[0])} first; "
+            f"make all parts, then finish (of N parts, part {missing[0]} mod N + 1 makes it)"
+        )
+    transaction.plan(plan.shards, plan.arrays)
+    shards, arrays = checked_files(store, len(plan.shards), plan.arrays)
+    headers = [shard.header for shard in shards]
+    if tuple(header.key for header in headers) != plan.shards:
+        raise CorruptStoreError(f"{store}: its shards do not match the plan; run all parts again")
+    total = sum(header.rows + len(header.failures) for header in headers)
+    if sum(len(header.failures) for header in headers) > allowed.of(total):
+        give_up(store, headers, total, allowed)
+    return assemble_store(store, shards, arrays)

@@ -1,0 +1,300 @@
+"""Make a store of a corpus: plan and check everything, make the shards, write index and manifest.
+
+Nothing is changed before the plan is complete and checked. How a store is resumed or replaced is in
+`tts_prep.preprocess.make.transaction`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tts_prep.cluster.backends import Backend
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.format.assembly import assemble_store, file_entry
+from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.corrections import write_corrections
+from tts_prep.format.records.failures import Failure
+from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.provenance import Provenance, write_provenance
+from tts_prep.format.records.store_plan import read_plan
+from tts_prep.preprocess.add.add_columns import index_array_files
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora.corrections import CorrectedRows
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
+from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.make.array_files import check_arrays_of, specs_of
+from tts_prep.preprocess.make.examples import needs_energy
+from tts_prep.preprocess.make.failure_limit import FailureLimit
+from tts_prep.preprocess.make.folder import take_over_file
+from tts_prep.preprocess.make.ood_texts import make_ood_texts
+from tts_prep.preprocess.make.parts import Part
+from tts_prep.preprocess.make.shard_run import Progress, ShardRun
+from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
+from tts_prep.preprocess.make.transaction import Change, StoreTransaction
+from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
+from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
+from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
+from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
+
+Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]
+"""Makes an array of an updated store that depends on all rows; see `prepare`."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a run.
+
+    Attributes:
+        manifest: the manifest of the finished store; None if the run made a part.
+        shards: the number of shards of the store or the part.
+        shards_made: the number of shards made by this run, not by an earlier one.
+        failures: the number of failed rows.
+        seconds: the duration of all audio.
+        compiling: the seconds spent compiling the mel kernel; 0 unless this run compiled it.
+        incomplete: the arrays of an updated store that have no values for some of its rows.
+    """
+
+    store: Path
+    manifest: Manifest | None = field(repr=False)
+    shards: int
+    shards_made: int
+    failures: int
+    seconds: float
+    compiling: float = 0.0
+    incomplete: tuple[IncompleteArray, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of_complete(cls, store: Path, manifest: Manifest) -> Result:
+        """Return the result of a run that found the store complete."""
+        totals = manifest.totals
+        return cls(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"])
+
+
+def prepare(
+    items: Iterable[SourceUtterance | Failure],
+    root: Path,
+    store: Path,
+    config: Configuration,
+    *,
+    existing: Literal["resume", "update", "overwrite"] = "resume",
+    part: Part | None = None,
+    jobs: int = 1,
+    backend: Backend = Backend(),
+    max_failures: str | int = "1%",
+    progress: Callable[[Progress], None] = lambda _: None,
+    features: Sequence[Feature] = (),
+    alignments: CorpusAlignments | None = None,
+    derived: Mapping[str, Derived] | None = None,
+    corrections: CorrectedRows | None = None,
+    provenance: Provenance = Provenance(),
+) -> Result:
+    """Make a store of a corpus, or resume an unfinished one.
+
+    Its bytes depend on the corpus, the configuration and the versions of libraries alone, not on ``jobs`` or kills.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tts_prep.preprocess import configure, prepare, read_corpus
+        >>> rows, root = read_corpus("ljspeech", Path("LJSpeech-1.1"))
+        >>> config = configure("ljspeech", settings={"text": {"frontend": "characters"}})
+        >>> result = prepare(rows, root, Path("ljspeech-store"), config)
+        >>> result.manifest.totals["utterances"], result.failures
+        (2, 0)
+
+    Args:
+        items, root: rows of a corpus, and the folder of relative audio paths; see `tts_prep.preprocess.read_corpus`.
+        store: the folder of the store.
+        existing: ``"resume"`` continues an unfinished store, and refuses one with other settings or rows;
+            ``"overwrite"`` replaces it; ``"update"`` replaces it, and takes over what has the same rows and settings.
+            A complete store is never modified in place: the new one is made beside it, and replaces it atomically.
+        part: make only the shards of this part, in any order, also at the same time on several machines;
+            `tts_prep.preprocess.finish_store` finishes the store.
+        jobs, backend: the number of worker processes, and where they run.
+        max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
+        features: the features of added arrays; see `tts_prep.preprocess.make_feature`.
+        alignments: the alignments, if the configuration says that they change shards.
+        derived: for arrays whose values depend on all rows, such as the measures of `tts_prep.checks`: by name a
+            function that makes the array of an updated store again. It takes the folders of the old store and of the
+            new one, and for each new row the same row of the old store or -1, and returns specification and values.
+        corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
+        provenance: licence and origin of recordings and texts; what it leaves out stays as it is in the store.
+
+    Raises:
+        TtsPrepError: the run failed. Finished shards are kept.
+    """
+    allowed, change, given = FailureLimit.parse(max_failures), _change(existing, part), provenance.checked()
+    with (
+        StoreTransaction.begin(store, change) as transaction,
+        worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
+    ):
+        # A complete store needs no workers, any other at least one; more of them start with the plans of their shards.
+        start = pool.start if change.replaces or not transaction.is_complete else _start_none
+        start(1)
+        if old := transaction.old:
+            features = (*features, *recorded_features(old, config, specs_of(features)))
+        recipe = make_recipe(config, root, tuple(features), alignments)
+        planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
+        if manifest := transaction.up_to_date(planned, given):
+            check_arrays_of(store, manifest, features)
+            return Result.of_complete(store, manifest)
+        return make_store(transaction, planned, pool, allowed, progress, part=part, derived=derived, provenance=given)
+
+
+def _change(existing: str, part: Part | None) -> Change:
+    changes = {"resume": Change.NEW, "update": Change.UPDATE, "overwrite": Change.OVERWRITE}
+    if existing not in changes:
+        raise ConfigurationError(f"existing: expected one of {', '.join(changes)}, found {existing!r}")
+    if part is None:
+        return changes[existing]
+    if existing != "resume":
+        raise ConfigurationError("overwrite, update, part: expected at most one of them")
+    return Change.PART
+
+
+def _start_none(_: int) -> None:
+    pass
+
+
+def make_store(
+    transaction: StoreTransaction,
+    planned: PlannedStore,
+    pool: WorkerPool[ShardPlan, MadeShard],
+    allowed: FailureLimit,
+    progress: Callable[[Progress], None],
+    *,
+    part: Part | None = None,
+    broken: Collection[str] = (),
+    derived: Mapping[str, Derived] | None = None,
+    provenance: Provenance = Provenance(),
+) -> Result:
+    """Make the missing shards of a planned store, or of a part of it; then complete it.
+
+    Args:
+        broken: files of the old store that must not be taken over.
+        derived, provenance: see `prepare`.
+    """
+    recipe = planned.recipe
+    specs = specs_of(recipe.features)
+    intact = _intact_arrays(transaction, specs, broken)
+    plans = planned.shards[part.number - 1 :: part.count] if part else planned.shards
+    with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
+        transaction.plan(planned.keys, [*intact, *specs])
+        write_corrections(folder, planned.corrections)
+        said = transaction.provenance(provenance)
+        if said.as_dict() or not part:  # another part may be saying it
+            write_provenance(folder, said)
+        if recipe.config.ood_texts:
+            make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
+        plans = _with_old(transaction, planned, plans, broken)
+        make = partial(make_shard, recipe=recipe, store=folder)
+        run = ShardRun(folder, planned, allowed, progress)
+        made = run.make(plans, make, pool)
+        manifest, kept = None, KeptArrays()
+        if not part:
+            if not any(shard.stored.header.rows for shard in made):
+                run.give_up(made)
+            added = _array_files(transaction, made, intact, specs)
+            manifest, kept = _complete(transaction, made, added, derived or {})
+    n_made = sum(shard.is_new for shard in made)
+    numbers = (len(plans), n_made, run.now.failures, run.now.seconds, run.now.compiling)
+    return Result(transaction.store, manifest, *numbers, kept.incomplete)
+
+
+def _with_old(
+    transaction: StoreTransaction, planned: PlannedStore, plans: Sequence[ShardPlan], broken: Collection[str]
+) -> tuple[ShardPlan, ...]:
+    """Return plans with the shards and the rows of the old store that are taken over."""
+    old, rows = transaction.old_shards(planned.keys, broken), {}
+    if transaction.source and transaction.old:
+        rows = find_old_rows(transaction.source, transaction.old, planned, old)
+    key = planned.recipe.key
+    return tuple(replace(plan, old=old.get(key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
+
+
+def _complete(
+    transaction: StoreTransaction,
+    made: Sequence[MadeShard],
+    added: Mapping[str, Sequence[FileEntry]],
+    derived: Mapping[str, Derived],
+) -> tuple[Manifest, KeptArrays]:
+    """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
+    old, source, folder = transaction.old, transaction.source, transaction.folder
+    shards = [shard.stored for shard in made]
+    if not old or not source:
+        return assemble_store(folder, shards, added), KeptArrays()
+    kept = keep_arrays(source, folder, old, shards, added.keys())
+    files: dict[str, Sequence[FileEntry]] = {**added, **kept.files}
+    manifest = assemble_store(folder, shards, files)
+    again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in derived]
+    if not again:
+        return manifest, kept
+    rows = unchanged_rows(source, old, folder, manifest)
+    for array in again:
+        spec, table = derived[array.spec.name](source, folder, rows)
+        values = partial(_slice_of, table)
+        files[spec.name] = index_array_files(folder, spec.checked(), shards, values)
+    rest = tuple(array for array in kept.incomplete if array not in again)
+    return assemble_store(folder, shards, files), replace(kept, incomplete=rest)
+
+
+def _slice_of(table: npt.NDArray[np.float64], rows: slice) -> list[npt.NDArray[np.float64]]:
+    return list(table[rows])
+
+
+def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken: Collection[str]) -> tuple[str, ...]:
+    """Return the names of added arrays that a repair takes over from the old store.
+
+    Args:
+        made: the names of arrays that the run makes.
+
+    Raises:
+        StoreError: an array would be lost.
+    """
+    if transaction.change is not Change.REPAIR:
+        return ()
+    store = transaction.store
+    try:
+        plan = read_plan(store)
+        names = plan.arrays if plan else ()
+    except CorruptStoreError:
+        names = tuple(read_manifest(store).array_files)
+    names = tuple(name for name in names if name not in made)
+    for file in broken:
+        if file.startswith(f"{ADDED_ARRAYS}/"):
+            raise StoreError(f"{store / file}: not made from the corpus, so it cannot be repaired; add the array again")
+    return names
+
+
+def _array_files(
+    transaction: StoreTransaction, made: Sequence[MadeShard], intact: Iterable[str], new: Iterable[str]
+) -> dict[str, list[FileEntry]]:
+    """Return the files of the arrays that are taken over, and of those that are made with the shards."""
+    taken_over = {name: _take_over_array(transaction, name, made) for name in intact}
+    return taken_over | {name: [shard.arrays[name] for shard in made] for name in new}
+
+
+def _take_over_array(transaction: StoreTransaction, name: str, made: Sequence[MadeShard]) -> list[FileEntry]:
+    entries = []
+    for shard in made:
+        file = array_file_name(name, shard.stored.number)
+        if transaction.source:
+            take_over_file(transaction.source, transaction.folder, file)
+        entries.append(file_entry(transaction.folder / file, file, shard.stored.header.rows))
+    return entries
+
+
+def available_jobs() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,173 @@
+"""Resuming: what an earlier run has finished, and whether this one may continue with it.
+
+A run resumes without a journal: a shard or array file is finished if it exists, is intact, and has the key of its
+inputs. The settings of an unfinished store are those in the header of any of its shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.contents.array_file import CheckedArrayFile, inspect_array_file
+from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_shard_header
+from tts_prep.format.files.checksums import digest_file
+from tts_prep.format.files.paths import shard_files
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import CORRECTIONS, array_file_name, shard_name
+from tts_prep.format.records.corrections import Correction, read_corrections
+from tts_prep.format.records.manifest import FileEntry
+from tts_prep.format.records.store_plan import plan_sha256, read_plan
+from tts_prep.preprocess.configuration.records import differences
+from tts_prep.preprocess.configuration.software import install_line
+from tts_prep.preprocess.make.folder import take_over_file
+from tts_prep.preprocess.plan.shard_plans import OldShard, ShardPlan
+from tts_prep.quantities import count_text
+
+
+def finished_shard(store: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
+    """Return the planned shard of a store if it exists, is intact and has this key, else None.
+
+    If the store has none, the one of the store that is replaced is taken over.
+
+    Raises:
+        WriteError: the shard cannot be taken over.
+    """
+    name, old = shard_name(plan.number), plan.old
+    finished = _intact_shard(store / name, plan, key)
+    if finished is None and old and not old.is_broken and _take_over(old, shard_name(old.number), store, name):
+        finished = _intact_shard(store / name, plan, key)
+    return finished
+
+
+def _take_over(old: OldShard, old_file: str, store: Path, file: str) -> bool:
+    """Take over a file of the store that is replaced, if that has it. It is then checked like any other."""
+    if not (old.store / old_file).is_file():
+        return False
+    take_over_file(old.store, store, old_file, file)
+    return True
+
+
+def _intact_shard(path: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
+    if not path.exists():
+        return None
+    try:
+        shard = inspect_shard(path, plan.number, read_locations)
+    except CorruptStoreError:
+        return None
+    return shard if shard.header.key == key and plan.has_places_of(shard.header.failures) else None
+
+
+def finished_array_file(
+    store: Path, name: str, key: Callable[[], str], shard: CheckedShard, old: OldShard | None = None
+) -> FileEntry | None:
+    """Return the manifest entry of a shard's array file if it exists, is intact and has this key, else None.
+
+    Args:
+        name: the name of the array.
+        key: returns the key; called if there is an intact file.
+        shard: the finished shard.
+        old: the shard whose file is taken over if the store has none.
+
+    Raises:
+        WriteError: the file cannot be taken over.
+    """
+    file = array_file_name(name, shard.number)
+    finished = _intact_array_file(store / file, name, key, shard)
+    if finished is None and old and _take_over(old, array_file_name(name, old.number), store, file):
+        finished = _intact_array_file(store / file, name, key, shard)
+    return FileEntry(file, finished.digest.size, finished.header.rows, finished.digest.sha256) if finished else None
+
+
+def _intact_array_file(path: Path, name: str, key: Callable[[], str], shard: CheckedShard) -> CheckedArrayFile | None:
+    if not path.is_file():
+        return None
+    header = shard.header
+    try:
+        digest = digest_file(path)
+        # Every array file has a seal. Damage is found before HDF5 parses the file, so that this needs no other process.
+        if not digest.sealed:
+            return None
+        checked = inspect_array_file(path, name, shard.number, header.key, shard.lengths(), read_locations, digest)
+    except (CorruptStoreError, OSError):
+        return None
+    return checked if checked.header.key == key() else None
+
+
+def unfinished_settings(store: Path) -> Mapping[str, Any] | None:
+    """Return the settings of an unfinished store, from the header of a shard; None if it has no intact shard."""
+    headers = (_header(path) for _, path in shard_files(store))
+    return next((vars(header) for header in headers if header), None)
+
+
+def _header(path: Path) -> ShardHeader | None:
+    try:
+        return read_shard_header(path, read_locations)
+    except CorruptStoreError:
+        return None
+
+
+def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], what_to_do: str) -> None:
+    """Check that a store was made with the settings of this run.
+
+    Args:
+        old, new: settings with the keys ``configuration`` and ``software``.
+        what_to_do: the end of the error message.
+
+    Raises:
+        StoreError: settings differ; the message lists them.
+    """
+    settings = list(differences(old["configuration"], new["configuration"]))
+    # With another preset, most settings of audio differ; name the preset instead.
+    audio = [difference for difference in settings if difference.startswith("audio.")]
+    preset = [difference for difference in settings if difference.startswith("preset ")]
+    if preset and audio:
+        rest = [difference for difference in settings if difference not in (*audio, *preset)]
+        settings = [f"{preset[0]} ({len(audio)} settings of audio)", *rest]
+    versions = list(differences(old["software"], new["software"], "software."))
+    if settings or versions:
+        # Other settings are meant; a newer library seldom is.
+        back = "" if settings else install_line(old["software"], new["software"])
+        to_do = f"{back}, or {what_to_do}" if back else what_to_do
+        raise StoreError(f"{store}: made with other settings: {'; '.join(settings + versions)}; {to_do}")
+
+
+def has_corrections(store: Path, corrections: Sequence[Correction]) -> bool:
+    """Return whether a store was made with corrections, and with no others."""
+    try:
+        return read_corrections(store) == tuple(corrections)
+    except CorruptStoreError:
+        return False
+
+
+def check_corrections(store: Path, corrections: Sequence[Correction]) -> None:
+    """Check that a store was made with the corrections of this run.
+
+    Raises:
+        StoreError: it was made with others.
+    """
+    if not has_corrections(store, corrections):
+        own = count_text(len(corrections), "row")
+        raise StoreError(
+            f"{store}: made with other corrections than the {own} that this run corrects or leaves out, see "
+            f"{CORRECTIONS} there; give the same files, or another path, or --update to replace what differs"
+        )
+
+
+def check_other_parts(store: Path, keys: Sequence[str], arrays: Collection[str]) -> None:
+    """Check that other parts of a store were planned from the same corpus, with the same added arrays.
+
+    Raises:
+        StoreError: they were not.
+    """
+    plan = read_plan(store)
+    if plan and set(plan.arrays) != set(arrays):
+        theirs, own = (", ".join(sorted(names)) or "none" for names in (plan.arrays, arrays))
+        raise StoreError(f"{store}: other parts have the added arrays {theirs}, this one {own}; use the same for all")
+    if plan and plan.sha256 != plan_sha256(keys):
+        raise StoreError(
+            f"{store}: the corpus has changed since the first part was made ({len(plan.shards)} shards then, "
+            f"{len(keys)} now); do not modify it while a store is made, or start again with another path"
+        )

@@ -1,0 +1,149 @@
+"""Make the missing shards of a store in worker processes, report the progress, and give up if too many rows fail."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from tts_prep.format.layout import shard_name
+from tts_prep.preprocess.make.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.make.shards import MadeShard
+from tts_prep.preprocess.plan.planned_store import PlannedStore
+from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.workers.processes import WorkerPool
+from tts_prep.quantities import count_text
+
+LOG: Final = logging.getLogger("tts_prep")
+"""The log of runs, silent unless the program adds a handler: ``INFO`` for steps, ``WARNING`` for failed rows, and
+``DEBUG`` for shards."""
+LOG.addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run, passed to the callback before and after every shard, and while shards are made.
+
+    Attributes:
+        done, total: the numbers of finished and of all rows of the corpus, including failed ones.
+        seconds: the duration of the audio in finished shards.
+        failures: the number of failed rows so far.
+        made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
+        compiling: the seconds spent compiling the mel kernel before the first shard; 0 unless this run compiled it.
+        under_way: the number of rows that unfinished shards have so far.
+        under_way_seconds: the duration of their audio.
+        step: what the run does at the moment, if that is not making shards, such as compiling the mel kernel.
+    """
+
+    done: int
+    total: int
+    seconds: float = 0.0
+    failures: int = 0
+    made_seconds: float = 0.0
+    compiling: float = 0.0
+    under_way: int = 0
+    under_way_seconds: float = 0.0
+    step: str = ""
+
+    def after(self, shard: MadeShard, compiling: Iterable[float]) -> Progress:
+        """Return the progress after one more shard.
+
+        Args:
+            compiling: the seconds that workers have spent compiling the mel kernel.
+        """
+        header = shard.stored.header
+        return replace(
+            self,
+            done=self.done + header.rows + len(header.failures),
+            seconds=self.seconds + header.seconds,
+            failures=self.failures + len(header.failures),
+            made_seconds=self.made_seconds + (header.seconds if shard.is_new else 0.0),
+            compiling=max(self.compiling, shard.compiling, *compiling),
+        )
+
+
+class ShardRun:
+    """Makes shards, counts failed rows, and reports the progress.
+
+    Attributes:
+        now: the progress so far.
+    """
+
+    def __init__(
+        self, folder: Path, planned: PlannedStore, allowed: FailureLimit, progress: Callable[[Progress], None]
+    ) -> None:
+        self._folder, self._recipe, self._allowed, self._progress = folder, planned.recipe, allowed, progress
+        self.now = Progress(0, 0)
+        self._under_way: dict[int, tuple[int, float]] = {}
+
+    def make(
+        self,
+        plans: Sequence[ShardPlan],
+        make: Callable[[ShardPlan], MadeShard],
+        pool: WorkerPool[ShardPlan, MadeShard],
+    ) -> list[MadeShard]:
+        """Make all missing shards, and return all of them, in order.
+
+        Raises:
+            TooManyFailuresError: more rows failed than allowed.
+        """
+        self.now = Progress(0, sum(plan.n_rows for plan in plans))
+        rows, shards = count_text(self.now.total, "row"), count_text(len(plans), "shard")
+        LOG.info("%s: %s in %s", self._folder, rows, shards)
+        self._progress(self.now)
+        names = partial(_shard_text, self._folder)
+        made: list[MadeShard] = []
+        with contextlib.closing(pool.run(make, plans, names, _without_row, self._note, self._advance)) as results:
+            for result in results:
+                made.append(replace(result, stored=result.stored.sharing_settings(self._recipe.settings)))
+                _log(result)
+                self._under_way.pop(result.stored.number, None)
+                self.now = self._with_rows_under_way().after(result, filter(None, pool.ready_values))
+                self._progress(self.now)
+                if self.now.failures > self._allowed.of(self.now.total):
+                    self.give_up(made)
+        return sorted(made, key=_number)
+
+    def give_up(self, made: Sequence[MadeShard]) -> None:
+        """Write the failures, and raise a `TooManyFailuresError`."""
+        headers = [shard.stored.header for shard in sorted(made, key=_number)]
+        give_up(self._folder, headers, self.now.total, self._allowed, self._recipe.root)
+
+    def _advance(self, plan: ShardPlan, made: tuple[int, float]) -> None:
+        """Show the rows that an unfinished shard has, and the seconds of its audio."""
+        self._under_way[plan.number] = made
+        self.now = self._with_rows_under_way()
+        self._progress(self.now)
+
+    def _with_rows_under_way(self) -> Progress:
+        made = self._under_way.values()
+        return replace(
+            self.now, under_way=sum(rows for rows, _ in made), under_way_seconds=sum(seconds for _, seconds in made)
+        )
+
+    def _note(self, step: str) -> None:
+        self._progress(replace(self.now, step=step))
+
+
+def _log(shard: MadeShard) -> None:
+    header = shard.stored.header
+    how = "made" if shard.is_new else "kept"
+    LOG.debug("%s: %s, %s", shard.stored.entry.file, count_text(header.rows, "row"), how)
+    for failure in header.failures:
+        LOG.warning("failed: %s: %s", failure["id"] or failure["where"], failure["reason"])
+
+
+def _shard_text(folder: Path, plan: ShardPlan) -> str:
+    return f"{folder / shard_name(plan.number)} ({plan.name})"
+
+
+def _without_row(plan: ShardPlan, number: int) -> ShardPlan:
+    return plan.without(number, "ended the process that reads it three times; is the file broken?")
+
+
+def _number(shard: MadeShard) -> int:
+    return shard.stored.number

@@ -1,0 +1,300 @@
+"""Make one shard: a pure function of its plan and the settings."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import h5py
+import numpy as np
+
+from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
+from tts_prep.format.assembly import StoredShard
+from tts_prep.format.contents.array_writer import ShardRows
+from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
+from tts_prep.format.files.atomic import writing
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.writer import (
+    write_arrays,
+    write_dataset,
+    write_file,
+    write_number,
+    write_string,
+    write_texts,
+)
+from tts_prep.format.layout import (
+    ARRAYS,
+    CATEGORY,
+    FIXED_COLUMNS,
+    KEY_BYTES,
+    NUMBER,
+    NUMBER_DTYPES,
+    ROW_KEYS,
+    TEXT,
+    shard_name,
+)
+from tts_prep.format.records.failures import Failure
+from tts_prep.format.records.manifest import FileEntry
+from tts_prep.format.records.remarks import Remarks
+from tts_prep.format.statistics import MelStatistics
+from tts_prep.preprocess.audio.mel import compile_kernels
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
+from tts_prep.preprocess.make.array_files import complete_array_files, write_array_files
+from tts_prep.preprocess.make.examples import Example, make_example, needs_energy
+from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
+from tts_prep.preprocess.make.resuming import finished_shard
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.update.kept_rows import KeptRows
+from tts_prep.preprocess.workers.processes import Note
+
+
+@dataclass(frozen=True)
+class MadeShard:
+    """The result of making one shard.
+
+    Attributes:
+        stored: the manifest entry and the header of the shard, without statistics.
+        is_new: False if the shard already existed.
+        arrays: the entry of each added array's file by name.
+        compiling: the seconds spent compiling the mel kernel before; 0 unless this call compiled it.
+    """
+
+    stored: StoredShard
+    is_new: bool
+    arrays: Mapping[str, FileEntry] = field(default_factory=dict)
+    compiling: float = 0.0
+
+
+def make_shard(
+    plan: ShardPlan,
+    recipe: ShardRecipe,
+    store: Path,
+    report: Callable[[int], None] = lambda _: None,
+    beside_others: bool = False,
+    note: Note = lambda _: None,
+    advance: Callable[[tuple[int, float]], None] = lambda _: None,
+) -> MadeShard:
+    """Make one shard, unless it exists with the same key.
+
+    Args:
+        report: called with the number of every row before it is processed.
+        beside_others: other shards are made at the same time.
+        note: called when the mel kernel is compiled; see `compile_kernels`.
+        advance: called with the number of rows that are done, and the seconds of their audio.
+
+    Raises:
+        MemoryError: a row needs too much memory while other shards are made. Without others, the row fails instead.
+        WriteError: the shard cannot be written.
+        CorpusChangedError: a recording has changed since the run was planned.
+    """
+    _check_processor(recipe)
+    finished = finished_shard(store, plan, recipe.key(plan))
+    if finished is not None:
+        recordings = ShardRecordings(plan, recipe, report)
+        inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
+        files = complete_array_files(store, finished, recipe.features, inputs, plan.old)
+        return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
+    compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
+    header, examples = _make_examples(plan, recipe, report, beside_others, advance)
+    entry = _write_shard(store, plan, recipe, header, examples)
+    arrays: dict[str, FileEntry] = {}
+    for position, feature in enumerate(recipe.features):
+        values = [example.features[position] for example in examples]
+        arrays.update(write_array_files(store, _rows_of(plan, header, examples), feature, values))
+    stored = StoredShard(entry, replace(header, mel_statistics={}))
+    return MadeShard(stored, is_new=True, arrays=arrays, compiling=compiling)
+
+
+def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) -> ShardRows:
+    lengths = {
+        layout.axis: [len(example.arrays[name]) for example in examples]
+        for name, layout in ARRAYS.items()
+        if name in header.arrays
+    }
+    ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
+    return ShardRows(plan.number, header.key, speakers, lengths, ids)
+
+
+def _check_processor(recipe: ShardRecipe) -> None:
+    """Check that this worker, possibly on another machine, computes the same values as the planning process."""
+    here, there = fused_multiply_add(), recipe.software[FUSED_MULTIPLY_ADD]
+    if here != there:
+        raise WorkerError(
+            f"{platform.node()}: fused multiply-add: {here} on this worker's processor, {there} where the run was "
+            "planned, which changes mels; exclude this machine, or set NUMBA_CPU_NAME=generic everywhere"
+        )
+
+
+def get_ready(config: Configuration, note: Note, *, energy: bool = False) -> float:
+    """Load the text frontend and compile the kernels in a worker process.
+
+    Args:
+        note: called when the kernel is compiled; see `compile_kernels`.
+        energy: see `compile_kernels`.
+
+    Returns:
+        The seconds that this process spent compiling.
+    """
+    compiling = compile_kernels(config.mel, note, energy=energy)
+    # Errors of the frontend are reported by the planning process or the first job.
+    with contextlib.suppress(TtsPrepError):
+        frontend_of(config.text).software()
+    return compiling
+
+
+def _make_examples(
+    plan: ShardPlan,
+    recipe: ShardRecipe,
+    report: Callable[[int], None],
+    beside_others: bool,
+    advance: Callable[[tuple[int, float]], None],
+) -> tuple[ShardHeader, list[Example]]:
+    examples: list[Example] = []
+    failures: list[Failure] = []
+    of_rows: list[Remarks] = []
+    row_remarks: dict[str, Any] = {}
+    kept = KeptRows(plan.old_rows, recipe) if plan.old_rows else None
+    statistics: dict[str, MelStatistics] = {}
+    rows, seconds = plan.rows, 0.0
+    for number, row in enumerate(rows):
+        if number % _TEXTS_AT_ONCE == 0 and not recipe.alignments:
+            _read_texts(rows, range(number, min(number + _TEXTS_AT_ONCE, len(rows))), kept, recipe, report)
+        report(number)
+        if number:
+            advance((number, seconds))
+        remarks = Remarks()
+        made = row if isinstance(row, Failure) else _make_example(number, row, kept, recipe, remarks, beside_others)
+        of_rows.append(remarks)
+        if isinstance(made, Failure):
+            failures.append(made)
+            continue
+        speaker = made.row["speaker"]
+        seconds += made.row["seconds"]
+        earlier = statistics.get(speaker)
+        statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
+        if counts := remarks.counts():
+            row_remarks[str(len(examples))] = counts
+        examples.append(made)
+    return _header(plan, recipe, examples, failures, statistics, of_rows, row_remarks), examples
+
+
+def _header(
+    plan: ShardPlan,
+    recipe: ShardRecipe,
+    examples: Sequence[Example],
+    failures: Sequence[Failure],
+    statistics: Mapping[str, MelStatistics],
+    of_rows: Sequence[Remarks],
+    row_remarks: Mapping[str, Any],
+) -> ShardHeader:
+    return ShardHeader(
+        key=recipe.key(plan),
+        rows=len(examples),
+        seconds=float(sum(example.row["seconds"] for example in examples)),
+        mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
+        failures=tuple(asdict(failure) for failure in failures),
+        remarks=Remarks.merged(remarks.as_dict() for remarks in of_rows).as_dict(),
+        row_remarks=row_remarks,
+        **recipe.settings,
+    )
+
+
+_TEXTS_AT_ONCE: Final = 128
+"""The number of texts that are read one after another; the cache of texts holds more."""
+
+
+def _read_texts(
+    rows: Sequence[PlannedUtterance | Failure],
+    numbers: range,
+    kept: KeptRows | None,
+    recipe: ShardRecipe,
+    report: Callable[[int], None],
+) -> None:
+    """Read the texts of rows that are made next."""
+    for number in numbers:
+        row = rows[number]
+        if isinstance(row, PlannedUtterance) and not (kept and kept.has(number)):
+            report(number)
+            utterance = row.utterance
+            read_ahead(utterance.text, recipe.config.text, language=utterance.language, normalized=utterance.normalized)
+
+
+def _make_example(
+    number: int,
+    row: PlannedUtterance,
+    kept: KeptRows | None,
+    recipe: ShardRecipe,
+    remarks: Remarks,
+    beside_others: bool,
+) -> Example | Failure:
+    utterance = row.utterance
+    row.check_unchanged(recipe.root)
+    try:
+        example = kept.example(number, row, remarks) if kept else None
+        example = example or replace(make_example(utterance, recipe, remarks), key=row.key)
+    except UtteranceError as error:
+        # An audio error names the recording, but a text error does not name the place of the text.
+        reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
+        return Failure(utterance.id, utterance.where, error.stage, reason)
+    except MemoryError:
+        if beside_others:
+            raise
+        return Failure(
+            utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
+        )
+    # Again, in case the recording grew while it was read.
+    row.check_unchanged(recipe.root)
+    return example
+
+
+def _write_shard(
+    store: Path, plan: ShardPlan, recipe: ShardRecipe, header: ShardHeader, examples: list[Example]
+) -> FileEntry:
+    name = shard_name(plan.number)
+    columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
+    with writing(store / name):
+        (store / name).parent.mkdir(exist_ok=True)
+    digest = write_file(store / name, partial(_write, columns, header, examples))
+    return FileEntry(name, digest.size, header.rows, digest.sha256)
+
+
+def _write(
+    columns: Mapping[str, str],
+    header: ShardHeader,
+    examples: list[Example],
+    file: h5py.File,
+    checksums: dict[str, str],
+) -> None:
+    write_string(file, HEADER, header_text(header))
+    starts = {
+        name: write_arrays(
+            file, name, [example.arrays[name] for example in examples], spec["row_shape"], spec["dtype"], checksums
+        )
+        for name, spec in header.arrays.items()
+    }
+    keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
+    write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
+    _write_columns(file.create_group("columns"), columns, examples, starts)
+
+
+def _write_columns(
+    group: h5py.Group, extra: Mapping[str, str], examples: list[Example], starts: Mapping[str, Array]
+) -> None:
+    for name, kind in {**FIXED_COLUMNS, **extra}.items():
+        if kind in (TEXT, CATEGORY):
+            write_texts(group, name, [str(example.row.get(name, "")) for example in examples], kind)
+        elif name in ("seconds", *extra):
+            values = [example.row.get(name, np.nan) for example in examples]
+            write_number(group, name, values, NUMBER_DTYPES["seconds"])
+    for name, positions in starts.items():
+        layout = ARRAYS[name]
+        write_number(group, layout.start_column, positions[:-1], NUMBER_DTYPES[layout.start_column])
+        write_number(group, layout.length_column, np.diff(positions), NUMBER_DTYPES[layout.length_column])

@@ -1,0 +1,1 @@
+"""Plan the shards of a store: which rows, in which shards, made with which settings."""

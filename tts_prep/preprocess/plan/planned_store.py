@@ -1,0 +1,130 @@
+"""Plan a store: its recipe, and its shards with their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from tts_prep.errors import CorpusError, CorruptStoreError
+from tts_prep.format.records.corrections import Correction
+from tts_prep.format.records.failures import Failure, read_failures
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.corpora.corpus import Corpus, Reader
+from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
+from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+
+
+@dataclass(frozen=True)
+class CorpusRows:
+    """The rows of a corpus, and its recordings.
+
+    Attributes:
+        items: the rows, from a corpus reader.
+        root: the folder of relative audio paths.
+        corrected: those rows before anything else was done with them, if they have corrections.
+    """
+
+    items: Iterable[SourceUtterance | Failure] = field(repr=False)
+    root: Path
+    corrected: CorrectedRows | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        config: Configuration,
+        corpus: Path,
+        *,
+        root: Path | None = None,
+        splits: Mapping[str, Path] | None = None,
+        report: Callable[[str], None] = lambda _: None,
+        reader: Corpus | Reader | None = None,
+        corrections: Corrections | None = None,
+    ) -> CorpusRows:
+        """Return the rows of a corpus, read with the settings of a store.
+
+        Args:
+            config: the configuration, which has the reader, its options, and whether rows need texts.
+            corpus, root, splits, report: see `tts_prep.preprocess.corpora.read_corpus`.
+            reader: a reader that no package registers.
+            corrections: what the store shall have otherwise.
+
+        Raises:
+            ConfigurationError: the reader is unknown, or does not accept ``root``.
+        """
+        items, folder = read_corpus(
+            config.corpus,
+            corpus,
+            root=root,
+            splits=splits,
+            options=config.options,
+            texts=config.text.has_phonemes,
+            report=report,
+            own=reader,
+        )
+        if corrections is None or not corrections.rows:
+            return cls(items, folder)
+        corrected = corrections.apply(items)
+        return cls(corrected, folder, corrected)
+
+
+@dataclass(frozen=True)
+class PlannedStore:
+    """A store that is to be made.
+
+    Attributes:
+        recipe: how its shards are made.
+        shards: the plans of its shards, in order, at least one.
+        corrections: what its rows have otherwise than the corpus.
+    """
+
+    recipe: ShardRecipe
+    shards: tuple[ShardPlan, ...]
+    corrections: tuple[Correction, ...] = ()
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all shards, in order."""
+        return tuple(self.recipe.key(plan) for plan in self.shards)
+
+    def has_places_of(self, store: Path, n_failures: int) -> bool:
+        """Return whether the failed rows of a store with these shards are still where they were in the corpus."""
+        try:
+            failed = {(failure.id, failure.where) for failure in read_failures(store, n_failures)}
+        except CorruptStoreError:
+            # This is for `verify` to say.
+            return True
+        return not failed or failed <= {place for plan in self.shards for place in plan.places}
+
+    @property
+    def n_rows(self) -> int:
+        """The number of all rows, including failed ones."""
+        return sum(plan.n_rows for plan in self.shards)
+
+
+def plan_store(
+    corpus: CorpusRows, recipe: ShardRecipe, planned: Callable[[int], None] = lambda _: None
+) -> PlannedStore:
+    """Read a corpus, and plan the shards of its store.
+
+    Args:
+        planned: called with the number of planned shards after each of them.
+
+    Raises:
+        CorpusError: the corpus has no rows, or a column with a name that is not allowed.
+    """
+    config, alignments = recipe.config, recipe.alignments
+    items = alignments.with_checksums(corpus.items) if alignments else corpus.items
+    plans: list[ShardPlan] = []
+    for plan in plan_shards(first_rows(items, config.limit), corpus.root, config.store):
+        plans.append(plan)
+        planned(len(plans))
+    if not plans:
+        raise CorpusError(f"{corpus.root}: no rows, expected one per recording")
+    if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):
+        raise CorpusError(f"{corpus.root}: a corpus may not name a column '{taken[0]}' where cleaning does; rename it")
+    return PlannedStore(recipe, tuple(plans), corpus.corrected.applied if corpus.corrected else ())

@@ -1,0 +1,321 @@
+"""Plan the shards of a store: a pure function of corpus and configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tts_prep.errors import CorpusChangedError, CorpusError
+from tts_prep.format.files.checksums import canonical_json, json_sha256
+from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.configuration.records import StoreConfig
+from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.plan.shard_ends import WeighedRow, shards_by_ids
+from tts_prep.preprocess.recording_locations import size_inside
+
+
+@dataclass(frozen=True)
+class PlannedUtterance:
+    """An utterance with the size of its recording at planning time in bytes; −1 if it does not exist."""
+
+    utterance: SourceUtterance
+    size: int
+
+    @property
+    def key(self) -> bytes:
+        """The SHA-256 of what determines the values of the row, apart from the settings."""
+        return hashlib.sha256(_row_text(self).encode()).digest()
+
+    def check_unchanged(self, root: Path) -> None:
+        """Check that the recording has the same size. A failed row instead would persist after it is fixed.
+
+        Raises:
+            CorpusChangedError: it has another size, or does not exist any more.
+        """
+        path = root / self.utterance.audio
+        size = recording_size(path)
+        if size != self.size:
+            now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, self.size))
+            raise CorpusChangedError(
+                f"{path}: {now} now, {planned} when the run was planned; do not modify the corpus while a store is "
+                "made, run again to resume"
+            )
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """Rows compressed, because the plans of a million utterances stay in memory during the run.
+
+    Attributes:
+        data: the compressed canonical JSON of the rows, without the places of utterances in the corpus.
+        places: the compressed JSON of these places: lines move when other rows are inserted.
+        sha256: the SHA-256 of what determines the contents of the shard, at planning time.
+    """
+
+    data: bytes
+    places: bytes
+    sha256: str
+
+    @classmethod
+    def of(cls, rows: Sequence[PlannedUtterance | Failure]) -> PackedRows:
+        """Compress rows: each is the pair of its fields and the size of its recording, null for a failure."""
+        texts = [_row_text(row) for row in rows]
+        places = canonical_json([_where(row) for row in rows])
+        sha256 = hashlib.sha256("".join(f"{_sha256(text)}\n" for text in texts).encode()).hexdigest()
+        # The fastest level compresses nearly as well as the slower ones.
+        return cls(zlib.compress(f"[{','.join(texts)}]".encode(), 1), zlib.compress(places.encode(), 1), sha256)
+
+    def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
+        """Return the rows, decompressed."""
+        return tuple(
+            Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, "where": where}), size)
+            for (fields, size), where in zip(self._json(self.data), self._json(self.places), strict=True)
+        )
+
+    @staticmethod
+    def _json(data: bytes) -> Any:
+        return json.loads(zlib.decompress(data))
+
+
+def _row_text(row: PlannedUtterance | Failure) -> str:
+    """Return a row as in the key of its shard. The place of an utterance is no part of it."""
+    if isinstance(row, Failure):
+        return canonical_json((vars(row), None))
+    return canonical_json(({**_fields(row.utterance), "where": ""}, row.size))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class OldShard:
+    """A shard of a store that is replaced, from which files can be taken over.
+
+    Attributes:
+        store: the store.
+        number: the number of the shard there.
+        is_broken: the shard itself must not be taken over.
+    """
+
+    store: Path
+    number: int
+    is_broken: bool = False
+
+
+@dataclass(frozen=True)
+class OldRow:
+    """The place of a row in a store that is replaced: the number of the shard, and its position there."""
+
+    shard: int
+    position: int
+
+
+@dataclass(frozen=True)
+class OldRows:
+    """Where the rows of a changed shard are in the store that is replaced.
+
+    Attributes:
+        store: the store.
+        places: the place of each row of the plan that has the same key there, otherwise None.
+    """
+
+    store: Path
+    places: tuple[OldRow | None, ...]
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """The rows of one shard, in corpus order, including rows that failed in the reader.
+
+    Attributes:
+        number: the number of the shard.
+        n_rows: the number of rows.
+        name: the name of the shard in messages: its first and last id.
+        packed: the rows, compressed.
+        columns: the kinds of the corpus's own columns by name, equal for all shards.
+        old: the shard with the same key in the store that is replaced, if there is one.
+        old_rows: its unchanged rows in that store, if there are some and the shard has changed.
+    """
+
+    number: int
+    n_rows: int
+    name: str
+    packed: PackedRows
+    columns: Mapping[str, str]
+    old: OldShard | None = None
+    old_rows: OldRows | None = None
+
+    @property
+    def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
+        """The rows, decompressed."""
+        return self.packed.rows()
+
+    def key(self, settings_sha256: str) -> str:
+        """Return the key of the shard: the SHA-256 of everything that determines its contents."""
+        return json_sha256([dict(self.columns), self.packed.sha256, settings_sha256])
+
+    @property
+    def places(self) -> Iterator[tuple[str, str]]:
+        """The id of each row, and its place in the corpus."""
+        return ((_id(row), _where(row)) for row in self.rows)
+
+    def has_places_of(self, failures: Iterable[Mapping[str, str]]) -> bool:
+        """Return whether failed rows of a shard with this key are still where they were in the corpus."""
+        failed = {(failure["id"], failure["where"]) for failure in failures}
+        return not failed or failed <= {*self.places}
+
+    def without(self, number: int, reason: str) -> ShardPlan:
+        """Return the plan, with the same key, in which one row is a failure.
+
+        Args:
+            number: the number of the row in the shard.
+        """
+        rows = list(self.rows)
+        row = rows[number]
+        if isinstance(row, PlannedUtterance):
+            rows[number] = Failure(row.utterance.id, row.utterance.where, "audio", f"{row.utterance.audio}: {reason}")
+        return replace(self, packed=replace(PackedRows.of(rows), sha256=self.packed.sha256))
+
+
+def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: StoreConfig) -> Iterator[ShardPlan]:
+    """Distribute the rows of a corpus over shards, and yield the plan of each.
+
+    A row whose id is repeated becomes a failure that names both rows.
+
+    Args:
+        root: the folder of relative audio paths.
+
+    Raises:
+        CorpusError: a column of the corpus has a reserved name, or both texts and numbers.
+    """
+    # Filled while the rows are iterated; shared by all plans.
+    columns: dict[str, str] = {}
+    rows = _planned(_with_kinds(_unique(items), columns), root)
+    for number, group in enumerate(shards_by_ids(_weighed(rows, config), _unit(config))):
+        yield ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", PackedRows.of(group), columns)
+
+
+def _id(row: PlannedUtterance | Failure) -> str:
+    return row.id if isinstance(row, Failure) else row.utterance.id
+
+
+def _where(row: PlannedUtterance | Failure) -> str:
+    return row.where if isinstance(row, Failure) else row.utterance.where
+
+
+def _fields(utterance: SourceUtterance) -> dict[str, Any]:
+    """Return the fields of an utterance for JSON, in which a missing number, NaN in the columns, is null."""
+    fields = vars(utterance)
+    if any(value != value for value in utterance.meta.values()):
+        fields = {**fields, "meta": {name: value if value == value else None for name, value in utterance.meta.items()}}
+    return fields
+
+
+def _unpacked(fields: Mapping[str, Any]) -> SourceUtterance:
+    meta = {name: math.nan if value is None else value for name, value in fields["meta"].items()}
+    return SourceUtterance(**{**fields, "meta": meta})
+
+
+def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
+    first: dict[str, str] = {}
+    for item in items:
+        if fault := _fault(item):
+            where = _escaped(item.where)
+            yield Failure(_escaped(item.id), where, "corpus", f"{where}: {fault}")
+            continue
+        if isinstance(item, SourceUtterance):
+            earlier = first.setdefault(item.id, item.where)
+            if earlier is not item.where:
+                reason = f"{item.where}: the id '{item.id}' is already used in {earlier}; only that row is used"
+                yield Failure(item.id, item.where, "corpus", reason)
+                continue
+        yield item
+
+
+def _fault(item: SourceUtterance | Failure) -> str:
+    """Return what a store cannot hold of a row: texts without UTF-8, infinite numbers; empty if there is nothing."""
+    values = [*vars(item).values()]
+    for name, value in getattr(item, "meta", {}).items():
+        values += (name, value)
+        if isinstance(value, float) and math.isinf(value):
+            return f"column '{_escaped(name)}': expected a finite number, found {value}"
+    try:
+        "".join(value for value in values if isinstance(value, str)).encode("utf-8")
+    except UnicodeEncodeError:
+        return "contains a lone surrogate, which is no character"
+    return ""
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _with_kinds(
+    rows: Iterable[SourceUtterance | Failure], kinds: dict[str, str]
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the rows, and collect the kinds of the corpus's own columns."""
+    for row in rows:
+        if isinstance(row, SourceUtterance):
+            for name, value in row.meta.items():
+                kind = NUMBER if isinstance(value, (int, float)) else CATEGORY
+                if name in FIXED_COLUMNS:
+                    raise CorpusError(f"{row.where}: the column name '{name}' is reserved by the format")
+                if kinds.setdefault(name, kind) != kind:
+                    raise CorpusError(f"{row.where}: column '{name}' is a {kind} here, a {kinds[name]} before")
+        yield row
+
+
+def _planned(rows: Iterable[SourceUtterance | Failure], root: Path) -> Iterator[PlannedUtterance | Failure]:
+    for row in rows:
+        yield row if isinstance(row, Failure) else PlannedUtterance(row, recording_size(root / row.audio))
+
+
+def _bytes_of(row: PlannedUtterance | Failure) -> int:
+    """Return the size of the recording of a row."""
+    if isinstance(row, Failure):
+        return 0
+    return max(0, size_inside(row.utterance.inside) if row.utterance.inside else row.size)
+
+
+def _recording(row: PlannedUtterance | Failure) -> tuple[str, str] | None:
+    return None if isinstance(row, Failure) else (row.utterance.audio, row.utterance.inside)
+
+
+def _unit(config: StoreConfig) -> int:
+    """Return the weight of a shard of the configured size."""
+    return config.shard_utterances * config.shard_bytes
+
+
+def _weighed(
+    rows: Iterable[PlannedUtterance | Failure], config: StoreConfig
+) -> Iterator[WeighedRow[PlannedUtterance | Failure]]:
+    """Yield the rows with their shares of a shard: of its utterances or of its bytes, whichever is more."""
+    recording = None
+    for row in rows:
+        # Excerpts of one recording are read together, so its size counts once.
+        is_same = recording is not None and _recording(row) == recording
+        size = 0 if is_same else _bytes_of(row)
+        recording = _recording(row) or recording
+        yield WeighedRow(row, _id(row), max(config.shard_bytes, size * config.shard_utterances))
+
+
+def recording_size(path: Path) -> int:
+    """Return the size of a recording in bytes; −1 if it does not exist."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return -1
+
+
+def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:
+    """Yield the first ``limit`` rows, or all of them."""
+    return itertools.islice(items, limit)

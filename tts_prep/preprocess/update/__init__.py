@@ -1,0 +1,1 @@
+"""What an update or a repair takes over from the store that it replaces."""

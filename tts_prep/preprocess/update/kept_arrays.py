@@ -1,0 +1,329 @@
+"""Keep the added arrays of an old store that an update does not make again.
+
+An array that is computed from the corpus is made again with its recorded settings, so that its files of unchanged
+shards are taken over by their keys. The values of any other array are kept for unchanged rows: rows with the same
+texts, phonemes and mel. If rows have no values, columns of the index get NaN or empty texts there, and other arrays
+are left out; those of a function of batches are kept, as it says of each utterance whether it has a value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from tts_prep.errors import CorruptStoreError, TtsPrepError
+from tts_prep.format.assembly import StoredShard
+from tts_prep.format.contents.array_file import array_key
+from tts_prep.format.contents.array_writer import write_array_file
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import FRAME, PHONEME, array_file_name
+from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.models.outputs import PENDING, Outputs
+from tts_prep.models.processes import Outcome
+from tts_prep.preprocess.add.add_columns import index_array_file
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.features.registry import FEATURES, make_feature, recorded_feature
+from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
+from tts_prep.preprocess.make.folder import take_over_file
+from tts_prep.preprocess.plan.shard_plans import OldRow
+from tts_prep.preprocess.update.kept_rows import unchanged_shards
+
+OF_PLAN: Final = "plan"
+"""The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
+
+OF_MODEL: Final = "model"
+"""The setting of an array whose values are those of a model that was trained on the store."""
+
+
+@dataclass(frozen=True)
+class IncompleteArray:
+    """An array of an old store that has no values for some rows of the new one.
+
+    Attributes:
+        rows: the number of rows without values.
+        is_kept: the array is in the new store, with NaN, empty texts or no values in these rows; otherwise it was left
+            out.
+    """
+
+    spec: ArraySpec
+    rows: int
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class KeptArrays:
+    """The arrays of an old store in the new one.
+
+    Attributes:
+        files: the files of each kept array, one per shard, in order.
+        incomplete: the arrays that have no values for some rows.
+    """
+
+    files: Mapping[str, Sequence[FileEntry]] = field(default_factory=dict)
+    incomplete: tuple[IncompleteArray, ...] = ()
+
+
+def recorded_features(manifest: Manifest, config: Configuration, given: Collection[str]) -> tuple[Feature, ...]:
+    """Return the built-in features that compute arrays of a store from its corpus, with their recorded settings.
+
+    Args:
+        given: the names of arrays that are made anyway.
+    """
+    found: list[Feature] = []
+    # A trained model knows phonemes by their ids.
+    has_same_ids = manifest.configuration["text"] == config.as_dict()["text"]
+    for name, spec in manifest.specs.items():
+        recorded = recorded_feature(spec)
+        if recorded is None or name in given or (FEATURES[recorded[0]].trained and not has_same_ids):
+            continue
+        # A feature that needs more than the corpus, or that another version computes, is not made again.
+        with contextlib.suppress(TtsPrepError):
+            feature = make_feature(*recorded, config.mel)
+            if all(manifest.specs.get(of_feature.name) == of_feature for of_feature in feature.specs):
+                found.append(feature)
+    return tuple(found)
+
+
+def _with_empty_categories(spec: ArraySpec) -> ArraySpec:
+    """Return the specification of an array some of whose rows have no values: each category has an empty text."""
+    tables = {name: list(table) if "" in table else ["", *table] for name, table in spec.categories.items()}
+    return replace(spec, settings={**spec.settings, "categories": tables}) if tables else spec
+
+
+def keep_arrays(
+    source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard], made: Collection[str]
+) -> KeptArrays:
+    """Keep the arrays of an old store that a new one does not make, as far as rows are unchanged.
+
+    Args:
+        source, manifest: the old store and its manifest.
+        folder, shards: the new store and its shards.
+        made: the names of the arrays that the new store has already.
+    """
+    specs = {name: spec for name, spec in manifest.specs.items() if spec.added and name not in made}
+    if not specs:
+        return KeptArrays()
+    rows = _OldRows(source, folder, manifest, shards)
+    files: dict[str, Sequence[FileEntry]] = {}
+    incomplete: list[IncompleteArray] = []
+    for outputs in Outputs.recorded(manifest):
+        if outputs.specs.keys() <= specs.keys():
+            kept_outputs = _KeptOutputs(source, folder, manifest, outputs, rows).keep(shards)
+            files |= kept_outputs.files
+            incomplete += kept_outputs.incomplete
+            specs = {name: spec for name, spec in specs.items() if name not in outputs.specs}
+    for spec in specs.values():
+        values = _KeptArray(source, folder, manifest, spec, rows)
+        n_missing = sum(map(values.count_missing, shards))
+        # Scores of a model belong to the durations of the same model.
+        needs_all = OF_PLAN in spec.settings or OF_MODEL in spec.settings
+        is_kept = not n_missing or (spec.holds_columns and not needs_all)
+        if is_kept:
+            kept = _with_empty_categories(spec) if n_missing else spec
+            files[spec.name] = [values.keep(shard, kept) for shard in shards]
+        if n_missing:
+            incomplete.append(IncompleteArray(spec, n_missing, is_kept))
+    return KeptArrays(files, tuple(incomplete))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a shard: what values of other arrays depend on."""
+
+    stored: StoredRows
+    texts: Sequence[tuple[str, ...]]
+    phonemes: Sequence[Array]
+    mels: Sequence[Array]
+
+    @classmethod
+    def read(cls, store: Path, number: int) -> _Rows:
+        stored = StoredRows.read(store, number)
+        columns = (stored.texts(name) for name in ("id", "speaker", "text", "phoneme_text"))
+        texts = list(zip(*columns, strict=True))
+        return cls(stored, texts, stored.array("phonemes", PHONEME), stored.array("mel", FRAME))
+
+    def is_same(self, position: int, other: _Rows, of_other: int) -> bool:
+        """Return whether a row has the same texts, phonemes and mel as one of another shard."""
+        return (
+            self.texts[position] == other.texts[of_other]
+            and np.array_equal(self.phonemes[position], other.phonemes[of_other])
+            and np.array_equal(self.mels[position], other.mels[of_other])
+        )
+
+
+class _OldRows:
+    """Finds the rows of the changed shards of a new store among those of the old one."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard]) -> None:
+        self._folder = folder
+        # Several rows of a shard are asked for one after another.
+        self._old = lru_cache(maxsize=4)(partial(_Rows.read, source))
+        self.old_numbers = unchanged_shards(manifest, [shard.entry for shard in shards])
+        """The number of each unchanged shard in the old store."""
+        self._places: dict[str, OldRow] = {}
+        for number in sorted(set(range(len(manifest.shards))) - set(self.old_numbers.values())):
+            # A broken shard has no rows to keep.
+            with contextlib.suppress(CorruptStoreError):
+                for position, texts in enumerate(self._old(number).texts):
+                    self._places[texts[0]] = OldRow(number, position)
+        self._found: dict[int, list[OldRow | None]] = {}
+
+    def places(self, number: int) -> list[OldRow | None]:
+        """Return the old place of each row of a new shard; None for a row that is new or has changed."""
+        if number not in self._found:
+            new = _Rows.read(self._folder, number)
+            self._found[number] = [self._place(new, position) for position in range(len(new.texts))]
+        return self._found[number]
+
+    def _place(self, new: _Rows, position: int) -> OldRow | None:
+        place = self._places.get(new.texts[position][0])
+        return place if place and self._old(place.shard).is_same(place.position, new, position) else None
+
+    def stored(self, number: int) -> StoredRows:
+        """Return the rows of an old shard."""
+        return self._old(number).stored
+
+
+class _KeptOutputs:
+    """The arrays of a function of batches, which says of each utterance whether it has a value."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, outputs: Outputs, rows: _OldRows) -> None:
+        self._source, self._folder, self._outputs, self._rows = source, folder, outputs, rows
+        self._entries = manifest.array_files
+        self._outcomes = lru_cache(maxsize=4)(self._read_outcomes)
+
+    def keep(self, shards: Sequence[StoredShard]) -> KeptArrays:
+        """Take over or write the files of the new shards; new and changed rows wait for the function."""
+        names = self._outputs.specs
+        n_pending, n_rows = sum(map(self._count_pending, shards)), sum(shard.header.rows for shard in shards)
+        is_kept = n_pending < n_rows
+        entries = [self._files(shard) for shard in shards] if is_kept else []
+        files = {name: [of_shard[name] for of_shard in entries] for name in names} if is_kept else {}
+        arrays = self._outputs.arrays or (self._outputs.texts,)
+        incomplete = tuple(IncompleteArray(spec, n_pending, is_kept) for spec in arrays if n_pending)
+        return KeptArrays(files, incomplete)
+
+    def _count_pending(self, shard: StoredShard) -> int:
+        return sum(outcome == PENDING for outcome in self._of(shard))
+
+    def _files(self, shard: StoredShard) -> dict[str, FileEntry]:
+        old = self._rows.old_numbers.get(shard.number)
+        if old is not None and self._outcomes(old) is not None:
+            return {name: self._taken_over(name, old, shard.number) for name in self._outputs.specs}
+        rows = _Rows.read(self._folder, shard.number).stored.rows
+        return self._outputs.write(self._folder, rows, self._of(shard))
+
+    def _taken_over(self, name: str, old: int, number: int) -> FileEntry:
+        entry, file = self._entries[name][old], array_file_name(name, number)
+        take_over_file(self._source, self._folder, entry.file, file)
+        return replace(entry, file=file)
+
+    def _of(self, shard: StoredShard) -> Sequence[Outcome]:
+        """Return the outcome of each row of a new shard."""
+        old = self._rows.old_numbers.get(shard.number)
+        if old is not None:
+            return self._outcomes(old) or [PENDING] * shard.header.rows
+        found: list[Outcome] = []
+        for place in self._rows.places(shard.number):
+            outcomes = self._outcomes(place.shard) if place else None
+            found.append(outcomes[place.position] if place and outcomes else PENDING)
+        return found
+
+    def _read_outcomes(self, number: int) -> Sequence[Outcome] | None:
+        """Return the outcomes of an old shard; None if a file is broken."""
+        entries = [self._entries[name][number] for name in self._outputs.specs]
+        paths = [self._source / entry.file for entry in entries]
+        are_intact = all(
+            path.is_file() and file_sha256(path) == entry.sha256 for path, entry in zip(paths, entries, strict=True)
+        )
+        with contextlib.suppress(CorruptStoreError):
+            return self._outputs.outcomes(self._source, self._rows.stored(number)) if are_intact else None
+        return None
+
+
+class _KeptArray:
+    """One array of an old store, whose values are kept for unchanged rows."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, spec: ArraySpec, rows: _OldRows) -> None:
+        self._source, self._folder, self._spec, self._rows = source, folder, spec, rows
+        self._entries = manifest.array_files[spec.name]
+        self._values: dict[int, Sequence[Array] | None] = {}
+
+    def count_missing(self, shard: StoredShard) -> int:
+        """Return the number of rows of a new shard without values."""
+        if self._unchanged(shard):
+            return 0
+        if OF_PLAN in self._spec.settings:
+            return shard.header.rows
+        return sum(values is None for values in self._of(shard.number))
+
+    def keep(self, shard: StoredShard, spec: ArraySpec) -> FileEntry:
+        """Take over or write the file of a new shard; return its entry.
+
+        Args:
+            spec: the specification in the new store, which may have an empty category before those of the old one.
+        """
+        entry = self._unchanged(shard)
+        if entry and spec == self._spec:
+            file = array_file_name(spec.name, shard.number)
+            take_over_file(self._source, self._folder, entry.file, file)
+            return replace(entry, file=file)
+        if entry:
+            # Only columns of numbers get other specifications. What the seal covers is not read again.
+            path = self._source / entry.file
+            table = map_file(path).dataset(dataset_at(path, read_locations(path), spec.name))
+            return index_array_file(self._folder, spec, shard, list(table + self._added_codes(spec)))
+        found = list(self._of(shard.number))
+        if spec.holds_columns:
+            return index_array_file(self._folder, spec, shard, self._columns(spec, found))
+        values = [row for row in found if row is not None]
+        rows = _Rows.read(self._folder, shard.number).stored.rows
+        return write_array_file(self._folder, spec, rows, array_key(spec, rows.key), values)
+
+    def _columns(self, spec: ArraySpec, found: Sequence[Array | None]) -> list[Array]:
+        """Return the rows of an array of columns, with missing values where nothing was found."""
+        if spec.text_columns:
+            return [np.zeros(len(spec.text_columns), np.uint8) if row is None else row for row in found]
+        # The first category is the empty one.
+        missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
+        added = self._added_codes(spec)
+        return [missing if row is None else row + added for row in found]
+
+    def _added_codes(self, spec: ArraySpec) -> Array:
+        """Return what the codes of each column have become greater by: the number of new categories before theirs."""
+        old, new = self._spec.categories, spec.categories
+        return np.array([len(new.get(name, ())) - len(old.get(name, ())) for name in spec.index_columns], np.float64)
+
+    def _unchanged(self, shard: StoredShard) -> FileEntry | None:
+        """Return the old file of an unchanged shard, if it is intact."""
+        number = self._rows.old_numbers.get(shard.number)
+        if number is None or OF_PLAN in self._spec.settings:
+            return None
+        entry = self._entries[number]
+        path = self._source / entry.file
+        return entry if path.is_file() and file_sha256(path) == entry.sha256 else None
+
+    def _of(self, number: int) -> Iterator[Array | None]:
+        """Yield the values of each row of a new shard, or None."""
+        for place in self._rows.places(number):
+            values = self._old_values(place.shard) if place else None
+            yield values[place.position] if place and values is not None else None
+
+    def _old_values(self, number: int) -> Sequence[Array] | None:
+        """Return the values of an old shard by position; None if their file is broken."""
+        if number not in self._values:
+            try:
+                self._values[number] = stored_values(self._source, self._spec, number, self._rows.stored(number))
+            except CorruptStoreError:
+                self._values[number] = None
+        return self._values[number]
